@@ -1,6 +1,7 @@
 //! Blobs, read and written piece by piece: neither side ever holds a whole one. Knows no row.
 //! Rule: a blob that was opened is closed, and one that was not finished is forgotten, however its user goes.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
@@ -189,19 +190,48 @@ impl BlobReader {
     /// # Errors
     /// As [`BlobReader::next`]; [`Error::TooLarge`].
     pub async fn read(&mut self, bytes_max: usize) -> Result<Bytes> {
+        self.read_within(&BlobBudget::new(bytes_max)).await
+    }
+
+    /// The same, of what several readers may read together.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn read_within(&mut self, budget: &BlobBudget) -> Result<Bytes> {
         let mut whole = BytesMut::new();
         while let Some(piece) = self.next().await? {
-            if whole.len() + piece.len() > bytes_max {
-                return Err(Error::TooLarge {
-                    reply_bytes_max: bytes_max,
-                });
-            }
+            budget.take(piece.len())?;
             if whole.is_empty() && self.state == State::Ended && self.pieces.is_empty() {
                 return Ok(piece);
             }
             whole.extend_from_slice(&piece);
         }
         Ok(whole.freeze())
+    }
+}
+
+/// How many bytes readers of several blobs may read together.
+#[derive(Debug)]
+pub struct BlobBudget {
+    bytes_max: usize,
+    left: Cell<usize>,
+}
+
+impl BlobBudget {
+    /// Of so many bytes.
+    pub fn new(bytes_max: usize) -> BlobBudget {
+        BlobBudget {
+            bytes_max,
+            left: Cell::new(bytes_max),
+        }
+    }
+
+    fn take(&self, bytes: usize) -> Result<()> {
+        let left = self.left.get().checked_sub(bytes);
+        self.left.set(left.ok_or(Error::TooLarge {
+            reply_bytes_max: self.bytes_max,
+        })?);
+        Ok(())
     }
 }
 

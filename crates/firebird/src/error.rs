@@ -107,6 +107,17 @@ impl Error {
         }
     }
 
+    /// The same of a later part of a statement, of which a part was sent before.
+    pub(crate) fn behind_sent(self) -> Error {
+        match self {
+            Error::Lost { reason, .. } => Error::Lost {
+                reason,
+                ran: StatementFate::Perhaps,
+            },
+            other => other,
+        }
+    }
+
     pub(crate) fn config(key: &str, reason: impl Into<String>) -> Error {
         Error::Config {
             key: key.to_owned(),

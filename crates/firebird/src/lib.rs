@@ -27,7 +27,7 @@ mod spares;
 mod statement;
 mod transaction;
 
-pub use self::blob::{BlobReader, BlobWriter};
+pub use self::blob::{BlobBudget, BlobReader, BlobWriter};
 pub use self::config::Config;
 pub use self::connect::{Cause, Connector, Creation, Phase};
 pub use self::connection::Connection;

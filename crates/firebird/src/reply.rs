@@ -5,7 +5,7 @@ use tsumugi_firebird_proto::handle::Transaction;
 
 use crate::blob::BlobReader;
 use crate::connection::Connection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rows::Rows;
 use crate::single::{Single, Turn};
 
@@ -55,7 +55,8 @@ impl Reply {
         match self.transaction() {
             Some(transaction) => {
                 let connection = &self.connection;
-                connection.blob_within(transaction, id, stored_as).await
+                let opened = connection.blob_within(transaction, id, stored_as).await;
+                opened.map_err(Error::behind_sent)
             }
             None => self.connection.blob(id, stored_as).await,
         }
@@ -72,7 +73,8 @@ impl Reply {
     /// [`Error::Server`](crate::Error::Server): the statement is undone then. [`Error::Lost`](crate::Error::Lost).
     pub async fn finish(self) -> Result<Rows> {
         if let Some(Open { single, _turn }) = self.open {
-            single.commit().await?;
+            // The statement has run, and what it did in a transaction of its own, or took from a sequence, is kept.
+            single.commit().await.map_err(Error::behind_sent)?;
         }
         Ok(self.rows)
     }

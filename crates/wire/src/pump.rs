@@ -75,10 +75,11 @@ impl<P: Protocol, S: AsyncRead + AsyncWrite + Unpin> Pump<P, S> {
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, ReasonOf<P>> {
         self.deliver()?;
         loop {
-            let wrote = self.write(cx)?;
+            // What was not sent until then was reported as such, and may be sent on another connection.
             if !self.pipeline.is_alive() {
                 return Ok(Poll::Ready(()));
             }
+            let wrote = self.write(cx)?;
             if self.pipeline.closing.get() && self.is_done() {
                 self.say_goodbye(cx);
                 return Ok(Poll::Ready(()));

@@ -18,8 +18,8 @@ use crate::limits::{
     BUFFER_BYTES, CANCEL_AFTER, CANCEL_TIMEOUT, OUT_BYTES_MAX, SLOT_ITEMS_MAX, UNREAD_BYTES_MAX,
 };
 use crate::{
-    CancelOutcome, Delivery, FlushMode, Item, LossOf, Pipeline, PipelineRef, Protocol, ReasonOf,
-    Replies, ReplyLoss, StatementFate, Ticket, Transform, start,
+    CancelOutcome, Delivery, FlushMode, Item, Loss, LossOf, Pipeline, PipelineRef, Protocol,
+    ReasonOf, Replies, ReplyLoss, StatementFate, Ticket, Transform, start,
 };
 
 type Failure = ReplyLoss<LossOf<Toy>>;
@@ -511,6 +511,35 @@ fn slow_caller_that_leaves_makes_way_for_the_next() {
 }
 
 #[test]
+fn call_left_behind_a_slow_caller_is_not_cancelled_and_its_reply_is_thrown_away() {
+    run(SOCKET_BYTES, Cancelling::InBand, |mut scene| async move {
+        let mut slow = scene.stream("one;");
+        let left = scene.request("two;");
+        let mut last = scene.request("three;");
+        scene.received().await;
+        let piece = format!("+{}\n", "x".repeat(UNREAD_BYTES_MAX));
+        scene.reply(&piece).await;
+        drop(left);
+        sleep(CANCEL_AFTER * 5).await;
+        assert_eq!(scene.client.driver.cancelled.get(), 0, "others wait");
+        // Nothing is read before the slow caller takes something.
+        let rest = b"+more\n1\n2\n3\n";
+        scene.server.write_all(rest).await.unwrap();
+        sleep(CANCEL_AFTER * 5).await;
+        assert!(scene.discarded().is_empty());
+        assert!(now(whole(&mut last)).await.is_none());
+        assert_eq!(next(&mut slow).await.unwrap().len(), UNREAD_BYTES_MAX + 1);
+        for text in ["+more", "1"] {
+            assert_eq!(next(&mut slow).await.unwrap(), text);
+        }
+        assert_eq!(whole(&mut last).await.unwrap(), ["3"]);
+        assert_eq!(scene.discarded(), ["2"]);
+        sleep(CANCEL_AFTER * 5).await;
+        assert_eq!(scene.client.driver.cancelled.get(), 0, "nothing runs");
+    });
+}
+
+#[test]
 fn held_back_bytes_are_read_without_more_from_the_socket() {
     let layers = Layers::Inverted {
         waiting: BytesMut::new(),
@@ -604,6 +633,34 @@ fn connection_that_ends_says_which_requests_may_have_run() {
         scene.client.room().await;
         scene.client.settled().await;
     });
+}
+
+#[test]
+fn request_that_was_lost_before_it_was_sent_is_never_sent() {
+    // While a request to cancel is under way.
+    run(1024, Cancelling::Endless, |mut scene| async move {
+        drop(scene.request("a"));
+        assert_eq!(scene.received().await, "a");
+        sleep(CANCEL_AFTER * 2).await;
+        assert!(!scene.client.is_open());
+        let mut unsent = scene.request("b");
+        let loss = whole(&mut unsent).await.unwrap_err();
+        assert_eq!(loss.fate, StatementFate::No);
+        assert_eq!(scene.received().await, "");
+    });
+    // In the turn in which it was written, and behind what the socket does not take.
+    for before in ["", "ccccc"] {
+        run(4, Cancelling::Impossible, |mut scene| async move {
+            let _before = scene.stream(before);
+            settle().await;
+            let mut unsent = scene.request("b");
+            scene.client.lose(Loss::aborted("it is over"));
+            let loss = whole(&mut unsent).await.unwrap_err();
+            assert_eq!(loss.fate, StatementFate::No);
+            let received = scene.received().await;
+            assert!(!received.contains('b'), "{received}");
+        });
+    }
 }
 
 #[test]

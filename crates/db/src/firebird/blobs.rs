@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use tsumugi_firebird::{BlobReader, Error, Reply, Result, Transaction};
+use tsumugi_firebird::{BlobBudget, BlobReader, Error, Reply, Result, Transaction};
 use tsumugi_firebird_proto::{Row, TextRules, Value};
 
 use crate::limits::BLOBS_AHEAD;
@@ -59,9 +59,9 @@ impl Source<'_> {
         }
     }
 
-    async fn content(&self, id: u64, stored_as: Option<u8>, bytes_max: usize) -> Result<Bytes> {
+    async fn content(&self, id: u64, stored_as: Option<u8>, budget: &BlobBudget) -> Result<Bytes> {
         let mut reader = self.open(id, stored_as).await?;
-        let content = reader.read(bytes_max).await?;
+        let content = reader.read_within(budget).await?;
         if matches!(self, Source::Ending(_)) {
             reader.leave_open();
         }
@@ -75,20 +75,16 @@ impl Source<'_> {
         bytes_max: usize,
     ) -> Result<Arc<Blobs>> {
         let named: HashMap<u64, Option<u8>> = rows.flat_map(blobs_of).collect();
+        let budget = BlobBudget::new(bytes_max);
         let mut blobs = Blobs::default();
         let mut reading = stream::iter(named)
             .map(async |(id, stored_as)| {
-                Ok::<_, Error>((id, self.content(id, stored_as, bytes_max).await?))
+                Ok::<_, Error>((id, self.content(id, stored_as, &budget).await?))
             })
             .buffer_unordered(BLOBS_AHEAD);
         while let Some(read) = reading.next().await {
             let (id, content) = read?;
             blobs.bytes += content.len();
-            if blobs.bytes > bytes_max {
-                return Err(Error::TooLarge {
-                    reply_bytes_max: bytes_max,
-                });
-            }
             blobs.contents.insert(id, content);
         }
         drop(reading);

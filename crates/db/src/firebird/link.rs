@@ -42,7 +42,11 @@ impl Opened {
             session.outdated.set(true);
             session.release_when_idle();
         }
-        for session in sessions.iter().filter(|session| session.users.get() == 0) {
+        // One whose transaction runs something is not waited for either.
+        let is_quiet = |session: &&Rc<Session>| {
+            session.users.get() == 0 && session.unanswered_since().is_none()
+        };
+        for session in sessions.iter().filter(is_quiet) {
             // One that is lost holds nothing any more.
             let _ = session.connection.ping().await;
         }

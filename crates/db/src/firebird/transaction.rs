@@ -19,7 +19,7 @@ use crate::options::{Isolation, TransactionOptions};
 use crate::outcome::Ended;
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Expiry, NextStep, Outcome, SavepointCommand, SavepointName, Scope, ServerBackend as _,
+    Expiry, NextStep, Outcome, Running, SavepointCommand, SavepointName, Scope, ServerBackend as _,
     Transaction, TransactionInner, Transactional,
 };
 use crate::sql_text::SqlText;
@@ -44,7 +44,12 @@ impl Transaction<Firebird> {
     pub(crate) async fn has_schema(&self) -> Result<bool> {
         let inner = self.inner();
         let open = inner.ready().await?;
-        change::lock_schema(&inner.pool, &open, &inner.state.change).await
+        let call = Running::begin(inner);
+        let locked = change::lock_schema(&inner.pool, &open, &inner.state.change).await;
+        // An end that waits looks for the last user when a call has ended.
+        drop(open);
+        drop(call);
+        locked
     }
 
     /// Whether changes of tables have been committed before the end.

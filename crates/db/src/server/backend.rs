@@ -15,6 +15,7 @@ use crate::sql_text::SqlText;
 use crate::value::{Value, ValueRef};
 
 use super::connections::{AcquireError, ConnectionPool, Exclusive, Link};
+use super::expiry::OpenStreams;
 use super::fault::{DriverError, Fault};
 use super::statement_context::StatementContext;
 use super::statement_stats::StatementStats;
@@ -147,6 +148,7 @@ pub(crate) struct PoolInner<B: ServerBackend> {
     pub(crate) backend: B,
     pub(crate) options: Options,
     pub(crate) stats: StatementStats,
+    pub(crate) streams: OpenStreams,
 }
 
 impl<B: ServerBackend> PoolInner<B> {

@@ -17,6 +17,7 @@
 
 mod backend;
 pub(crate) mod connections;
+mod expiry;
 mod fault;
 mod pool;
 mod statement_context;
@@ -25,6 +26,7 @@ mod stream;
 mod transaction;
 
 pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
+pub(crate) use expiry::Expiry;
 pub(crate) use fault::{DriverError, Fault};
 pub use pool::Pool;
 pub(crate) use pool::Watch;
@@ -32,6 +34,6 @@ pub(crate) use statement_context::StatementContext;
 pub use stream::RowStream;
 pub(crate) use stream::{Batch, RowCursor, Streaming};
 pub(crate) use transaction::{
-    Expiry, NextStep, SavepointCommand, SavepointName, TransactionInner, Transactional,
+    NextStep, Running, SavepointCommand, SavepointName, TransactionInner, Transactional,
 };
 pub use transaction::{Savepoint, Transaction};

@@ -15,6 +15,7 @@ use crate::value::Value;
 
 use super::backend::{Answer, Outcome, PoolInner, Scope, Target};
 use super::connections::{AcquireError, ConnectionPool, Settings};
+use super::expiry::OpenStreams;
 use super::fault::Fault;
 use super::statement_stats::StatementStats;
 use super::stream::RowStream;
@@ -51,6 +52,7 @@ impl<B: Transactional> Pool<B> {
             connections: ConnectionPool::new(link, settings),
             backend,
             stats: StatementStats::new(options.log),
+            streams: OpenStreams::default(),
             options,
         }));
         // A wrong URL is an error here, not at the first statement.

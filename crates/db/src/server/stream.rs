@@ -1,18 +1,21 @@
 //! Rows that arrive in batches, on a connection of the stream's own or in the caller's transaction. Knows no cursor of a database.
-//! Rule: a stream gives back what it has as soon as it has ended, also when its owner keeps it.
+//! Rule: a stream gives back what it has as soon as it has ended, also when its owner keeps it. It ends when it is not read for
+//! `idle_timeout`.
 
+use std::cell::Cell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::batch::BatchSize;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rows::{Columns, Rows};
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
 use super::backend::{Outcome, PoolInner, ServerBackend};
 use super::connections::Exclusive;
+use super::expiry::Expiry;
 use super::fault::Fault;
 
 /// A backend that gives rows in batches.
@@ -81,12 +84,46 @@ impl Drop for StreamLock {
 
 /// Rows that arrive in batches. See [`crate::RowStream`].
 pub struct RowStream<B: Streaming> {
-    /// None after the last batch.
-    open: Option<OpenStream<B>>,
+    inner: Rc<StreamInner<B>>,
     columns: Arc<Columns>,
     pool: Rc<PoolInner<B>>,
     sql: SqlText,
     values: Vec<Value>,
+}
+
+/// What a stream and the watch over idle ones share.
+struct StreamInner<B: Streaming> {
+    /// None after the last batch, and while the next one is awaited.
+    open: Cell<Option<OpenStream<B>>>,
+    /// When it was last read.
+    used: Cell<Instant>,
+    idle_timeout: Duration,
+    /// It has ended because it was idle, which its reader does not know yet.
+    has_expired: Cell<bool>,
+}
+
+impl<B: Streaming> Expiry for StreamInner<B> {
+    fn end_if_idle(&self) {
+        if self.used.get().elapsed() > self.idle_timeout
+            && let Some(open) = self.open.take()
+        {
+            self.has_expired.set(true);
+            drop(open);
+        }
+    }
+}
+
+/// A stream whose next batch is awaited. Dropping it leaves the stream as it is.
+struct Reading<'a, B: Streaming> {
+    inner: &'a StreamInner<B>,
+    open: Option<OpenStream<B>>,
+}
+
+impl<B: Streaming> Drop for Reading<'_, B> {
+    fn drop(&mut self) {
+        self.inner.used.set(Instant::now());
+        self.inner.open.set(self.open.take());
+    }
 }
 
 /// A cursor closes before the transaction takes other statements.
@@ -110,17 +147,29 @@ impl<B: Streaming> RowStream<B> {
         let logged = cursor.as_ref().map(|_| None);
         pool.stats.log(started, &sql, &values, logged);
         match cursor {
-            Ok(cursor) => Ok(RowStream {
-                columns: Arc::clone(cursor.columns()),
-                open: Some(OpenStream {
+            Ok(cursor) => {
+                let columns = Arc::clone(cursor.columns());
+                let open = OpenStream {
                     cursor,
                     lock,
                     has_rows: false,
-                }),
-                pool: Rc::clone(pool),
-                sql,
-                values,
-            }),
+                };
+                let inner = Rc::new(StreamInner {
+                    open: Cell::new(Some(open)),
+                    used: Cell::new(Instant::now()),
+                    idle_timeout: pool.options.idle_timeout,
+                    has_expired: Cell::new(false),
+                });
+                let expiry: Rc<dyn Expiry> = Rc::<StreamInner<B>>::clone(&inner);
+                pool.streams.watch(Rc::downgrade(&expiry));
+                Ok(RowStream {
+                    inner,
+                    columns,
+                    pool: Rc::clone(pool),
+                    sql,
+                    values,
+                })
+            }
             Err(fault) => {
                 let error = fault.into_error(pool.statement(sql, &values));
                 pool.stats.count(Err(error))
@@ -133,7 +182,17 @@ impl<B: Streaming> RowStream<B> {
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
-        let Some(open) = &mut self.open else {
+        if self.inner.has_expired.take() {
+            return Err(Error::Closed {
+                what: "stream",
+                reason: "it was idle for longer than idle_timeout",
+            });
+        }
+        let mut reading = Reading {
+            inner: &self.inner,
+            open: self.inner.open.take(),
+        };
+        let Some(open) = &mut reading.open else {
             return Ok(None);
         };
         let next = open.cursor.next(&self.pool).await;
@@ -145,8 +204,9 @@ impl<B: Streaming> RowStream<B> {
         let is_end_alone = matches!(next, Ok(None)) && open.has_rows;
         open.has_rows = true;
         if !matches!(&next, Ok(Some(batch)) if !batch.is_last) {
-            self.open = None;
+            reading.open = None;
         }
+        drop(reading);
         if is_end_alone {
             return Ok(None);
         }

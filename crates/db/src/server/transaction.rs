@@ -21,6 +21,7 @@ use crate::value::Value;
 
 use super::backend::{Answer, Outcome, PoolInner, Scope};
 use super::connections::Exclusive;
+use super::expiry::Expiry;
 use super::fault::Fault;
 use super::stream::{RowStream, StreamLock, StreamOwner, Streaming};
 
@@ -127,12 +128,6 @@ pub(crate) struct SavepointName {
     pub(crate) number: u32,
     /// How many there are around it, counting it: a later one may have the same.
     pub(crate) depth: usize,
-}
-
-/// A transaction that ends when it is idle.
-pub(crate) trait Expiry {
-    /// Rolls back if `idle_timeout` has passed.
-    fn end_if_idle(&self);
 }
 
 /// A transaction. See [`crate::Transaction`].

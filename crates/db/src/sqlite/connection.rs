@@ -143,9 +143,9 @@ impl Opening {
             policy::authorize(context.action)
         }))?;
         if role == Access::ReadWrite {
-            let notice = |action, _: &str, _: &str, _: i64| {
+            let notice = |action, _: &str, table: &str, row_id| {
                 if action == Action::SQLITE_INSERT {
-                    watch::inserted();
+                    watch::inserted(table, row_id);
                 }
             };
             sqlite.update_hook(Some(notice))?;
@@ -309,6 +309,8 @@ impl Connection {
     fn execute(&mut self, statement: &Statement) -> Result<Executed, Fault> {
         let mut prepared = prepare(&self.sqlite, statement, self.access)?;
         let before = self.sqlite.total_changes();
+        let last_row_id = self.sqlite.last_insert_rowid();
+        watch::look_for(last_row_id);
         step_to_end(&mut prepared.raw_query())?;
         // SQLite's count of changes is that of the last statement that could change rows, so it says nothing about
         // one that could not.
@@ -321,8 +323,11 @@ impl Connection {
             policy::leading(&statement.sql),
             Leading::Insert | Leading::With
         );
-        let last_insert_id =
-            (inserts && watch::has_inserted()).then(|| self.sqlite.last_insert_rowid());
+        // What triggers insert leaves SQLite's last id as it was. A statement that inserts nothing itself does so, too, and one that inserts a row
+        // whose number is the last one's.
+        let row_id = self.sqlite.last_insert_rowid();
+        let has_id = row_id != last_row_id || watch::has_inserted_into(&statement.sql);
+        let last_insert_id = (inserts && has_id).then_some(row_id);
         Ok(Executed {
             affected,
             last_insert_id,

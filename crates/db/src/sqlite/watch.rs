@@ -26,7 +26,9 @@ struct Watch {
     stop: Option<Stop>,
     policy: Policy,
     refusal: Option<Refusal>,
-    has_inserted: bool,
+    /// The number of a row, and into which tables one with it was inserted.
+    row_id: i64,
+    tables: Vec<String>,
 }
 
 thread_local! {
@@ -115,14 +117,31 @@ pub(super) fn refuse(refusal: Refusal) {
     WATCH.with_borrow_mut(|watch| watch.refusal = Some(refusal));
 }
 
-/// Notes that a row was inserted.
-pub(super) fn inserted() {
-    WATCH.with_borrow_mut(|watch| watch.has_inserted = true);
+/// From here on it is noted when a row with this number is inserted.
+pub(super) fn look_for(row_id: i64) {
+    WATCH.with_borrow_mut(|watch| watch.row_id = row_id);
 }
 
-/// Whether a row was inserted since the watch was armed.
-pub(super) fn has_inserted() -> bool {
-    WATCH.with_borrow(|watch| watch.has_inserted)
+/// A row was inserted.
+pub(super) fn inserted(table: &str, row_id: i64) {
+    WATCH.with_borrow_mut(|watch| {
+        if watch.row_id == row_id && !watch.tables.iter().any(|other| other == table) {
+            watch.tables.push(table.to_owned());
+        }
+    });
+}
+
+/// Whether a row with that number was inserted into a table that this text names, and not only by a trigger into another.
+pub(super) fn has_inserted_into(sql: &str) -> bool {
+    WATCH.with_borrow(|watch| {
+        let mut tables = watch.tables.iter();
+        tables.any(|table| names(sql, table))
+    })
+}
+
+fn names(sql: &str, table: &str) -> bool {
+    let (sql, table) = (sql.to_lowercase(), table.to_lowercase());
+    sql.contains(&table) || sql.contains(&table.replace('"', "\"\""))
 }
 
 /// Puts back what a watch saw, after another one in its place.

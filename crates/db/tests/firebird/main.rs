@@ -1,5 +1,6 @@
 //! The database type over a real Firebird server: what every caller may rely on, and what differs from the others.
 
+mod blobs;
 mod chaos;
 mod connections;
 mod errors;

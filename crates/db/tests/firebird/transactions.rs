@@ -340,3 +340,20 @@ fn a_stream_that_is_stopped_ends_its_transaction() {
         assert_eq!(count(&db).await, r#"[{"n":0}]"#);
     });
 }
+
+#[test]
+fn a_change_of_tables_waits_for_no_statement_of_a_transaction_that_uses_others() {
+    with("?pool=3&statement_timeout_ms=20000", async |db| {
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        let slow = "select count(*) from rdb$types a, rdb$types b, rdb$types c, rdb$types d";
+        let change = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let made = db.execute("create table other(n int)", []);
+            tokio::time::timeout(Duration::from_secs(8), made).await
+        };
+        tokio::select! {
+            ended = tx.query(slow, []) => panic!("{ended:?}"),
+            made = change => drop(made.expect("it does not wait").unwrap()),
+        }
+    });
+}

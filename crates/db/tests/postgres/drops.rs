@@ -2,6 +2,7 @@
 //! own answer, a transaction has happened wholly or not at all, and none stays open.
 
 use tsumugi_db::{Database, Options, PipelineAtomicity, TransactionOptions, ValueRef, values};
+use tsumugi_pg::limits::OUT_BYTES_MAX;
 use tsumugi_testkit::poll::pend;
 use tsumugi_testkit::postgres::Server;
 
@@ -132,6 +133,39 @@ fn rollback_dropped_at_any_point_leaves_its_session_without_a_transaction() {
                 break;
             }
         }
+    });
+}
+
+#[test]
+fn rollback_dropped_before_it_is_sent_leaves_its_session_without_a_transaction() {
+    let database = Server::shared().database();
+    database.psql("create table t (n int)");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(tokio::runtime::LocalOptions::default())
+        .unwrap();
+    runtime.block_on(async {
+        let options = Options::default();
+        let db = Database::connect(&database.url(), options).await.unwrap();
+        let session = db.session().await.unwrap();
+        let transaction = session.begin(TransactionOptions::default()).await.unwrap();
+        let insert = "insert into t values (?)";
+        transaction.execute(insert, values![1]).await.unwrap();
+        let sql = "select length(?::text)";
+        // Prepared, so that the next time the value goes at once.
+        transaction.query(sql, values!["x"]).await.unwrap();
+        // More than may wait to be sent: the rollback waits before it is written.
+        let large = transaction.query(sql, values!["x".repeat(2 * OUT_BYTES_MAX)]);
+        let left = for_polls(1, async { transaction.roll_back().await.unwrap() });
+        let (length, ended) = tokio::join!(large, left);
+        length.unwrap();
+        assert!(!ended, "it was not left");
+        let sql =
+            "select (pg_current_xact_id_if_assigned() is null)::int, (select count(*) from t)";
+        let rows = session.query(sql, []).await.unwrap();
+        let row = rows.first().unwrap();
+        let own = [row.value(0), row.value(1)];
+        assert_eq!(own, [1, 0].map(|number| Some(ValueRef::Integer(number))));
     });
 }
 

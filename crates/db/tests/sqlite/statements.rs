@@ -77,6 +77,13 @@ fn last_insert_id_is_there_only_when_the_statement_inserted_a_row_with_one() {
             id("insert into t(id) values (41) on conflict do nothing").await,
             None
         );
+        // Its trigger inserts, and the statement itself does not.
+        let upsert = "insert into t(id, n) values (41, 0) on conflict(id) do update set n = 3";
+        assert_eq!(id(upsert).await, None);
+        assert_eq!(
+            id("with x as (select 4) update t set n = 5 where id = 41").await,
+            None
+        );
         assert_eq!(id("insert into w values ('k', 1)").await, None);
         assert_eq!(
             id("insert into w values ('k', 1) on conflict(k) do update set v = 2").await,

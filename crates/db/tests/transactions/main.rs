@@ -38,6 +38,24 @@ impl Kind {
         }
     }
 
+    /// One batch of rows at least, and then none for a second or more.
+    fn stalling(self) -> &'static str {
+        match self {
+            Kind::Sqlite => {
+                "with recursive c(x) as (select 1 union all select x + 1 from c) select x from c where x < 2000 or x < 0"
+            }
+            Kind::Postgres => {
+                "select n, case when n = 2001 then pg_sleep(1) end from generate_series(1, 5000) n"
+            }
+            Kind::Firebird => {
+                "execute block returns (n integer, t char(200)) as begin \
+                 n = 0; t = ''; while (n < 3000) do begin n = n + 1; suspend; end \
+                 while (datediff(millisecond from current_timestamp to cast('now' as timestamp)) < 1500) do n = n + 1; \
+                 suspend; end"
+            }
+        }
+    }
+
     /// So many numbers, in more than one batch.
     fn numbers(self) -> &'static str {
         match self {

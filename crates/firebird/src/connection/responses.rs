@@ -8,7 +8,7 @@ use tsumugi_wire::{Replies, Ticket};
 
 use super::answer::Answer;
 use super::driver::{FirebirdDriver, Writer};
-use crate::error::{Error, Result, StatementFate};
+use crate::error::{Error, Result};
 
 /// Answers to one group of requests, and to those that follow it.
 pub(crate) struct Responses {
@@ -47,13 +47,6 @@ impl Responses {
     /// [`Error::Lost`], [`Error::Usage`]; nothing was written.
     pub(crate) fn more(&mut self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) -> Result<()> {
         let written = FirebirdDriver::write(self.replies.pipeline(), self.ticket, write);
-        written.map_err(|error| match error {
-            // What came before was sent.
-            Error::Lost { reason, .. } => Error::Lost {
-                reason,
-                ran: StatementFate::Perhaps,
-            },
-            other => other,
-        })
+        written.map_err(Error::behind_sent)
     }
 }

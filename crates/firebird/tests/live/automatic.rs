@@ -7,7 +7,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tsumugi_firebird::limits::SPARE_TRANSACTIONS_MAX;
-use tsumugi_firebird::{Access, Connection, Error, Isolation, TransactionOptions, Wait};
+use tsumugi_firebird::{
+    Access, Connection, Error, Isolation, StatementFate, TransactionOptions, Wait,
+};
 use tsumugi_firebird_proto::values::{TextRules, Value};
 use tsumugi_testkit::Dice;
 use tsumugi_testkit::firebird::{FirebirdDatabase, Server};
@@ -471,4 +473,34 @@ fn transactions_that_are_kept_for_many_writes_do_not_grow_old_under_few() {
         let (_, kept) = look().await;
         assert!((1..=2).contains(&kept), "{kept}");
     });
+}
+
+#[test]
+fn statement_whose_connection_is_lost_before_its_commit_may_have_run() {
+    let database = Server::shared().database();
+    database.isql(SCHEMA);
+    run(async {
+        let db = open(&database).await;
+        let reply = db.reply("select * from writing(1)", &[]).await.unwrap();
+        db.abort("it was lost");
+        let lost = reply.finish().await.unwrap_err();
+        assert!(may_have_run(&lost), "{lost}");
+        let db = open(&database).await;
+        let sql = "select cast('x' as blob sub_type text) from writing(2)";
+        let reply = db.reply(sql, &[]).await.unwrap();
+        let Some(Value::Blob(id)) = reply.rows().first().map(|row| {
+            let field = row.field(0).expect("it has a column");
+            field.value(TextRules::default())
+        }) else {
+            panic!("the procedure gives a blob");
+        };
+        db.abort("it was lost");
+        let lost = reply.blob(id, None).await.err().expect("it is lost");
+        assert!(may_have_run(&lost), "{lost}");
+    });
+}
+
+fn may_have_run(error: &Error) -> bool {
+    let perhaps = StatementFate::Perhaps;
+    matches!(error, Error::Lost { ran, .. } if *ran == perhaps)
 }

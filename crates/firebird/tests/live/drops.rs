@@ -3,7 +3,8 @@
 
 use std::pin::pin;
 
-use tsumugi_firebird::{BlobStorage, Connection, TransactionOptions};
+use tsumugi_firebird::{BlobStorage, Connection, Error, TransactionOptions};
+use tsumugi_firebird_proto::limits::PIPELINE_MAX;
 use tsumugi_firebird_proto::values::Value;
 use tsumugi_testkit::firebird::Server;
 
@@ -98,4 +99,24 @@ fn blob_dropped_at_any_point_leaves_a_clean_connection() {
         let mut reader = transaction.blob(id, None).await.unwrap();
         while reader.next().await.unwrap().is_some() {}
     }));
+}
+
+#[test]
+fn abandoned_statement_behind_which_no_fence_fits_ends_with_its_connection() {
+    run(async {
+        let database = Server::shared().database();
+        let db = open(&database).await;
+        let endless = "select count(*) from rdb$fields a, rdb$fields b, rdb$fields c, rdb$fields d";
+        assert!(!poll_times(db.query(endless, &[]), POLLS_MAX).await);
+        while db.awaited() < PIPELINE_MAX {
+            let ping = pin!(db.ping());
+            assert!(!tsumugi_testkit::poll::once(ping).await);
+        }
+        // While it is there it takes no more.
+        let refused = db.ping().await;
+        assert!(matches!(refused, Err(Error::Usage(_))), "{refused:?}");
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let lost = db.ping().await;
+        assert!(matches!(lost, Err(Error::Lost { .. })), "{lost:?}");
+    });
 }
