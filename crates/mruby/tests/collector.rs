@@ -1,8 +1,12 @@
 //! The collector and what it must not free: what only a parked or an ended fibre refers to, what is stored while a
 //! collection is half done, what is being made when memory ends. `check` walks through the phases of a collection, with and
 //! without generations. A freed object is noticed by what has taken its place: each value is read after many allocations.
+//! The last tests are about when the collector comes.
 
-use tsumugi_mruby::{NativeReply, Options, Root, Suspension, Value, Vm};
+use std::cell::Cell;
+use std::rc::Rc;
+
+use tsumugi_mruby::{NativeReply, Options, Root, Scope, Suspension, Value, Vm};
 
 /// The fibre that a test runs in. It parks after each part of a round. `store` moves what is in the boxes, which the
 /// collector may not have seen yet, to where it perhaps has been already; `probe` answers what is there in the end.
@@ -212,4 +216,58 @@ fn a_value_stays_when_memory_ends_while_it_is_made() {
             assert_eq!(scope.text(value), Some(i.to_string()));
         }
     });
+}
+
+/// The most bytes that a VM in this mode has while `step` runs 500 times in it, above those it had before.
+fn growth(mode: &str, step: impl Fn(&Scope<'_>)) -> usize {
+    let vm = Vm::open(Options::default()).unwrap();
+    vm.enter(|scope| {
+        let source = format!("GC.generational_mode = {mode}; GC.start");
+        let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
+        scope.run(program).unwrap();
+    });
+    let before = vm.memory_used();
+    let used = (0..500).map(|_| {
+        vm.enter(|scope| step(scope));
+        vm.memory_used()
+    });
+    used.max().unwrap() - before
+}
+
+#[test]
+fn few_large_strings_are_collected_long_before_the_limit() {
+    let piece = vec![b'x'; 1 << 20];
+    for mode in ["false", "true"] {
+        let growth = growth(mode, |scope| drop(scope.string(&piece).unwrap()));
+        assert!(growth < 24 << 20, "{growth}; generational: {mode}");
+    }
+}
+
+#[test]
+fn large_strings_are_collected_while_a_collection_is_under_way() {
+    // The collection began before the strings were made, for the number of objects.
+    let piece = vec![b'x'; 1 << 20];
+    let growth = growth("false", |scope| {
+        let source = "GC.interval_ratio = 110; Array.new(300) { |i| i.to_s }";
+        let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
+        scope.run(program).unwrap();
+        scope.string(&piece).unwrap();
+    });
+    assert!(growth < 24 << 20, "{growth}");
+}
+
+#[test]
+fn data_that_owns_memory_is_collected_as_if_it_were_the_vms() {
+    let alive = Rc::new(());
+    let most = Cell::new(0);
+    growth("false", |scope| {
+        let object = scope.object_class();
+        let class = scope.define_class(Value::nil(), "Owner", object).unwrap();
+        scope.carries_data(class);
+        let data = Rc::clone(&alive);
+        scope.wrap_sized(class, data, 1 << 20).unwrap();
+        most.set(most.get().max(Rc::strong_count(&alive)));
+    });
+    assert!(most.get() < 24, "{}", most.get());
+    assert_eq!(Rc::strong_count(&alive), 1, "the VM is closed");
 }
