@@ -79,7 +79,7 @@ module Tsumugi
     end
 
     def json
-      JSON.parse(text)
+      Native.json_parse(text, false)
     rescue JSON::ParserError => e
       raise Refused.new(400, "malformed JSON: #{e.message}")
     end
@@ -89,8 +89,12 @@ module Tsumugi
       type == :form || type == :multipart
     end
 
-    def [](name) = data.is_a?(Hash) ? data[name.to_s] : nil
-    def to_h = data.is_a?(Hash) ? data : {}
+    def [](name) = to_h[name.to_s]
+
+    def to_h
+      given = data
+      given.is_a?(Hash) ? given : {}
+    end
 
     # All values of a form's name.
     def list(name)

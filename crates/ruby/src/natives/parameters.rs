@@ -1,5 +1,5 @@
 //! What clients send as names and values: the parameters of a query string with their conversions, and the fields of forms.
-//! The parameters of a query stay in Rust: a handler asks for some of them, and each question is one call.
+//! The parameters of a query stay in Rust: a handler reads some of them, each by one call.
 
 use std::ops::RangeInclusive;
 
