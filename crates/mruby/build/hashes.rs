@@ -1,7 +1,14 @@
-//! Corrections of mruby's Hash that make it cheaper where rows are built: Symbols as keys, `{**row, …}` and `merge`.
-//! Their rule: what Ruby sees stays the same.
+//! Corrections of mruby's Hash: keys that were there twice, and costs where rows are built (Symbols as keys, `{**row, …}`, `merge`).
+//! Rule of the latter: what Ruby sees stays the same.
 
 pub const CORRECTIONS: &[super::Correction] = &[
+    // A place in the table of a Hash of more than 16 entries that was free because its entry had been deleted was taken for any key, though
+    // the key might stand behind it: then it was there twice, with two values.
+    (
+        "src/hash.c",
+        "    else {\n      uint32_t ea_n_used = ht_ea_n_used(h);\n      if (ea_n_used == H_MAX_SIZE) {",
+        "    else if (ib_it_deleted_p(it)) {\n      continue;\n    }\n    else {\n      uint32_t ea_n_used = ht_ea_n_used(h);\n      if (ea_n_used == H_MAX_SIZE) {",
+    ),
     // A Symbol is found by its number; nothing has to be called for the comparison.
     (
         "src/hash.c",
