@@ -31,6 +31,12 @@ pub const CORRECTIONS: &[super::Correction] = &[
         "  if (gc->state == MRB_GC_STATE_ROOT) {\n    mrb_assert(gc->live >= gc->live_after_mark);\n",
         "  if (gc->state == MRB_GC_STATE_ROOT) {\n    if (gc->for_bytes) await_bytes(gc);\n    mrb_assert(gc->live >= gc->live_after_mark);\n",
     ),
+    // What a step has freed postpones no other: what is allocated until the end of this collection is left to the next.
+    (
+        "src/gc.c",
+        "  else {\n    incremental_gc_step(mrb, gc);\n  }\n",
+        "  else {\n    incremental_gc_step(mrb, gc);\n    size_t soon = bytes_now(gc) + GC_BYTES_STEP;\n    if (gc->for_bytes && gc->bytes_threshold > soon) gc->bytes_threshold = soon;\n  }\n",
+    ),
     (
         "src/gc.c",
         "  incremental_gc_finish(mrb, gc);\n  gc->threshold = (gc->live_after_mark/100) * gc->interval_ratio;\n\n  if (is_generational(gc)) {",
