@@ -13,6 +13,10 @@ use std::{env, fs};
 mod arena;
 #[path = "build/bounds.rs"]
 mod bounds;
+#[path = "build/collector.rs"]
+mod collector;
+#[path = "build/hashes.rs"]
+mod hashes;
 #[path = "build/memory.rs"]
 mod memory;
 #[path = "build/numbers.rs"]
@@ -34,13 +38,15 @@ const SHIM: [&str; 6] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 6] = [
+const CORRECTED: [&[Correction]; 8] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,
     memory::CORRECTIONS,
     numbers::CORRECTIONS,
     walks::CORRECTIONS,
+    collector::CORRECTIONS,
+    hashes::CORRECTIONS,
 ];
 
 const CORRECTIONS: &[Correction] = &[

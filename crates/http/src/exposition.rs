@@ -157,7 +157,7 @@ const WORKER_FIGURES: &[WorkerFigure] = &[
     ("tsumugi_connections_handed_over_total", "Of these, connections given to a worker that had fewer.", |of| of.handed_over),
     ("tsumugi_connections_refused_total", "Connections closed at once because every worker had connections_max.", |of| of.refused),
     ("tsumugi_accept_errors_total", "Accepts that failed for want of a resource, such as file descriptors.", |of| of.accept_errors),
-    ("tsumugi_worker_stalls_total", "Loop turns that took stall_ms or longer.", |of| of.stalled),
+    ("tsumugi_worker_stalls_total", "Loop turns that used stall_ms of CPU or slept as long in a system call.", |of| of.stalled),
     ("tsumugi_worker_turns_total", "Loop turns.", |of| of.turns),
 ];
 

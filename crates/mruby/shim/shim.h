@@ -49,7 +49,7 @@ void *ts_host_realloc_or_fail(void *memory, void *pointer, size_t size);
 void *ts_host_realloc_exempt(void *memory, void *pointer, size_t size);
 int ts_host_dispatch(void *host, int64_t index, mrb_value self, mrb_int argc, const mrb_value *argv,
                      mrb_value block, mrb_value *out);
-void ts_host_drop_data(void *pointer);
+void ts_host_drop_data(void *memory, void *pointer);
 void ts_host_slow(void *host, const char *file, int32_t line);
 void ts_host_syntax_error(void *errors, int32_t line, int32_t column, const char *message);
 

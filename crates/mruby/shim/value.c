@@ -79,8 +79,7 @@ int ts_same(mrb_value a, mrb_value b) {
 }
 
 static void drop_data(mrb_state *mrb, void *pointer) {
-  (void)mrb;
-  if (pointer) ts_host_drop_data(pointer);
+  if (pointer) ts_host_drop_data(mrb->allocf_ud, pointer);
 }
 static const mrb_data_type data_type = { "Tsumugi::Data", drop_data };
 

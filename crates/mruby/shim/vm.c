@@ -187,6 +187,7 @@ ts_vm *ts_open(void *host, void *memory, int faulty) {
   vm->mrb = mrb_open_allocf(faulty ? allocate_or_fail : allocate, memory);
   if (!vm->mrb) { free(vm); return NULL; }
   vm->mrb->ud = vm;
+  vm->mrb->gc.bytes = memory; /* it begins with the two that the collector counts */
   mrb_value made;
   if (protect(vm, setup, vm, &made) == TS_RAISED) { mrb_close(vm->mrb); free(vm); return NULL; }
   return vm;

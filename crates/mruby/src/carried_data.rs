@@ -3,6 +3,7 @@
 use std::any::TypeId;
 use std::ffi::c_void;
 
+use crate::memory::Memory;
 use crate::scope::Scope;
 use crate::sys;
 use crate::value::{Kind, Result, Value};
@@ -18,17 +19,28 @@ impl Scope<'_> {
 
     /// A new instance of `class` that owns `data`; the collector drops it. Its Drop must not enter the VM.
     pub fn wrap<T: 'static>(&self, class: Value<'_>, data: T) -> Result<'_, Value<'_>> {
+        self.wrap_sized(class, data, 0)
+    }
+
+    /// The same for data that owns `bytes` of memory: the collector comes as early as if they were the VM's own.
+    pub fn wrap_sized<T: 'static>(
+        &self,
+        class: Value<'_>,
+        data: T,
+        bytes: usize,
+    ) -> Result<'_, Value<'_>> {
         let pointer = Box::into_raw(Box::new(Carried {
-            header: Header::of::<T>(),
+            header: Header::of::<T>(bytes),
             data,
         }));
         // SAFETY: the pointer is owned by the object from here on.
         let made = self.protect(|out| unsafe {
             sys::ts_data(self.vm().raw(), class.raw, pointer.cast(), out)
         });
-        if made.is_err() {
+        match made {
+            Ok(_) => self.vm().inner.memory.own(bytes),
             // SAFETY: no object took it.
-            drop(unsafe { Box::from_raw(pointer) });
+            Err(_) => drop(unsafe { Box::from_raw(pointer) }),
         }
         made
     }
@@ -50,6 +62,7 @@ impl Scope<'_> {
 #[repr(C)]
 struct Header {
     type_id: TypeId,
+    bytes: usize,
     drop: unsafe fn(*mut Header),
 }
 
@@ -60,13 +73,14 @@ struct Carried<T> {
 }
 
 impl Header {
-    fn of<T: 'static>() -> Self {
+    fn of<T: 'static>(bytes: usize) -> Self {
         unsafe fn drop_carried<T>(header: *mut Header) {
             // SAFETY: called once, with the pointer that `wrap` made for this T.
             drop(unsafe { Box::from_raw(header.cast::<Carried<T>>()) });
         }
         Header {
             type_id: TypeId::of::<T>(),
+            bytes,
             drop: drop_carried::<T>,
         }
     }
@@ -75,10 +89,13 @@ impl Header {
 /// The collector frees an object that carries data.
 ///
 /// # Safety
-/// `pointer` is one that `wrap` made, and this is its only call.
+/// `pointer` is one that `wrap` made in a VM that was opened with this `memory`, and this is its only call.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ts_host_drop_data(pointer: *mut c_void) {
+unsafe extern "C" fn ts_host_drop_data(memory: *mut c_void, pointer: *mut c_void) {
     let header = pointer.cast::<Header>();
     // SAFETY: the caller's promise.
-    abort_on_panic(|| unsafe { ((*header).drop)(header) });
+    abort_on_panic(|| unsafe {
+        (*memory.cast::<Memory>()).disown((*header).bytes);
+        ((*header).drop)(header);
+    });
 }

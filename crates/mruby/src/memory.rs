@@ -16,8 +16,11 @@ const HEADER: usize = 8;
 const REFUSALS_BEFORE_RESERVE: u32 = 2;
 
 /// What a VM has allocated and may allocate, in bytes.
+#[repr(C)] // the first two are read by the collector, through a pointer to the whole
 pub struct Memory {
     used: Cell<usize>,
+    /// Of Rust's memory that objects of the VM own, what was declared. It counts toward the collector, not toward the limit.
+    outside: Cell<usize>,
     used_max: usize,
     reserve: usize,
     refusals: Cell<u32>,
@@ -31,6 +34,7 @@ impl Memory {
     pub(crate) fn new(used_max: usize, reserve: usize, faults: Option<Faults>) -> Self {
         Memory {
             used: Cell::new(0),
+            outside: Cell::new(0),
             used_max,
             reserve,
             refusals: Cell::new(0),
@@ -46,6 +50,16 @@ impl Memory {
 
     pub(crate) fn used(&self) -> usize {
         self.used.get()
+    }
+
+    /// An object owns so much of Rust's memory.
+    pub(crate) fn own(&self, bytes: usize) {
+        self.outside.set(self.outside.get().saturating_add(bytes));
+    }
+
+    /// The object is gone.
+    pub(crate) fn disown(&self, bytes: usize) {
+        self.outside.set(self.outside.get().saturating_sub(bytes));
     }
 
     /// Closes the reserve again. Called when Rust enters the VM.

@@ -71,7 +71,7 @@ type OnSlow = Box<dyn Fn(&str, u32)>;
 pub(crate) struct VmInner {
     opened: bool,
     pub(crate) raw: NonNull<RawVm>,
-    memory: Box<Memory>,
+    pub(crate) memory: Box<Memory>,
     pub(crate) natives: RefCell<Vec<Rc<Native>>>,
     pub(crate) names: SymbolCache,
     pub(crate) free_roots: RefCell<Vec<i64>>,

@@ -1,8 +1,12 @@
 //! The collector and what it must not free: what only a parked or an ended fibre refers to, what is stored while a
 //! collection is half done, what is being made when memory ends. `check` walks through the phases of a collection, with and
 //! without generations. A freed object is noticed by what has taken its place: each value is read after many allocations.
+//! The last tests are about when the collector comes.
 
-use tsumugi_mruby::{NativeReply, Options, Root, Suspension, Value, Vm};
+use std::cell::Cell;
+use std::rc::Rc;
+
+use tsumugi_mruby::{NativeReply, Options, Root, Scope, Suspension, Value, Vm};
 
 /// The fibre that a test runs in. It parks after each part of a round. `store` moves what is in the boxes, which the
 /// collector may not have seen yet, to where it perhaps has been already; `probe` answers what is there in the end.
@@ -212,4 +216,73 @@ fn a_value_stays_when_memory_ends_while_it_is_made() {
             assert_eq!(scope.text(value), Some(i.to_string()));
         }
     });
+}
+
+/// The most bytes that a VM has while `step` runs 500 times in it, above those it had when it had run `source`.
+fn growth(source: &str, step: impl Fn(&Scope<'_>)) -> usize {
+    let vm = Vm::open(Options::default()).unwrap();
+    vm.enter(|scope| {
+        let source = format!("{source}; GC.start");
+        let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
+        scope.run(program).unwrap();
+    });
+    let before = vm.memory_used();
+    let used = (0..500).map(|_| {
+        vm.enter(|scope| step(scope));
+        vm.memory_used()
+    });
+    used.max().unwrap() - before
+}
+
+#[test]
+fn few_large_strings_are_collected_long_before_the_limit() {
+    let piece = vec![b'x'; 1 << 20];
+    for mode in [
+        "GC.generational_mode = false",
+        "GC.generational_mode = true",
+    ] {
+        let growth = growth(mode, |scope| drop(scope.string(&piece).unwrap()));
+        assert!(growth < 24 << 20, "{growth}; {mode}");
+    }
+}
+
+#[test]
+fn large_strings_are_collected_beside_many_objects() {
+    // A collection takes many steps, and what the first ones free must not let the others wait.
+    let piece = vec![b'x'; 64 << 10];
+    let growth = growth("$live = Array.new(15_000) { |i| [i.to_s] }", |scope| {
+        for _ in 0..10 {
+            scope.nested(|scope| drop(scope.string(&piece).unwrap()));
+        }
+    });
+    assert!(growth < 24 << 20, "{growth}");
+}
+
+#[test]
+fn large_strings_are_collected_while_a_collection_is_under_way() {
+    // It began before the strings were made, for the number of objects.
+    let piece = vec![b'x'; 1 << 20];
+    let growth = growth("GC.interval_ratio = 110", |scope| {
+        let source = "Array.new(300) { |i| i.to_s }";
+        let program = scope.compile(source.as_bytes(), "app.rb", 1).unwrap();
+        scope.run(program).unwrap();
+        scope.string(&piece).unwrap();
+    });
+    assert!(growth < 24 << 20, "{growth}");
+}
+
+#[test]
+fn data_that_owns_memory_is_collected_as_if_it_were_the_vms() {
+    let alive = Rc::new(());
+    let most = Cell::new(0);
+    growth("", |scope| {
+        let object = scope.object_class();
+        let class = scope.define_class(Value::nil(), "Owner", object).unwrap();
+        scope.carries_data(class);
+        let data = Rc::clone(&alive);
+        scope.wrap_sized(class, data, 1 << 20).unwrap();
+        most.set(most.get().max(Rc::strong_count(&alive)));
+    });
+    assert!(most.get() < 24, "{}", most.get());
+    assert_eq!(Rc::strong_count(&alive), 1, "the VM is closed");
 }

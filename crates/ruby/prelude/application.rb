@@ -93,7 +93,11 @@ module Tsumugi
         klass.define_method(:__run, &block)
       else
         klass.define_method(:__handle, &block)
-        klass.define_method(:__run) { __between(before, after, takes) }
+        klass.define_method(:__run) do
+          next __between(before, after, takes) unless before.empty? && after.empty?
+
+          takes == 0 ? __handle : __handle(*Native.capture_values(self, takes))
+        end
       end
       klass
     end
@@ -109,7 +113,7 @@ module Tsumugi
         i += 1
       end
       Native.handler_begins(self)
-      result = takes == 0 ? __handle : __handle(*captures.values.first(takes))
+      result = takes == 0 ? __handle : __handle(*Native.capture_values(self, takes))
       Native.handler_ends(self)
       after.each { |filter| __send__(filter) }
       result

@@ -5,8 +5,7 @@ module Tsumugi
     def request = @request ||= Request.new(self)
     def worker = Tsumugi::WORKER
 
-    # Parameters of the URL's query, of the path and of the body stay apart.
-    def query = @query ||= Parameters.new(Native.query(self))
+    # Parameters of the URL's query (`query`, which is Rust's), of the path and of the body stay apart.
     def captures = Native.captures(self)
     def body = @body ||= Body.new(self)
     def headers = @headers ||= Headers.new(self)
@@ -28,7 +27,7 @@ module Tsumugi
     # Answers +value+ as JSON. Further keywords are headers: `location: "/x"`, `retry_after: 1`.
     def json(value, status: nil, **headers)
       Native.status(self, status) if status
-      headers.each { |name, content| Native.header(self, name.to_s.tr("_", "-"), content, false) }
+      headers.each { |name, content| Native.header(self, name.to_s.tr("_", "-"), content, false) } unless headers.empty?
       Native.json(self, value)
       RESPONDED
     end
@@ -151,7 +150,7 @@ module Tsumugi
     def host = headers["host"]
   end
 
-  # Request headers, names in any case. Several values of one name are joined with ", ".
+  # Request headers, names in any case, with _ or -: `headers[:user_agent]`. Several values of one name are joined with ", ".
   class Headers
     include Enumerable
 
@@ -159,7 +158,6 @@ module Tsumugi
       @context = context
     end
 
-    def [](name) = Native.request_header(@context, name.to_s.tr("_", "-"))
     def key?(name) = !self[name].nil?
     def to_h = Native.request_headers(@context)
 

@@ -40,7 +40,24 @@ pub(crate) struct Host {
     pub last_match: LastMatch,
     pub web: Web,
     pub admission: Admission,
+    /// The turn that the watchdog has reported last.
+    pub stall: Arc<StalledTurn>,
     _watch: ObserverGuard,
+}
+
+/// How long a turn had lasted when it was reported, in milliseconds.
+#[derive(Default)]
+pub(crate) struct StalledTurn {
+    elapsed: AtomicU64,
+    cpu: AtomicU64,
+}
+
+impl std::fmt::Display for StalledTurn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let elapsed = self.elapsed.load(Ordering::Relaxed);
+        let cpu = self.cpu.load(Ordering::Relaxed);
+        write!(f, "{elapsed} ms so far, {cpu} ms of CPU time")
+    }
 }
 
 /// Ruby objects that are needed too often to be looked up by their names.
@@ -80,8 +97,10 @@ impl Host {
             memory_bytes_max,
             ..Options::default()
         })?;
+        let stall = Arc::default();
         let watchdog = Arc::new(Watchdog {
             interrupter: vm.interrupter(),
+            stall: Arc::clone(&stall),
             turn_cpu: Duration::from_millis(worker.limits().turn_cpu_ms_max),
             seen: AtomicU64::new(0),
             stopped: AtomicU64::new(0),
@@ -100,6 +119,7 @@ impl Host {
             last_match: LastMatch::default(),
             web: Web::default(),
             admission: Admission::default(),
+            stall,
             _watch: worker.watch(watchdog),
         }))
     }
@@ -244,6 +264,7 @@ impl Drop for RunningJob {
 /// Passes the worker's watchdog on to the VM.
 struct Watchdog {
     interrupter: Arc<Interrupter>,
+    stall: Arc<StalledTurn>,
     turn_cpu: Duration,
     /// The entry into the VM that was running at the last look.
     seen: AtomicU64,
@@ -252,8 +273,14 @@ struct Watchdog {
 }
 
 impl Observer for Watchdog {
-    fn stalled(&self, _: &Sample) {
+    fn stalled(&self, sample: &Sample) {
         if let Some(entry) = self.interrupter.entry() {
+            let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            let elapsed = milliseconds(sample.elapsed);
+            self.stall.elapsed.store(elapsed, Ordering::Relaxed);
+            self.stall
+                .cpu
+                .store(milliseconds(sample.cpu), Ordering::Relaxed);
             self.seen.store(entry, Ordering::Relaxed);
             self.interrupter.report(entry);
         }

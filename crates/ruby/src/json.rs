@@ -200,12 +200,29 @@ impl Writer<'_> {
 pub(crate) fn string(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len() + 2);
     out.push(b'"');
-    if bytes.iter().all(|&byte| is_plain(byte)) {
+    if is_plain_text(bytes) {
         out.extend_from_slice(bytes);
     } else {
         escaped(bytes, out);
     }
     out.push(b'"');
+}
+
+/// Bytes all of which are plain, looked at eight at a time.
+fn is_plain_text(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut words = words.iter().map(|word| u64::from_ne_bytes(*word));
+    words.all(is_plain_word) && rest.iter().all(|&byte| is_plain(byte))
+}
+
+/// The same for eight. A byte that is not plain sets its highest bit; it may set that of others as well.
+fn is_plain_word(word: u64) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let is_zero = |word: u64| word.wrapping_sub(EACH) & !word;
+    let below_space = word.wrapping_sub(EACH * 0x20);
+    let quote = is_zero(word ^ (EACH * u64::from(b'"')));
+    let backslash = is_zero(word ^ (EACH * u64::from(b'\\')));
+    (word | below_space | quote | backslash) & (EACH * 0x80) == 0
 }
 
 /// ASCII that stands for itself.
@@ -232,4 +249,22 @@ fn escaped(bytes: &[u8], out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(&text.as_bytes()[plain..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_is_plain_by_itself_and_among_seven_others() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                for filler in [b' ', b'a', b'~', 0x7f] {
+                    let mut text = [filler; 8];
+                    text[place] = byte;
+                    assert_eq!(is_plain_text(&text), is_plain(byte), "{byte:#x} at {place}");
+                }
+            }
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tsumugi_mruby::{Root, Scope};
 use tsumugi_server::Mode;
@@ -97,8 +98,10 @@ pub(crate) fn host(worker: &WorkerHandle, settings: Rc<Settings>) -> Result<Rc<H
     let host = Host::open(worker, settings)?;
     prelude(&host)?;
     // From here on it runs what the author wrote.
-    host.vm
-        .on_slow(|file, line| tracing::warn!("a handler at {file}:{line} holds its worker"));
+    let stall = Arc::clone(&host.stall);
+    host.vm.on_slow(move |file, line| {
+        tracing::warn!("a handler at {file}:{line} holds its worker: {stall}");
+    });
     Ok(host)
 }
 

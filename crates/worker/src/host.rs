@@ -105,11 +105,16 @@ pub(crate) fn work_in_batches() {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn work_in_batches() {}
 
-/// The CPU time of one thread, readable from any thread.
+/// The times of one thread, readable from any thread: on a core, and waiting for one.
 #[derive(Debug)]
 pub(crate) struct ThreadClock {
     #[cfg(target_os = "linux")]
     id: nix::time::ClockId,
+    #[cfg(target_os = "linux")]
+    thread: i32,
+    /// The kernel's figures of this thread's turns on a core. Stays open: it is read every few milliseconds.
+    #[cfg(target_os = "linux")]
+    schedule: Option<std::fs::File>,
     #[cfg(not(target_os = "linux"))]
     started: std::time::Instant,
 }
@@ -123,12 +128,35 @@ impl ThreadClock {
         let thread = nix::unistd::gettid().as_raw();
         Self {
             id: nix::time::ClockId::from_raw((!thread << 3) | 0b110),
+            thread,
+            schedule: std::fs::File::open(format!("/proc/self/task/{thread}/schedstat")).ok(),
         }
     }
 
     /// CPU time that the thread has used, or nothing once it has ended.
     pub fn used(&self) -> Option<Duration> {
         nix::time::clock_gettime(self.id).ok().map(Duration::from)
+    }
+
+    /// Time for which the thread was ready and had no core, up to the last time it got one. Nothing where the kernel does not count it.
+    pub fn queued(&self) -> Option<Duration> {
+        use std::os::unix::fs::FileExt as _;
+        let mut text = [0; 64];
+        let read = self.schedule.as_ref()?.read_at(&mut text, 0).ok()?;
+        // Nanoseconds on a core, nanoseconds waiting for one, number of turns.
+        let text = std::str::from_utf8(text.get(..read)?).ok()?;
+        let nanoseconds = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some(Duration::from_nanos(nanoseconds))
+    }
+
+    /// Does the thread sleep in the kernel? One that runs or waits for a core does not.
+    pub fn is_blocked(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", self.thread));
+        // The state stands behind the thread's name, which may hold anything (proc(5)).
+        let state = stat
+            .ok()
+            .and_then(|stat| stat.rsplit_once(") ")?.1.bytes().next());
+        state.is_some_and(|state| state != b'R')
     }
 }
 
@@ -143,6 +171,14 @@ impl ThreadClock {
 
     pub fn used(&self) -> Option<Duration> {
         Some(self.started.elapsed())
+    }
+
+    pub fn queued(&self) -> Option<Duration> {
+        None
+    }
+
+    pub fn is_blocked(&self) -> bool {
+        false
     }
 }
 
@@ -176,6 +212,41 @@ mod tests {
         assert!(clock.used().unwrap() - idle >= Duration::from_millis(30));
         drop(work);
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_thread_is_blocked_only_while_it_sleeps() {
+        let (clocks, clock) = mpsc::channel();
+        let (wake, sleeping) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            clocks.send(ThreadClock::here()).unwrap();
+            sleeping.recv().unwrap_err();
+        });
+        let clock = clock.recv().unwrap();
+        while !clock.is_blocked() {
+            thread::yield_now();
+        }
+        assert!(!ThreadClock::here().is_blocked());
+        drop(wake);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn waiting_for_a_core_is_counted_apart() {
+        let Some(before) = ThreadClock::here().queued() else {
+            eprintln!("SKIPPED: this kernel does not count how long threads wait for a core");
+            return;
+        };
+        // Half of a second on one core, which is another thread's as well.
+        let core = Cores::allowed().allowed[0];
+        bind(&[core]);
+        let start = Instant::now();
+        let spin = move || while start.elapsed() < Duration::from_millis(500) {};
+        let other = thread::spawn(spin);
+        spin();
+        other.join().unwrap();
+        let queued = ThreadClock::here().queued().unwrap() - before;
+        assert!(queued >= Duration::from_millis(100), "{queued:?}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct WorkerLimits {
     pub offload_threads_max: usize,
     /// Offloaded jobs that may wait for a thread of the pool.
     pub offload_queue_max: usize,
-    /// Milliseconds after which a loop turn counts as stalled and is reported once.
+    /// Milliseconds of CPU, or of sleep in a system call, after which a loop turn counts as stalled and is reported once.
     pub stall_ms: u64,
     /// Milliseconds of CPU that one loop turn may use before its worker's observers are called to end it.
     pub turn_cpu_ms_max: u64,

@@ -19,7 +19,8 @@ pub struct Sample {
 
 /// Called about long turns of a worker, on the watchdog's thread. Must return quickly and never block.
 pub trait Observer: Send + Sync {
-    /// The turn has lasted `stall_ms`. Called once per turn.
+    /// The turn has used `stall_ms` of CPU, or has lasted as long and sleeps in a system call; time in which its thread was ready
+    /// and waited for a core does not count. Called once per turn.
     fn stalled(&self, sample: &Sample);
 
     /// The turn has used more CPU than `turn_cpu_ms_max`. Called at each sample until the turn ends.

@@ -25,7 +25,7 @@ pub struct WorkerSnapshot {
     pub refused: u64,
     /// Accepts that failed for want of a resource, such as file descriptors.
     pub accept_errors: u64,
-    /// Loop turns that took `stall_ms` or longer.
+    /// Loop turns that used `stall_ms` of CPU or slept as long in a system call.
     pub stalled: u64,
     /// Loop turns.
     pub turns: u64,

@@ -1,6 +1,8 @@
 //! The watchdog: one thread that looks at every worker's turn counter and reports turns that last.
 //! Interrupts nothing itself; what to do about a long turn, and what to log of it, is the observers' business where there are any.
 //! A turn is timed from the first sample that saw it, so figures are short by at most one sampling interval.
+//! Rule: a turn stalls by what its thread does: by the CPU time it uses, or by the time it sleeps in a system call. On a busy machine
+//! it is ready most of the time and waits for a core; that is nothing the turn could change, and no stall.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,6 +101,7 @@ struct Running {
     number: u64,
     since: Instant,
     cpu: Option<Duration>,
+    queued: Option<Duration>,
     reported: bool,
 }
 
@@ -110,6 +113,7 @@ impl WorkerWatch {
             return;
         }
         let used = || lane.clock.get().and_then(ThreadClock::used);
+        let queued = || lane.clock.get().and_then(ThreadClock::queued);
         let Some(running) = self
             .turn
             .as_mut()
@@ -119,22 +123,26 @@ impl WorkerWatch {
                 number,
                 since: now,
                 cpu: used(),
+                queued: queued(),
                 reported: false,
             });
             return;
         };
         let elapsed = now.saturating_duration_since(running.since);
-        let cpu = match (used(), running.cpu) {
-            (Some(now), Some(then)) => now.saturating_sub(then),
-            _ => Duration::ZERO,
-        };
+        let cpu = since(used(), running.cpu);
         let sample = Sample {
             worker,
             turn: number,
             elapsed,
             cpu,
         };
-        if !running.reported && elapsed >= Duration::from_millis(limits.stall_ms) {
+        let stall = Duration::from_millis(limits.stall_ms);
+        // The kernel is asked more about turns that last only.
+        let sleeps = || {
+            elapsed.saturating_sub(since(queued(), running.queued)) >= stall
+                && lane.clock.get().is_some_and(ThreadClock::is_blocked)
+        };
+        if !running.reported && elapsed >= stall && (cpu >= stall || sleeps()) {
             running.reported = true;
             lane.counters.stalled.fetch_add(1, Ordering::Relaxed);
             stalled(lane, &sample);
@@ -147,13 +155,23 @@ impl WorkerWatch {
     }
 }
 
+/// What a clock has advanced; nothing where there is none.
+fn since(now: Option<Duration>, then: Option<Duration>) -> Duration {
+    match (now, then) {
+        (Some(now), Some(then)) => now.saturating_sub(then),
+        _ => Duration::ZERO,
+    }
+}
+
 fn stalled(lane: &WorkerLane, sample: &Sample) {
     let observers = lane.observers();
     if observers.is_empty() {
         let elapsed_ms = sample.elapsed.as_millis() as u64;
+        let cpu_ms = sample.cpu.as_millis() as u64;
         tracing::warn!(
             worker = sample.worker,
             elapsed_ms,
+            cpu_ms,
             "a loop turn is taking long (stall_ms)"
         );
     }

@@ -24,7 +24,7 @@ impl Record {
         self.overran.lock().unwrap().clone()
     }
 
-    /// How often the turn was reported as stalled. Others may be too, when the machine is busy.
+    /// How often the turn was reported as stalled.
     fn reports(&self, turn: u64) -> usize {
         self.stalled()
             .iter()
@@ -86,6 +86,40 @@ fn a_long_turn_is_reported_once_and_by_its_number() {
         assert!(samples[0].elapsed >= Duration::from_millis(50));
         // Blocked, not busy: this is a stall and no use of CPU.
         assert!(record.overran().iter().all(|sample| sample.turn != turn));
+    })
+    .unwrap();
+}
+
+/// A turn of 300 ms that is ready all the time and has a thirteenth of a core.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_turn_that_waits_for_a_core_is_no_stall() {
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::time::{ClockId, clock_gettime};
+    let this = nix::unistd::Pid::from_raw(0);
+    let used = || Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap());
+    let record = Arc::new(Record::default());
+    alone(limits(), async |worker: WorkerHandle| {
+        let _watch = worker.watch(record.clone());
+        let _turn = worker.turn();
+        let allowed = sched_getaffinity(this).unwrap();
+        let core = (0..CpuSet::count()).find(|core| allowed.is_set(*core).unwrap());
+        let mut one = CpuSet::new();
+        one.set(core.unwrap()).unwrap();
+        sched_setaffinity(this, &one).unwrap();
+        let start = Instant::now();
+        let spin = move || while start.elapsed() < Duration::from_millis(300) {};
+        let others: Vec<_> = (0..12).map(|_| thread::spawn(spin)).collect();
+        let before = used();
+        spin();
+        let cpu = used() - before;
+        let turn = worker.turn_number();
+        assert!(
+            cpu < Duration::from_millis(50),
+            "{cpu:?}: this shows nothing"
+        );
+        assert_eq!(record.reports(turn), 0, "{:?}", record.stalled());
+        others.into_iter().for_each(|other| other.join().unwrap());
     })
     .unwrap();
 }
@@ -191,7 +225,7 @@ fn several_observers_are_called_until_they_are_dropped() {
 fn connections_are_watched_and_other_workers_are_not_blamed() {
     let mut config = config(2, &["127.0.0.1:0"]);
     config.limits = WorkerLimits {
-        stall_ms: 300,
+        stall_ms: 100,
         ..limits()
     };
     let server = start(config, &Script::plain());

@@ -68,9 +68,9 @@ module Tsumugi
     def data
       return @data if @read
 
-      @data = case media_type
-              when "application/json" then json
-              when FORM, MULTIPART then Parameters.new(pairs).to_h
+      @data = case Native.body_type(@context)
+              when :json then json
+              when :form, :multipart then first_of_each(pairs)
               else
                 raise Refused.new(415, "the content type must be application/json, #{FORM} or #{MULTIPART}")
               end
@@ -79,50 +79,54 @@ module Tsumugi
     end
 
     def json
-      JSON.parse(text)
+      Native.json_parse(text, false)
     rescue JSON::ParserError => e
       raise Refused.new(400, "malformed JSON: #{e.message}")
     end
 
-    def form? = media_type == FORM || media_type == MULTIPART
-    def [](name) = data.is_a?(Hash) ? data[name.to_s] : nil
-    def to_h = data.is_a?(Hash) ? data : {}
+    def form?
+      type = Native.body_type(@context)
+      type == :form || type == :multipart
+    end
+
+    def [](name) = to_h[name.to_s]
+
+    def to_h
+      given = data
+      given.is_a?(Hash) ? given : {}
+    end
 
     # All values of a form's name.
-    def list(name) = form? ? Parameters.new(pairs).list(name) : Array(self[name])
+    def list(name)
+      return Array(self[name]) unless form?
+
+      name = name.to_s
+      pairs.select { |key, _| key == name }.map { |_, value| value }
+    end
 
     # The fields of these names and types, as a Hash with Symbol keys; 422 with all that are missing or wrong.
     # `body.require(name: String, age: Integer, admin: :bool, photo: Upload)`
-    def require(**fields) = fetch(fields) { |name, errors| errors[name] = "is missing" }
+    def require(**fields) = Native.body_fields(object, fields, true)
 
     # The same for fields that may be missing; what is missing is not in the Hash.
-    def permit(**fields) = fetch(fields) { |_, _| nil }
+    def permit(**fields) = Native.body_fields(object, fields, false)
 
     private
 
-    def fetch(fields)
+    def object
       given = data
       raise Invalid.new({ body: "must be an object" }) unless given.is_a?(Hash)
 
-      errors = {}
-      values = {}
-      fields.each do |name, type|
-        value = given[name.to_s]
-        if value.nil? || (value == "" && type != :bool)
-          yield name, errors
-        elsif (converted = Conversion.field(value, type)).nil?
-          errors[name] = "must be #{Conversion.name_of(type)}"
-        else
-          values[name] = converted
-        end
-      end
-      raise Invalid.new(errors) unless errors.empty?
+      given
+    end
 
-      values
+    # Of several values of a name, the first. Names stay Strings: what a client sends never becomes a Symbol.
+    def first_of_each(pairs)
+      pairs.each_with_object({}) { |(name, value), hash| hash[name] = value unless hash.key?(name) }
     end
 
     def pairs
-      @pairs ||= if media_type == FORM
+      @pairs ||= if Native.body_type(@context) == :form
                    # What curl -d sends of JSON. A form would have encoded these signs.
                    raise Refused.new(415, "the body is JSON sent as #{FORM}: its content type must be application/json") if text.start_with?("{\"")
 
@@ -133,7 +137,5 @@ module Tsumugi
                    end
                  end
     end
-
-    def media_type = (@context.headers["content-type"] || "").split(";").first.to_s.strip.downcase
   end
 end

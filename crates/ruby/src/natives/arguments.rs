@@ -1,13 +1,31 @@
 //! What natives read of any argument: texts, and the error for one of a wrong class. Knows no subject.
 //! Rule: an error names the argument, the class that is wanted and the class that was given.
 
-use tsumugi_mruby::{Raise, Result, Scope, Value};
+use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
 /// A String or Symbol argument as text.
 pub(crate) fn text<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, String> {
     scope
         .text(value)
         .ok_or_else(|| wrong_type(scope, value, what, "a String"))
+}
+
+/// Lends the name that a Symbol, a String or the text of anything else is. `f` must not enter the VM.
+pub(crate) fn with_name<'c, R>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    f: impl FnOnce(&[u8]) -> R,
+) -> Result<'c, R> {
+    if let Some(symbol) = value.as_symbol() {
+        return Ok(scope.with_symbol_name(symbol, f));
+    }
+    let text = match value.kind() {
+        Kind::String => value,
+        _ => scope.call(value, "to_s", &[])?,
+    };
+    scope
+        .with_bytes(text, f)
+        .ok_or_else(|| wrong_type(scope, value, "a name", "a String or Symbol"))
 }
 
 /// The TypeError for an argument.

@@ -12,7 +12,7 @@ use tsumugi_server::dispatch::SharedSender;
 use super::standard::pages::TemplatePage;
 use crate::answer::{operation, raise};
 use crate::exchange::{Capture, Content, ContentBody, Exchange, StreamPlan};
-use crate::natives::arguments::{text, wrong_type};
+use crate::natives::arguments::{text, with_name, wrong_type};
 use crate::natives::definitions::{Natives, exchange};
 use crate::{finish, json};
 
@@ -365,20 +365,27 @@ fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("request_header", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let name = text(scope, call.argument(1), "a header's name")?;
-        let values: Vec<&[u8]> = exchange
-            .request
-            .headers
-            .get_all(name.as_str())
-            .iter()
-            .map(HeaderValue::as_bytes)
-            .collect();
-        if values.is_empty() {
-            return Ok(Value::nil());
+    let tsumugi = natives.scope().constant("Tsumugi")?;
+    let object = natives.scope().object_class();
+    let headers = natives.scope().define_class(tsumugi, "Headers", object)?;
+    let context = natives.scope().intern("@context");
+    natives.method(headers, "[]", 1..=1, move |_, scope, call| {
+        let exchange = exchange(scope, scope.ivar(call.this, context))?;
+        let headers = &exchange.request.headers;
+        let (values, separator) = with_name(scope, call.argument(0), |name| {
+            let name = String::from_utf8_lossy(name).replace('_', "-");
+            let separator = separator(&name);
+            (headers.get_all(name), separator)
+        })?;
+        let mut values = values.iter().map(HeaderValue::as_bytes);
+        match (values.next(), values.next()) {
+            (None, _) => Ok(Value::nil()),
+            (Some(value), None) => scope.string(value),
+            (Some(first), Some(second)) => {
+                let all: Vec<&[u8]> = [first, second].into_iter().chain(values).collect();
+                scope.string(all.join(separator))
+            }
         }
-        scope.string(values.join(separator(&name)))
     })?;
     natives.plain("request_headers", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
@@ -399,6 +406,18 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("captures", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
         captures(scope, &exchange)
+    })?;
+    // The first so many captures, for the parameters of the handler's block.
+    natives.plain("capture_values", |_, scope, call| {
+        let exchange = exchange(scope, call.argument(0))?;
+        let takes = call.argument(1).as_integer().unwrap_or_default();
+        let takes = usize::try_from(takes).unwrap_or(0);
+        let values = exchange.captures.values.iter().take(takes);
+        let array = scope.array(takes)?;
+        for value in values {
+            scope.push(array, capture(scope, value)?)?;
+        }
+        Ok(array)
     })
 }
 
@@ -408,12 +427,16 @@ fn captures<'c>(scope: &'c Scope<'c>, exchange: &Exchange) -> Result<'c, Value<'
     let hash = scope.hash(captures.values.len())?;
     let names = captures.names.iter().flat_map(|names| names.iter());
     for (name, value) in names.zip(&captures.values) {
-        let value = match value {
-            Capture::Integer(integer) => scope.integer(*integer),
-            Capture::Float(float) => scope.float(*float),
-            Capture::Text(text) => scope.string(text)?,
-        };
-        scope.hash_set(hash, Value::symbol(scope.intern(name)), value)?;
+        let name = Value::symbol(scope.intern(name));
+        scope.hash_set(hash, name, capture(scope, value)?)?;
     }
     Ok(hash)
+}
+
+fn capture<'c>(scope: &'c Scope<'c>, value: &Capture) -> Result<'c, Value<'c>> {
+    match value {
+        Capture::Integer(integer) => Ok(scope.integer(*integer)),
+        Capture::Float(float) => Ok(scope.float(*float)),
+        Capture::Text(text) => scope.string(text),
+    }
 }

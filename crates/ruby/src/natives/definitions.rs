@@ -4,7 +4,7 @@
 use std::ops::{Bound, RangeBounds};
 use std::rc::{Rc, Weak};
 
-use tsumugi_mruby::{NativeCall, NativeReply, Result, Scope, Suspension, Value};
+use tsumugi_mruby::{NativeCall, NativeReply, Raise, Result, Scope, Suspension, Value};
 
 use crate::answer::Operation;
 use crate::exchange::Exchange;
@@ -176,9 +176,18 @@ fn check_count<'c>(
     takes: &impl RangeBounds<usize>,
 ) -> Result<'c, ()> {
     let given = call.arguments().len();
-    if takes.contains(&given) {
-        return Ok(());
+    match takes.contains(&given) {
+        true => Ok(()),
+        false => Err(wrong_count(scope, given, takes)),
     }
+}
+
+/// The error for a wrong number of arguments.
+pub(crate) fn wrong_count<'c>(
+    scope: &'c Scope<'c>,
+    given: usize,
+    takes: &impl RangeBounds<usize>,
+) -> Raise<'c> {
     let least = match takes.start_bound() {
         Bound::Included(least) => *least,
         _ => 0,
@@ -189,7 +198,7 @@ fn check_count<'c>(
         _ => format!("{least}+"),
     };
     let message = format!("wrong number of arguments (given {given}, expected {expected})");
-    Err(scope.error("ArgumentError", message))
+    scope.error("ArgumentError", message)
 }
 
 /// What a native that parks only sometimes answers.

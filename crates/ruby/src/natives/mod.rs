@@ -4,6 +4,7 @@
 mod arguments;
 mod client;
 mod context;
+mod conversion;
 pub(crate) mod database;
 mod definitions;
 mod failure;
@@ -39,6 +40,7 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     output::install(&natives)?;
     context::install(&natives)?;
     parameters::install(&natives)?;
+    conversion::install(&natives)?;
     web::install(&natives)?;
     database::install(&natives)?;
     rows::install(&natives)?;

@@ -11,6 +11,7 @@ mod ending;
 mod fibres;
 mod hostile;
 mod memory;
+mod parameters;
 mod pool;
 mod room;
 mod sessions;

@@ -217,3 +217,25 @@ fn large_and_tiny_bodies_at_default_limits_leave_the_worker_alive() {
     // server's: crates/cli/tests/acceptance/memory.rs.
     assert!(resident() < 700 << 20, "{} bytes are resident", resident());
 }
+
+#[test]
+fn uploads_that_are_read_in_pieces_take_no_memory_of_their_size() {
+    let app = r#"
+        def most = $most = [$most || 0, Tsumugi.vm_bytes].max
+        post("/pieces") { body.each_chunk { |piece| most }; "read" }
+        post("/whole") { body.text; most; "read" }
+        get("/most") { most.to_s }
+        get("/now") { Tsumugi.vm_bytes.to_s }
+    "#;
+    let rig = Rig::with(app, |_| {});
+    let number = |path: &str| rig.get(path).text().parse::<usize>().unwrap();
+    let before = number("/now");
+    let body = vec![b'x'; 2 << 20];
+    for path in ["/pieces", "/whole"] {
+        for _ in 0..60 {
+            assert_eq!(rig.post(path, "text/plain", &body).text(), "read");
+        }
+    }
+    let growth = number("/most") - before;
+    assert!(growth < 32 << 20, "{growth}");
+}

@@ -74,3 +74,29 @@ p seen, [nil, false].map { |v| v.inspect }, [nil, 1, false].select(&:nil?), [fal
 p [[1, 2], [3]].map(&:first), [1, 2, 3].inject(&:+), %w[b a].max_by(&:ord), :+.to_proc.call(1, 2), :fetch.to_proc.call({ a: 1 }, :b) { |k| k }, (:upcase.to_proc.call rescue "ArgumentError"), [[1, 2]].each(&:pop)
 class Greeter; def hail(loud: false, &block) = [loud, block&.call]; end
 p :hail.to_proc.call(Greeter.new, loud: true), [Greeter.new].map(&:hail), :hail.to_proc.call(Greeter.new) { 1 }
+h = { a: 1, "b" => 2, 3 => nil }
+p h.merge, h.merge({ a: 5 }), h.merge({ c: 6 }, { "b" => 7 }), { **h, d: 8 }, { z: 0, **h }, h
+h = (1..40).to_h { |i| [:"k#{i}", i] }
+p h.merge({ k1: 0, z: 1 }).size, { **h, z: 1 }.size, h.merge(h) == h, {}.merge(h)[:k40], { **h }.keys.last, h[:k1], h[:nothing]
+h = Hash.new { |hash, key| hash[key] = key.to_s }
+h[:x] = 1
+p h.merge({ y: 2 })[:q], h.key?(:q), h.merge({ y: 2 }).keys, Hash.new(7).merge({ a: 1 })[:zz]
+class Tagged < Hash; attr_accessor :tag; end
+t = Tagged.new
+t[:a] = t.tag = 5
+p t.merge({ b: 2 }).class, t.merge({ b: 2 }).tag, t.merge({ b: 2 }), t.size
+h = { a: 1 }.freeze
+p h.merge({ b: 2 }).frozen?, h.merge.tap { |x| x[:c] = 3 }, { **h }.tap { |x| x[:d] = 4 }, h
+h = { a: 1, b: 2, c: 3 }
+h.delete(:a)
+p h.merge({ a: 4 }), { **h, a: 5 }, h.merge({ b: 6 }).size, h[:a], h[:b], h.key?(:c)
+h[:a] = 7
+p h, h.merge({}).tap { |x| x.delete(:b) }, h.size
+begin; {}.merge(5); rescue TypeError; puts "TypeError"; end
+x = {}
+x.merge!(h).tap { |y| y[:new] = 1 }
+p x, h, {}.merge!({}), { a: 1 }.merge({ a: 2 }) { |*all| all }
+k = "key"
+h = { k => 1 }.merge({})
+k << "x"
+p h.keys, (1..16).to_h { |i| [:"k#{i}", i] }.merge({ last: 17 }).to_a.last, (1..16).to_h { |i| [i, i] }.then { |y| { **y, z: 1 } }.size

@@ -1,0 +1,191 @@
+//! Text from clients to values, and the fields of a body by their types. Reads no request.
+//! Rule: what is none of the type is no value; text (of a form) is converted, and what JSON already typed must be of the type.
+
+use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+
+use crate::natives::definitions::Natives;
+
+/// Digits of the longest 64 bit integers.
+const DIGITS_MAX: usize = 19;
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    // The values of the fields `{name: type}` in a Hash, as a Hash with Symbol keys; Invalid with all that are wrong.
+    natives.plain("body_fields", |_, scope, call| {
+        let (given, fields) = (call.argument(0), call.argument(1));
+        let required = call.argument(2).truthy();
+        let entries = scope.entries(fields)?;
+        let values = scope.hash(entries.len())?;
+        let mut errors = Vec::new();
+        for (name, kind) in entries {
+            let key = match name.as_symbol() {
+                Some(symbol) => scope.string(scope.symbol_name(symbol))?,
+                None => scope.call(name, "to_s", &[])?,
+            };
+            let value = scope.hash_fetch(given, key)?;
+            if is_missing(scope, value, kind) {
+                if required {
+                    errors.push((name, "is missing".to_owned()));
+                }
+                continue;
+            }
+            match field(scope, value, kind)? {
+                Some(value) => scope.hash_set(values, name, value)?,
+                None => errors.push((name, format!("must be {}", name_of(scope, kind)?))),
+            }
+        }
+        match errors.is_empty() {
+            true => Ok(values),
+            false => Err(invalid(scope, &errors)?),
+        }
+    })
+}
+
+/// A decimal integer of 64 bits.
+pub(super) fn integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let decimal =
+        (1..=DIGITS_MAX).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    decimal.then(|| text.parse().ok()).flatten()
+}
+
+/// What `Float(text)` takes.
+pub(super) fn float<'c>(scope: &'c Scope<'c>, text: &str) -> Result<'c, Option<f64>> {
+    if is_plain_decimal(text) {
+        return Ok(text.parse().ok());
+    }
+    match scope.call(scope.main(), "Float", &[scope.string(text)?]) {
+        Ok(value) => Ok(value.as_float()),
+        Err(Raise(raised)) if scope.is_a(raised, scope.constant("ArgumentError")?) => Ok(None),
+        Err(raised) => Err(raised),
+    }
+}
+
+/// Digits, and more of them behind a point: what Rust and Ruby read alike.
+fn is_plain_decimal(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    match unsigned.split_once('.') {
+        Some((whole, fraction)) => digits(whole) && digits(fraction),
+        None => digits(unsigned),
+    }
+}
+
+pub(super) fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "true" | "1" | "on" | "yes" => Some(true),
+        "false" | "0" | "off" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// nil, and an empty text unless it stands for a truth.
+fn is_missing(scope: &Scope<'_>, value: Value<'_>, kind: Value<'_>) -> bool {
+    let is_empty = || scope.with_bytes(value, <[u8]>::is_empty) == Some(true);
+    value.is_nil() || (is_empty() && !is_bool(scope, kind))
+}
+
+fn is_bool(scope: &Scope<'_>, kind: Value<'_>) -> bool {
+    kind.as_symbol() == Some(scope.intern("bool"))
+}
+
+/// `value` as this type, a class or `:bool`.
+fn field<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    kind: Value<'c>,
+) -> Result<'c, Option<Value<'c>>> {
+    let text = || match value.kind() {
+        Kind::String => scope.text(value),
+        _ => None,
+    };
+    if is_bool(scope, kind) {
+        return Ok(match value.kind() {
+            Kind::True | Kind::False => Some(value),
+            _ => text().and_then(|text| boolean(&text)).map(Value::boolean),
+        });
+    }
+    let is_of_kind = match kind.kind() {
+        Kind::Class => scope.is_a(value, kind),
+        _ => scope.call(value, "is_a?", &[kind])?.truthy(),
+    };
+    if is_of_kind {
+        return Ok(Some(value));
+    }
+    let is_float = kind.is_same(scope.class_of(scope.float(0.0)));
+    if let (true, Some(integer)) = (is_float, value.as_integer()) {
+        return Ok(Some(scope.float(integer as f64)));
+    }
+    let Some(text) = text() else {
+        return Ok(None);
+    };
+    if is_float {
+        return Ok(float(scope, &text)?.map(|float| scope.float(float)));
+    }
+    let is_integer = kind.is_same(scope.class_of(scope.integer(0)));
+    Ok(is_integer
+        .then(|| integer(&text).map(|integer| scope.integer(integer)))
+        .flatten())
+}
+
+/// A type in the words of a message.
+fn name_of<'c>(scope: &'c Scope<'c>, kind: Value<'c>) -> Result<'c, String> {
+    let shown = scope
+        .text(scope.call(kind, "to_s", &[])?)
+        .unwrap_or_default();
+    Ok(match shown.as_str() {
+        "bool" => "true or false".to_owned(),
+        "String" => "a string".to_owned(),
+        "Integer" => "an integer".to_owned(),
+        "Float" => "a number".to_owned(),
+        "Array" => "a list".to_owned(),
+        "Hash" => "an object".to_owned(),
+        "Upload" => "a file".to_owned(),
+        other => format!("of type {other}"),
+    })
+}
+
+fn invalid<'c>(scope: &'c Scope<'c>, errors: &[(Value<'c>, String)]) -> Result<'c, Raise<'c>> {
+    let hash = scope.hash(errors.len())?;
+    for (name, error) in errors {
+        scope.hash_set(hash, *name, scope.string(error)?)?;
+    }
+    let class = scope.constant("Tsumugi::Invalid")?;
+    scope.call(class, "new", &[hash]).map(Raise)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_decimal_and_of_64_bits() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("-7", Some(-7)),
+            ("007", Some(7)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("-9223372036854775808", Some(i64::MIN)),
+            ("9223372036854775808", None),
+            ("00000000000000000001", None),
+            ("", None),
+            ("-", None),
+            ("+1", None),
+            ("1_000", None),
+            ("1.0", None),
+            (" 1", None),
+            ("１", None),
+        ] {
+            assert_eq!(integer(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn plain_decimals_have_digits_on_both_sides_of_a_point() {
+        for text in ["1", "-1.5", "0.25", "007"] {
+            assert!(is_plain_decimal(text), "{text:?}");
+        }
+        for text in ["", "-", ".5", "1.", "1e3", "+1", "1_0", "1.2.3", "NaN"] {
+            assert!(!is_plain_decimal(text), "{text:?}");
+        }
+    }
+}
