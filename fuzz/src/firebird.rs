@@ -177,18 +177,18 @@ pub fn firebird_describe(bytes: &[u8]) {
 
 /// The stream of a connection for events.
 pub fn firebird_events(bytes: &[u8]) {
-    let told = |pieces: Vec<&[u8]>| {
+    let found = |pieces: Vec<&[u8]>| {
         let Ok(mut events) = Events::new(["one", "two"]) else {
             return Vec::new();
         };
-        let (mut input, mut said) = (BytesMut::new(), Vec::new());
+        let (mut input, mut posted) = (BytesMut::new(), Vec::new());
         for piece in pieces {
             input.extend_from_slice(piece);
-            while let Ok(Some(told)) = events::told(&mut input) {
-                said.push(format!("{:?}", events.told(&told)));
+            while let Ok(Some(report)) = events::next_report(&mut input) {
+                posted.push(format!("{:?}", events.record(&report)));
             }
         }
-        said
+        posted
     };
-    assert_eq!(told(vec![bytes]), told(bytes.chunks(1).collect()));
+    assert_eq!(found(vec![bytes]), found(bytes.chunks(1).collect()));
 }

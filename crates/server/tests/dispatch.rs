@@ -11,8 +11,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Version};
 use tokio::sync::mpsc::unbounded_channel;
 use tsumugi_http::{
-    Files, HttpLimits, HttpResponse, OnWorker, Request, RequestBody, RequestNumber, RouteMatch,
-    RouteTable,
+    CachePolicy, Files, HttpLimits, HttpResponse, OnWorker, Request, RequestBody, RequestNumber,
+    RouteMatch, RouteTable,
 };
 use tsumugi_server::dispatch::{
     Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RefusalCount, RequestDeadline,
@@ -215,7 +215,10 @@ fn time_in_which_files_are_looked_for_is_no_time_of_the_handler() {
     };
     let served = tsumugi_worker::alone(limits, async |worker| {
         let files = Files::new(OnWorker(worker.clone()), HttpLimits::default());
-        let public = files.folder(folder.path().to_owned(), None).await.unwrap();
+        let public = files
+            .folder(folder.path().to_owned(), &CachePolicy::Revalidate)
+            .await
+            .unwrap();
         let folders = PublicFolders::new(vec![(String::new(), public)]);
         let app = App::with_folders(folders, Duration::ZERO, 1);
         // The only thread that may look is busy.

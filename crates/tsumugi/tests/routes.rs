@@ -599,11 +599,11 @@ fn refusal_of_a_handler_says_when_to_come_back() {
 fn path_of_a_mounted_application_is_what_was_sent_too() {
     struct Shown;
     impl Mount for Shown {
-        fn load(&self, _: &Worker) -> Local<Result<Rc<dyn Mounted>>> {
-            Box::pin(async { Ok(Rc::new(Shown) as Rc<dyn Mounted>) })
+        fn load(&self, _: &Worker) -> Local<Result<Rc<dyn MountedApp>>> {
+            Box::pin(async { Ok(Rc::new(Shown) as Rc<dyn MountedApp>) })
         }
     }
-    impl Mounted for Shown {
+    impl MountedApp for Shown {
         fn answer(&self, request: Box<Request>) -> Local<HttpResponse> {
             let text = format!("{} {}", request.uri.path(), request.sent_path());
             Box::pin(async { HttpResponse::text(StatusCode::OK, text) })
