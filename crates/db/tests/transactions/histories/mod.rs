@@ -18,6 +18,8 @@ use run::History;
 
 /// Histories in one test, unless the environment says otherwise.
 const HISTORIES: u64 = 100;
+/// Long runs say how far they are after so many histories.
+const PROGRESS_EVERY: u64 = 500;
 /// How often a shorter history is tried before it counts as one that does not fail.
 const TRIES: usize = 4;
 /// Shorter histories that are tried at most.
@@ -49,6 +51,9 @@ fn check(kind: Kind, url: &str) {
                 panic!(
                     "{kind:?}, TSUMUGI_HISTORY={seed}: {violation}\nthe shortest history found:\n{shortest}"
                 );
+            }
+            if seed % PROGRESS_EVERY == 0 {
+                println!("{kind:?}: {seed} histories so far, {calls} calls");
             }
         }
         println!("{kind:?}: {count} histories, {calls} calls, no violation");
