@@ -3,11 +3,16 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 
 use crate::error::{Error, Result};
+use crate::limits::{RESERVED_AHEAD_BYTES, RESERVED_AHEAD_FACTOR, SMALL_MESSAGE_BYTES};
 
 /// Bytes before each message.
 const PREFIX_BYTES: usize = 5;
+
+/// Values up to this size are copied to what comes before them: to send two pieces costs more.
+const COPIED_BYTES_MAX: usize = 16 * 1024;
 
 /// Appends a message with its prefix.
 pub(crate) fn put(message: &impl Message, buffer: &mut BytesMut) {
@@ -25,6 +30,43 @@ pub(crate) fn one(message: &impl Message) -> Bytes {
     let mut buffer = BytesMut::with_capacity(PREFIX_BYTES + message.encoded_len());
     put(message, &mut buffer);
     buffer.freeze()
+}
+
+/// A message with its prefix. What of it is large and in memory already is apart, and not copied.
+#[derive(Debug, Default)]
+pub(crate) struct FramedMessage {
+    pub(crate) head: Bytes,
+    pub(crate) tail: Bytes,
+}
+
+/// A message whose last field is given apart: it is empty in the message itself.
+pub(crate) fn with_last(message: &impl Message, tag: u32, value: Bytes) -> FramedMessage {
+    if value.is_empty() {
+        return FramedMessage {
+            head: one(message),
+            tail: value,
+        };
+    }
+    let before = message.encoded_len() + key_len(tag) + encoded_len_varint(value.len() as u64);
+    let is_apart = value.len() > COPIED_BYTES_MAX;
+    let room = before + if is_apart { 0 } else { value.len() };
+    let mut head = BytesMut::with_capacity(PREFIX_BYTES + room);
+    head.put_u8(0);
+    head.put_u32(u32::try_from(before + value.len()).unwrap_or(u32::MAX));
+    let _ = message.encode(&mut head);
+    encode_key(tag, WireType::LengthDelimited, &mut head);
+    encode_varint(value.len() as u64, &mut head);
+    let tail = match is_apart {
+        true => value,
+        false => {
+            head.put_slice(&value);
+            Bytes::new()
+        }
+    };
+    FramedMessage {
+        head: head.freeze(),
+        tail,
+    }
 }
 
 /// Takes messages out of pieces as they come.
@@ -51,11 +93,35 @@ impl MessageReader {
             self.ahead = piece;
             return;
         }
-        if !self.ahead.is_empty() {
-            self.partial
-                .extend_from_slice(&std::mem::take(&mut self.ahead));
-        }
+        let first = std::mem::take(&mut self.ahead);
+        self.make_room(&first, piece.len());
+        self.partial.extend_from_slice(&first);
         self.partial.extend_from_slice(&piece);
+    }
+
+    /// Takes memory for what comes after `first` and for the rest of its message, but for no more of that than
+    /// [`RESERVED_AHEAD_BYTES`], or as much again as has come. A large message ends up in a buffer of its size.
+    fn make_room(&mut self, first: &[u8], more: usize) {
+        let arrived = self.partial.len() + first.len() + more;
+        if self.partial.capacity() >= arrived {
+            return;
+        }
+        let known: &[u8] = if self.partial.is_empty() {
+            first
+        } else {
+            &self.partial
+        };
+        let announced = known.first_chunk::<PREFIX_BYTES>().map_or(0, announced);
+        if announced <= SMALL_MESSAGE_BYTES {
+            self.partial.reserve(first.len() + more);
+            return;
+        }
+        let ahead = RESERVED_AHEAD_BYTES.min(arrived.saturating_mul(RESERVED_AHEAD_FACTOR));
+        let most = (PREFIX_BYTES + announced.min(self.message_bytes_max)).max(arrived);
+        let room = most.min(arrived + ahead.max(arrived));
+        let mut grown = BytesMut::with_capacity(room);
+        grown.extend_from_slice(&self.partial);
+        self.partial = grown;
     }
 
     /// The next message, if all of it has come.
@@ -65,15 +131,15 @@ impl MessageReader {
         } else {
             &self.partial
         };
-        let Some([flag, length @ ..]) = known.first_chunk::<PREFIX_BYTES>() else {
+        let Some(prefix) = known.first_chunk::<PREFIX_BYTES>() else {
             return Ok(None);
         };
-        if *flag != 0 {
+        if prefix[0] != 0 {
             return Err(Error::Protocol(
                 "a message is compressed, which was not asked for".to_owned(),
             ));
         }
-        let bytes = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+        let bytes = announced(prefix);
         if bytes > self.message_bytes_max {
             return Err(Error::TooLarge {
                 bytes,
@@ -99,10 +165,16 @@ impl MessageReader {
     }
 }
 
+/// The length of the message after a prefix.
+fn announced(prefix: &[u8; PREFIX_BYTES]) -> usize {
+    let [_, length @ ..] = *prefix;
+    usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::EchoRequest;
+    use crate::proto::{EchoRequest, GetResponse, StatusProto};
 
     fn echo(text: &str) -> EchoRequest {
         EchoRequest {
@@ -147,5 +219,83 @@ mod tests {
         let mut messages = MessageReader::new(2);
         messages.push(Bytes::from_static(&[1, 0, 0, 0, 0]));
         assert!(messages.next().is_err());
+    }
+
+    /// The most memory beyond what had come, when `sent` bytes came in pieces after a prefix that announces more.
+    fn memory_ahead(announced: usize, sent: usize, piece: usize) -> usize {
+        let mut messages = MessageReader::new(usize::MAX);
+        let mut prefix = vec![0];
+        prefix.extend(u32::try_from(announced).unwrap().to_be_bytes());
+        messages.push(prefix.into());
+        let (mut left, mut most) = (sent, 0);
+        while left > 0 {
+            let bytes = piece.min(left);
+            left -= bytes;
+            messages.push(vec![7; bytes].into());
+            most = most.max(messages.partial.capacity() - messages.partial.len());
+        }
+        most
+    }
+
+    #[test]
+    fn announced_length_takes_no_memory_before_it_comes() {
+        let announced = 64 << 20;
+        assert_eq!(memory_ahead(announced, 0, 1), 0);
+        for (sent, most) in [
+            (1, 6 * RESERVED_AHEAD_FACTOR),
+            (1_000, 2 * 1_000 * RESERVED_AHEAD_FACTOR),
+            (16 * 1024, RESERVED_AHEAD_BYTES),
+            (RESERVED_AHEAD_BYTES, RESERVED_AHEAD_BYTES),
+            // From here on as much again as has come.
+            (announced / 2, announced / 2),
+            (announced, announced / 2),
+        ] {
+            let ahead = memory_ahead(announced, sent, 16 * 1024);
+            assert!(
+                ahead <= most,
+                "{sent} bytes came and {ahead} more were taken"
+            );
+        }
+    }
+
+    #[test]
+    fn large_message_has_a_buffer_of_its_size() {
+        for length in [
+            SMALL_MESSAGE_BYTES + 1,
+            1_000_000,
+            RESERVED_AHEAD_BYTES,
+            3 * RESERVED_AHEAD_BYTES + 1,
+        ] {
+            let mut framed = BytesMut::new();
+            put(&echo(&"x".repeat(length)), &mut framed);
+            let mut rest = framed.freeze();
+            let mut messages = MessageReader::new(usize::MAX);
+            let bytes = rest.len() - PREFIX_BYTES;
+            let mut largest = 0;
+            while !rest.is_empty() {
+                messages.push(rest.split_to(rest.len().min(16 * 1024)));
+                largest = largest.max(messages.partial.capacity());
+            }
+            assert_eq!(largest, PREFIX_BYTES + bytes, "{length}");
+            assert_eq!(messages.next().unwrap().unwrap().len(), bytes);
+        }
+    }
+
+    #[test]
+    fn message_with_its_last_field_apart_is_the_same_message() {
+        for length in [0, 1, 127, 128, COPIED_BYTES_MAX, COPIED_BYTES_MAX + 1] {
+            let value = Bytes::from(vec![7; length]);
+            let mut whole = GetResponse {
+                status: Some(StatusProto {
+                    code: 7,
+                    message: "one".to_owned(),
+                }),
+                value: Bytes::new(),
+            };
+            let FramedMessage { head, tail } = with_last(&whole, 2, value.clone());
+            assert_eq!(tail.is_empty(), length <= COPIED_BYTES_MAX);
+            whole.value = value;
+            assert_eq!([head, tail].concat(), one(&whole), "{length}");
+        }
     }
 }

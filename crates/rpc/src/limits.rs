@@ -77,6 +77,18 @@ pub(crate) const MESSAGE_BYTES_PER_SECOND_MIN: usize = 64 * 1024;
 /// Answers up to this size are not refused when those that wait are more than `outbound_bytes_max`, but counted.
 pub(crate) const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 
+/// Memory that is taken for the rest of a message before it comes, at most: as much as the client may send without asking.
+pub(crate) const RESERVED_AHEAD_BYTES: usize = STREAM_WINDOW_BYTES as usize;
+
+/// And at most this many times what has come, so that claims alone take none.
+pub(crate) const RESERVED_AHEAD_FACTOR: usize = 64;
+
+/// Longest frame that a client may send. One connection has memory for one of them as soon as it begins.
+pub(crate) const FRAME_BYTES_MAX: u32 = 64 * 1024;
+
+/// Bytes of one connection that are read in one turn of the worker, so that calls use them before they leave the processor's cache.
+pub(crate) const READ_TURN_BYTES: usize = 256 * 1024;
+
 /// Bytes that a client may send on one call before the server has taken them.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 

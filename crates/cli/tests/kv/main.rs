@@ -35,7 +35,11 @@ fn command(folder: &TempDir, arguments: &[&str]) -> Command {
 }
 
 fn serve(folder: &TempDir, arguments: &[&str]) -> Served {
-    let mut child = command(folder, arguments).spawn().unwrap();
+    spawned(&mut command(folder, arguments))
+}
+
+fn spawned(command: &mut Command) -> Served {
+    let mut child = command.spawn().unwrap();
     let log = BufReader::new(child.stderr.take().unwrap());
     Served { child, log }
 }
@@ -290,6 +294,25 @@ fn the_log_and_the_number_of_the_process_are_in_files() {
     let mut errors = String::new();
     served.log.read_to_string(&mut errors).unwrap();
     assert_eq!(errors, "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn large_pages_are_off_unless_the_environment_decides() {
+    for (setting, expected) in [(None, "0"), (Some("1"), "1")] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = command(&folder, &["--listen", "unix:kv.sock"]);
+        command.env_remove("MIMALLOC_ALLOW_THP");
+        command.envs(setting.map(|setting| ("MIMALLOC_ALLOW_THP", setting)));
+        let mut served = spawned(&mut command);
+        served.word_after("listening on ");
+        let status = std::fs::read_to_string(format!("/proc/{}/status", served.child.id()));
+        let status = status.unwrap();
+        let enabled = status
+            .lines()
+            .find_map(|line| line.strip_prefix("THP_enabled:"));
+        assert_eq!(enabled.map(str::trim), Some(expected), "{setting:?}");
+    }
 }
 
 #[test]

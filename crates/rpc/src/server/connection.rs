@@ -21,8 +21,8 @@ use super::busy_poll::BusyPoll;
 use super::call_gate::CallGate;
 use super::outbound::{ClientProgress, OutboundPiece};
 use crate::limits::{
-    CALLS_PER_TURN, CONNECTION_WINDOW_BYTES, RESET_STREAMS_MAX, RpcLimits, SEND_BUFFER_BYTES,
-    STREAM_WINDOW_BYTES,
+    CALLS_PER_TURN, CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, READ_TURN_BYTES, RESET_STREAMS_MAX,
+    RpcLimits, SEND_BUFFER_BYTES, STREAM_WINDOW_BYTES,
 };
 
 /// What all connections of a worker share.
@@ -43,6 +43,7 @@ impl Connections {
         http2
             .initial_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_frame_size(FRAME_BYTES_MAX)
             .max_concurrent_streams(limits.streams_max)
             .max_header_list_size(limits.header_bytes_max)
             .max_send_buffer_size(SEND_BUFFER_BYTES)
@@ -71,11 +72,15 @@ impl Connections {
     {
         let mut shutdown = pin!(shutdown);
         let heard = Rc::new(Cell::new(Instant::now()));
+        let progress = Arc::new(ClientProgress::new(Arc::clone(&gate.lane.outbound)));
         let io = ActivityStream {
             io,
             at: Rc::clone(&heard),
             vigil: Rc::clone(&self.vigil),
             mask,
+            progress: Arc::clone(&progress),
+            answered: true,
+            turn: 0,
         };
         let shaken = tokio::select! {
             shaken = tokio::time::timeout(self.preface, self.http2.handshake(io)) => shaken,
@@ -84,7 +89,6 @@ impl Connections {
         let Ok(Ok(mut connection)) = shaken else {
             return;
         };
-        let progress = Arc::new(ClientProgress::new(Arc::clone(&gate.lane.outbound)));
         let mut presence = Presence::new(self, heard, connection.ping_pong());
         let mut patience = SendTimeout::new(self, Arc::clone(&progress));
         let mut open = true;
@@ -272,6 +276,11 @@ struct ActivityStream<I> {
     at: Rc<Cell<Instant>>,
     vigil: Rc<BusyPoll>,
     mask: Option<Mask>,
+    progress: Arc<ClientProgress>,
+    /// Whether something was written since something was read.
+    answered: bool,
+    /// Bytes read in this turn.
+    turn: usize,
 }
 
 impl<I: AsyncRead + Unpin> AsyncRead for ActivityStream<I> {
@@ -280,9 +289,18 @@ impl<I: AsyncRead + Unpin> AsyncRead for ActivityStream<I> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
+        if self.turn >= READ_TURN_BYTES {
+            // The calls take what has come before more does.
+            self.turn = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let filled = buffer.filled().len();
         let read = Pin::new(&mut self.io).poll_read(context, buffer);
-        if read.is_ready() {
+        if read.is_pending() {
+            self.turn = 0;
+        } else {
+            self.turn += buffer.filled().len() - filled;
             if let Some(mask) = &mut self.mask
                 && let Some(new) = buffer.filled_mut().get_mut(filled..)
             {
@@ -290,7 +308,12 @@ impl<I: AsyncRead + Unpin> AsyncRead for ActivityStream<I> {
             }
             let now = Instant::now();
             self.at.set(now);
-            self.vigil.came(now);
+            // More of a large message, or room for more of an answer, says nothing about when the next call comes.
+            let is_next =
+                std::mem::take(&mut self.answered) && self.progress.stalled_at().is_none();
+            if is_next {
+                self.vigil.came(now);
+            }
         }
         read
     }
@@ -302,6 +325,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for ActivityStream<I> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
+        self.answered = true;
         Pin::new(&mut self.io).poll_write(context, bytes)
     }
 
@@ -310,6 +334,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for ActivityStream<I> {
         context: &mut Context<'_>,
         slices: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
+        self.answered = true;
         Pin::new(&mut self.io).poll_write_vectored(context, slices)
     }
 

@@ -17,16 +17,21 @@ use tonic::body::Body;
 use tonic::{Code, Status};
 
 use super::budget::{Budget, Claim};
+use crate::frame::FramedMessage;
+use crate::limits::SEND_BUFFER_BYTES;
 
-/// Most bytes given to the connection at a time.
-const PIECE_BYTES: usize = 16 * 1024;
+/// Most bytes given to the connection at a time. It cuts them to the frames that the client takes.
+const PIECE_BYTES: usize = SEND_BUFFER_BYTES;
+
+/// An answer up to this size is given to it without a look whether the client has room.
+const SMALL_ANSWER_BYTES: usize = 16 * 1024;
 
 /// What the answers of one connection tell about their client. Written and read by one worker.
 #[derive(Debug)]
 pub(crate) struct ClientProgress {
     /// Pieces that the connection has and the system has not.
     waiting: AtomicUsize,
-    /// Pieces that have gone.
+    /// How often some of a piece, or all of it, has gone.
     gone: AtomicU64,
     outbound: Arc<Budget>,
 }
@@ -40,7 +45,7 @@ impl ClientProgress {
         }
     }
 
-    /// How many pieces have gone, when others wait for the client.
+    /// How much has gone, when more waits for the client.
     pub(crate) fn stalled_at(&self) -> Option<u64> {
         (self.waiting.load(Relaxed) > 0).then(|| self.gone.load(Relaxed))
     }
@@ -65,6 +70,7 @@ impl Buf for OutboundPiece {
     }
 
     fn advance(&mut self, count: usize) {
+        self.progress.gone.fetch_add(1, Relaxed);
         self.bytes.advance(count);
     }
 }
@@ -79,8 +85,8 @@ impl Drop for OutboundPiece {
 
 /// What a call is answered.
 pub(crate) enum CallReply {
-    /// One message, with what comes before it on the wire and what it has claimed; that is nothing for a small one.
-    Message(Bytes, Claim),
+    /// One message, with what it has claimed; that is nothing for a small one.
+    Message(FramedMessage, Claim),
     /// gRPC's own refusal.
     Refused(Status),
     /// HTTP's own refusal.
@@ -109,13 +115,16 @@ impl CallReply {
         progress: Arc<ClientProgress>,
     ) -> Result<(), h2::Error> {
         match self {
-            CallReply::Message(bytes, claim) => {
-                let stream = respond.send_response(head(), false)?;
+            CallReply::Message(FramedMessage { head, tail }, claim) => {
+                let stream = respond.send_response(response_head(), false)?;
                 let mut outbound = Outbound { stream, progress };
-                if bytes.len() <= PIECE_BYTES {
-                    outbound.put(bytes, claim)?;
+                if !tail.is_empty() {
+                    outbound.put(head, Claim::default())?;
+                    outbound.put_all(tail, claim).await?;
+                } else if head.len() <= SMALL_ANSWER_BYTES {
+                    outbound.put(head, claim)?;
                 } else {
-                    outbound.put_all(bytes, claim).await?;
+                    outbound.put_all(head, claim).await?;
                 }
                 outbound.stream.send_trailers(success())
             }
@@ -143,7 +152,7 @@ impl CallReply {
 }
 
 /// What comes before every message.
-fn head() -> Response<()> {
+fn response_head() -> Response<()> {
     let mut response = Response::new(());
     let media_type = HeaderValue::from_static("application/grpc");
     response.headers_mut().insert(CONTENT_TYPE, media_type);

@@ -16,7 +16,13 @@ use crate::method::Method;
 use crate::proto::dbm_service_server::DbmService as _;
 
 macro_rules! unary {
-    ($($name:literal $call:ident)*) => {
+    (@last $answer:ident) => {
+        None
+    };
+    (@last $answer:ident $tag:literal $field:ident) => {
+        Some(($tag, std::mem::take(&mut $answer.$field)))
+    };
+    ($($name:literal $call:ident $(($tag:literal $last:ident))?)*) => {
         /// Whether a method is one of these.
         pub(crate) fn has(method: Method) -> bool {
             matches!(method.name(), $($name)|*)
@@ -28,28 +34,32 @@ macro_rules! unary {
         /// A refusal; what a database says is in the answer.
         pub(crate) async fn answer(calls: &Calls, method: Method, message: Bytes) -> Result<CallReply, Status> {
             match method.name() {
-                $($name => encoded(calls.$call(Request::new(decoded(message)?)).await?),)*
+                $($name => {
+                    let response = calls.$call(Request::new(decoded(message)?)).await?;
+                    encoded(response, |_answer| unary!(@last _answer $($tag $last)?))
+                })*
                 _ => Err(Status::unimplemented("there is no such call here")),
             }
         }
     };
 }
 
+// Behind a call is the field of its answer that may be large and is sent last, without a copy.
 unary! {
-    "Get" get
+    "Get" get (2 value)
     "Set" set
     "Echo" echo
     "Remove" remove
     "Append" append
     "Increment" increment
-    "CompareExchange" compare_exchange
+    "CompareExchange" compare_exchange (2 actual)
     "GetMulti" get_multi
     "SetMulti" set_multi
     "RemoveMulti" remove_multi
     "AppendMulti" append_multi
     "CompareExchangeMulti" compare_exchange_multi
     "Rekey" rekey
-    "PopFirst" pop_first
+    "PopFirst" pop_first (3 value)
     "PushLast" push_last
     "Inspect" inspect
     "Count" count
@@ -62,11 +72,19 @@ unary! {
     "ChangeMaster" change_master
 }
 
-/// An answer as it is sent, with what it has claimed.
-fn encoded(mut response: Response<impl Message>) -> Result<CallReply, Status> {
+/// An answer as it is sent, with what it has claimed. `last` takes out of it what is sent last.
+fn encoded<T: Message>(
+    mut response: Response<T>,
+    last: impl FnOnce(&mut T) -> Option<(u32, Bytes)>,
+) -> Result<CallReply, Status> {
     let claim = response.extensions_mut().remove::<Arc<Claim>>();
     let claim = claim.and_then(Arc::into_inner).unwrap_or_default();
-    Ok(CallReply::Message(frame::one(response.get_ref()), claim))
+    let mut answer = response.into_inner();
+    let (tag, value) = last(&mut answer).unwrap_or_default();
+    Ok(CallReply::Message(
+        frame::with_last(&answer, tag, value),
+        claim,
+    ))
 }
 
 #[cfg(test)]
