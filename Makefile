@@ -18,7 +18,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind growth deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
+.PHONY: help setup run test check valgrind growth deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -74,12 +74,13 @@ bench-report: bench-build bench-peers ## the same, by our own load, as a report 
 	@test -f $(REPORTED)/http-string.svg && test -f $(REPORTED)/db-reads.svg || { echo 'a chart of the README is missing: docs/bench stays as it was' >&2; exit 1; }
 	@cp $(REPORTED)/report.json $(REPORTED)/report.html $(REPORTED)/http-string.svg $(REPORTED)/db-reads.svg docs/bench
 
-SUITES := http fibre world world-native threads db pg async builder kv firebird
+SUITES := http fibre world world-native threads arena db pg async builder kv firebird
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
 bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
 bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres
 bench-world-native: ## the same in Rust, and a one-line handler beside hyper alone
 bench-threads: ## handlers in Rust: one worker and several, two allocators
+bench-arena: ## HttpArena's profiles in Ruby and in Rust, beside hyper, actix-web and Elysia on Bun
 bench-db: ## 500 reads in one request, in four ways
 bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
 bench-async: ## 10,000 reads awaited together: fibres, futures, a bounded pool of threads
@@ -128,10 +129,10 @@ bench-build:
 		--bin tsumugi --bin tsumugi-with-postgres --bin tsumugi-with-firebird
 	cargo build --release --package tsumugi-ruby --package tsumugi-http --package tsumugi-rpc --package tsumugi-kv --package tsumugi \
 		--package tsumugi --example tax --example hello --example calls --example throughput --example builder \
-		--example world-native --example threads --example threads-system --example native-soak --example firebird-blocking
+		--example world-native --example arena --example threads --example threads-system --example native-soak --example firebird-blocking
 	cargo build --release --package tsumugi-pg --package tsumugi-db --example depth --example together
 
-# Programs of others beside ours, libpq's where its header is, and node-firebird where npm is.
+# Programs of others beside ours, libpq's where its header is, node-firebird and Elysia where npm is.
 bench-peers:
 	cargo build --release --manifest-path bench-peers/Cargo.toml --target-dir bench-peers/target
 	@if include=$$(pg_config --includedir 2>/dev/null) && test -e "$$include/libpq-fe.h"; then \
@@ -144,6 +145,12 @@ bench-peers:
 		npm ci --prefix $(PEERS)/node-firebird --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error; \
 	else \
 		echo 'bench-peers: node-firebird skipped, npm is missing; the Debian packages nodejs and npm have it'; \
+	fi
+	@if command -v npm >/dev/null; then \
+		mkdir -p $(PEERS)/elysia && cp bench-peers/elysia/* $(PEERS)/elysia/ && \
+		npm ci --prefix $(PEERS)/elysia --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	else \
+		echo 'bench-peers: Elysia skipped, npm is missing; the Debian packages nodejs and npm have it'; \
 	fi
 
 fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nightly Rust

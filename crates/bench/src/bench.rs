@@ -12,7 +12,9 @@ use tempfile::TempDir;
 
 use crate::database::{DatabaseServer, FIREBIRD, POSTGRES, ServerKind};
 use crate::limits::{CHECKED_BEFORE_WRK_S, REPEATS_MAX, WARM_UP_MS};
-use crate::load::{self, ExpectedBody, LoadOutcome, LoadPlan, LoadTransport, Pace};
+use crate::load::{
+    self, ConnectionUse, ExpectedBody, LoadOutcome, LoadPlan, LoadRequest, LoadTransport, Pace,
+};
 use crate::process::Process;
 use crate::programs::Programs;
 use crate::progress;
@@ -453,8 +455,8 @@ impl<'a> HttpLoad<'a> {
         let plan = LoadPlan {
             address: self.process.address,
             transport: self.transport,
-            path: self.path,
-            expected: &self.expected,
+            requests: &[LoadRequest::get(self.path, self.expected.clone())],
+            connection_use: ConnectionUse::default(),
             connections: self.connections,
             threads: self.threads,
             pace: self.pace,

@@ -13,7 +13,7 @@ use crate::bench::{Bench, HttpLoad, ProgramEntry, Run};
 use crate::client::{self, ProbeClient};
 use crate::firebird_cost;
 use crate::limits::WARM_UP_MS;
-use crate::load::{self, ExpectedBody, LoadPlan, LoadTransport, Pace};
+use crate::load::{self, ConnectionUse, ExpectedBody, LoadPlan, LoadRequest, LoadTransport, Pace};
 use crate::process::{Process, find, free_address};
 use crate::report::{Better, PublishedFigure, ReportTable, Row};
 use crate::samples::Samples;
@@ -395,8 +395,8 @@ fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
         entries.push(ProgramEntry::new(row, move |length| {
             let plan = LoadPlan {
                 address: server.process.address,
-                path: server.way.path,
-                expected: catalogue,
+                requests: &[LoadRequest::get(server.way.path, catalogue.clone())],
+                connection_use: ConnectionUse::default(),
                 connections: CONNECTIONS,
                 threads: 1,
                 pace: Pace::Closed,

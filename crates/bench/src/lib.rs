@@ -11,6 +11,7 @@ macro_rules! say {
     }};
 }
 
+mod arena;
 mod bench;
 mod builder;
 mod client;
@@ -30,6 +31,7 @@ mod parked;
 mod process;
 mod programs;
 mod progress;
+mod psql;
 mod reads;
 mod report;
 mod samples;
@@ -54,6 +56,7 @@ use clap::{CommandFactory as _, ValueEnum as _};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::arena::ArenaRun;
 use crate::bench::{Bench, LoadSource};
 use crate::programs::Programs;
 use crate::report::chart::{alone, draw};
@@ -94,6 +97,9 @@ pub struct BenchArguments {
     /// Where the programs of bench-peers are
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
+    /// Look at the answers of the programs of arena and measure none
+    #[arg(long)]
+    check: bool,
     /// How long the mixed load of soak lasts
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     soak_seconds: u64,
@@ -182,9 +188,13 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     };
     say!("{}", conditions(&report));
     let mut bench = Bench::new(programs, length, load, StopFlag::at_signals())?;
+    let arena = match arguments.check {
+        true => ArenaRun::Checks,
+        false => ArenaRun::Whole,
+    };
     let soak = soak::SoakPlan::new(arguments.soak_seconds, &arguments.soak_parts);
     for name in SuiteName::expand(&arguments.suites) {
-        let suite = name.run(&mut bench, &soak)?;
+        let suite = name.run(&mut bench, &soak, arena)?;
         report.suites.push(suite);
         if bench.stop.is_set() {
             say!("# interrupted: this is what there is");

@@ -127,7 +127,8 @@ impl OwnPrograms {
 }
 
 /// The applications that suites serve; the command carries them.
-const APPLICATIONS: [(&str, &str); 6] = [
+const APPLICATIONS: [(&str, &str); 7] = [
+    ("arena.rb", include_str!("../apps/arena.rb")),
     ("async.rb", include_str!("../apps/async.rb")),
     ("builder.rb", include_str!("../apps/builder.rb")),
     ("hello.rb", include_str!("../apps/hello.rb")),

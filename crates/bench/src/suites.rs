@@ -5,11 +5,13 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
+use crate::arena::ArenaRun;
 use crate::bench::Bench;
 use crate::report::{Suite, SuiteOutcome};
 use crate::stop::Interruption;
 use crate::{
-    PartVerdict, builder, driver, fibre, firebird, http, kv, native, reads, soak, validate, world,
+    PartVerdict, arena, builder, driver, fibre, firebird, http, kv, native, reads, soak, validate,
+    world,
 };
 
 /// What can be asked for.
@@ -40,6 +42,8 @@ pub enum SuiteName {
     WorldNative,
     /// Handlers in Rust: one worker and several, two allocators, rows and strings
     Threads,
+    /// The profiles of the public suite HttpArena, in Ruby and Rust
+    Arena,
     /// All of these
     All,
     /// The load of these suites beside wrk: they must agree within a tenth. Not in `all`
@@ -49,12 +53,13 @@ pub enum SuiteName {
 }
 
 /// What `all` runs, in this order.
-const ALL: [SuiteName; 11] = [
+const ALL: [SuiteName; 12] = [
     SuiteName::Http,
     SuiteName::Fibre,
     SuiteName::World,
     SuiteName::WorldNative,
     SuiteName::Threads,
+    SuiteName::Arena,
     SuiteName::Db,
     SuiteName::Pg,
     SuiteName::Async,
@@ -117,6 +122,10 @@ impl SuiteName {
                 "Threads with plugins of their own",
                 "a framework in Nim, whose threads were slower than one and crashed",
             ),
+            SuiteName::Arena => (
+                "HttpArena's profiles",
+                "after the public suite HttpArena: JSON, files, uploads, queries over HTTP/1.1, HTTP/2 and TLS",
+            ),
             SuiteName::All => ("Everything", ""),
             SuiteName::Generator => ("The load itself", "beside wrk on the same server"),
             SuiteName::Soak => ("Hours of everything at once", ""),
@@ -142,7 +151,7 @@ impl SuiteName {
     }
 
     /// Runs it; what fails and who interrupts is in what it returns.
-    pub fn run(self, bench: &mut Bench, soak: &soak::SoakPlan) -> Result<Suite> {
+    pub fn run(self, bench: &mut Bench, soak: &soak::SoakPlan, arena: ArenaRun) -> Result<Suite> {
         let (title, source) = self.story();
         bench.begin(Suite {
             name: self.word(),
@@ -152,7 +161,7 @@ impl SuiteName {
             ..Suite::default()
         })?;
         let began = Instant::now();
-        let result = self.measure(bench, soak);
+        let result = self.measure(bench, soak, arena);
         let mut suite = bench.end();
         suite.took_s = began.elapsed().as_secs_f64();
         suite.outcome = match result {
@@ -170,7 +179,7 @@ impl SuiteName {
         Ok(suite)
     }
 
-    fn measure(self, bench: &mut Bench, soak: &soak::SoakPlan) -> Result<()> {
+    fn measure(self, bench: &mut Bench, soak: &soak::SoakPlan, arena: ArenaRun) -> Result<()> {
         match self {
             SuiteName::Http => http::run(bench),
             SuiteName::Fibre => fibre::run(bench),
@@ -179,6 +188,7 @@ impl SuiteName {
             SuiteName::World => world::world(bench),
             SuiteName::WorldNative => native::world(bench),
             SuiteName::Threads => native::threads(bench),
+            SuiteName::Arena => arena::run(bench, arena),
             SuiteName::Async => reads::run(bench),
             SuiteName::Builder => builder::run(bench),
             SuiteName::Generator => validate::run(bench),

@@ -8,7 +8,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::bench::spread;
 use crate::limits::{CONNECTIONS_MAX, STREAMS_MAX, WARM_UP_MS};
-use crate::load::{self, ExpectedBody, LoadPlan, LoadProtocol, LoadTransport, Pace};
+use crate::load::{
+    self, ConnectionUse, ExpectedBody, LoadPlan, LoadProtocol, LoadRequest, LoadTransport, Pace,
+};
 use crate::report::print::figure;
 use crate::samples::thousands;
 use crate::stop::StopFlag;
@@ -67,8 +69,8 @@ pub fn run(arguments: &TrialArguments, stop: &StopFlag) -> Result<ExitCode> {
     let plan = LoadPlan {
         address,
         transport: LoadTransport { protocol, tls },
-        path,
-        expected: &ExpectedBody::Any,
+        requests: &[LoadRequest::get(path, ExpectedBody::Any)],
+        connection_use: ConnectionUse::default(),
         connections: arguments.connections,
         threads: arguments.threads,
         pace,

@@ -69,6 +69,6 @@ pub use self::{
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},
     switch::{Switch, Upgraded},
-    tls::{Acceptor, ServerTls},
+    tls::{Acceptor, AlpnProtocol, ServerTls},
     version::{VERSION_1, begins_with_version_1, version_hint},
 };

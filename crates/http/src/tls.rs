@@ -36,7 +36,37 @@ pub struct ServerTls {
 
 /// Shakes hands with what was read at one moment.
 #[derive(Clone)]
-pub struct Acceptor(TlsAcceptor);
+pub struct Acceptor {
+    tls: TlsAcceptor,
+    /// What a client speaks that agrees on nothing.
+    fallback: HttpProtocol,
+}
+
+/// A protocol that TLS can agree on (ALPN, RFC 7301).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlpnProtocol {
+    /// `h2`.
+    Http2,
+    /// `http/1.1`.
+    Http1,
+}
+
+impl AlpnProtocol {
+    /// The protocol that is registered under this name, if it is served.
+    pub fn from_name(name: &str) -> Option<AlpnProtocol> {
+        [AlpnProtocol::Http2, AlpnProtocol::Http1]
+            .into_iter()
+            .find(|protocol| protocol.name() == name)
+    }
+
+    /// The registered name.
+    pub fn name(self) -> &'static str {
+        match self {
+            AlpnProtocol::Http2 => "h2",
+            AlpnProtocol::Http1 => "http/1.1",
+        }
+    }
+}
 
 impl ServerTls {
     /// A chain of certificates and the key of its first, both in PEM; the key in PKCS#8, SEC1 or PKCS#1. Reads neither yet.
@@ -82,13 +112,13 @@ impl ServerTls {
             });
         // The library's errors name what is wrong with the certificate and never quote the key.
         let mut config = config.map_err(|error| unusable(&self.certificate, error))?;
-        config.alpn_protocols = vec![H2.to_vec(), b"http/1.1".to_vec()];
         config.ticketer = Arc::clone(&self.tickets);
-        Ok(Acceptor(TlsAcceptor::from(Arc::new(config))))
+        Ok(Acceptor::new(
+            config,
+            &[AlpnProtocol::Http2, AlpnProtocol::Http1],
+        ))
     }
 }
-
-const H2: &[u8] = b"h2";
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
@@ -133,7 +163,25 @@ fn unusable(path: &Path, reason: impl ToString) -> Error {
 }
 
 impl Acceptor {
-    /// Shakes hands. The protocol is the one that both sides know; a client that offers none speaks HTTP/1.
+    fn new(mut config: ServerConfig, protocols: &[AlpnProtocol]) -> Acceptor {
+        let names = protocols.iter().map(|protocol| protocol.name().into());
+        config.alpn_protocols = names.collect();
+        Acceptor {
+            tls: TlsAcceptor::from(Arc::new(config)),
+            fallback: match protocols {
+                [AlpnProtocol::Http2] => HttpProtocol::Http2,
+                _ => HttpProtocol::Http1,
+            },
+        }
+    }
+
+    /// The same certificate, but only these protocols are agreed on, best first.
+    #[must_use]
+    pub fn with_protocols(&self, protocols: &[AlpnProtocol]) -> Acceptor {
+        Acceptor::new(ServerConfig::clone(self.tls.config()), protocols)
+    }
+
+    /// Shakes hands. The protocol is the one that both sides know; a client that offers none speaks HTTP/1, or HTTP/2 where that is the only one.
     pub async fn accept<I>(
         &self,
         io: I,
@@ -143,14 +191,15 @@ impl Acceptor {
         I: AsyncRead + AsyncWrite + Unpin,
     {
         let limit_ms = limits.tls_handshake_ms;
-        let shaken = tokio::time::timeout(Duration::from_millis(limit_ms), self.0.accept(io));
+        let shaken = tokio::time::timeout(Duration::from_millis(limit_ms), self.tls.accept(io));
         let stream = shaken
             .await
             .map_err(|_| Error::HandshakeTimeout { limit_ms })?
             .map_err(Error::Handshake)?;
         let protocol = match stream.get_ref().1.alpn_protocol() {
-            Some(H2) => HttpProtocol::Http2,
-            _ => HttpProtocol::Http1,
+            Some(name) if name == AlpnProtocol::Http2.name().as_bytes() => HttpProtocol::Http2,
+            Some(_) => HttpProtocol::Http1,
+            None => self.fallback,
         };
         Ok((stream, protocol))
     }

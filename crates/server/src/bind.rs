@@ -17,8 +17,8 @@ use tsumugi_worker::{Handle, ListenAddress};
 /// Options about what stands before the application.
 #[derive(clap::Args)]
 pub struct FrontOptions {
-    /// Speak TLS on every IP address of --listen (UNIX sockets stay plain): the certificate and its chain, in PEM.
-    /// Read again on SIGHUP
+    /// Speak TLS on every IP address of --listen, or only on those that say tls when one does (UNIX sockets stay plain): the
+    /// certificate and its chain, in PEM. Read again on SIGHUP
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key of --tls-cert, in PEM (PKCS#8, SEC1 or PKCS#1)
@@ -34,6 +34,11 @@ pub struct FrontOptions {
 }
 
 impl FrontOptions {
+    /// Whether a certificate is given.
+    pub fn has_certificate(&self) -> bool {
+        self.tls_cert.is_some()
+    }
+
     /// Opens what the options ask for.
     pub fn open(&self, mode: Mode) -> Result<Front> {
         let tls = match (&self.tls_cert, &self.tls_key) {
@@ -59,6 +64,7 @@ impl FrontOptions {
         };
         Ok(Front {
             tls,
+            ports: Arc::default(),
             access_log,
             registry: self.admin.is_some().then(MetricsRegistry::default),
         })

@@ -12,6 +12,7 @@ use tsumugi_http::{HttpMetrics, ServerTls};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 
 use crate::databases::{self, Databases};
+use crate::port::PortMode;
 use crate::stores::{self, Stores};
 
 /// How much a response to an error shows, and whether secrets may be made up.
@@ -41,8 +42,10 @@ impl Mode {
 /// What surrounds an application. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Front {
-    /// TLS on every TCP listener; UNIX sockets stay plain.
+    /// The certificate of listeners that speak TLS.
     pub tls: Option<ServerTls>,
+    /// What each listener speaks, by its place in the configuration; those beyond have [`PortMode::Certificate`].
+    pub ports: Arc<[PortMode]>,
     /// A line for every request.
     pub access_log: Option<AccessLog>,
     /// Figures of every worker.
@@ -71,6 +74,13 @@ pub(crate) struct Column {
     pub bodies_refused: AtomicU64,
     pub databases: Databases,
     pub stores: Stores,
+}
+
+impl Front {
+    /// What this listener speaks.
+    pub(crate) fn mode(&self, listener: usize) -> &PortMode {
+        self.ports.get(listener).unwrap_or(&PortMode::Certificate)
+    }
 }
 
 impl MetricsRegistry {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::{Front, Mode, Program, Service};
 use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use tsumugi_http::ServerTls;
+use tsumugi_http::{AlpnProtocol, HttpProtocol, ServerTls};
 use tsumugi_worker::{
     BoundServer, Config, Handle, ListenAddress, Scheduling, Signals, WorkerHandle,
 };
@@ -17,15 +17,21 @@ use tsumugi_worker::{
 use crate::bind::FrontOptions;
 use crate::limit::{Limit, LimitSet, Limits};
 use crate::limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
-use crate::listen::Listen;
 use crate::log::streams_apart;
+use crate::port::{self, Port, PortMode};
 
 /// Options of a server.
 #[derive(clap::Args)]
 pub struct Options<T: LimitSet> {
-    /// Where to listen: 127.0.0.1:8080, [::1]:8080, localhost:8080 or unix:/path; may be repeated
-    #[arg(long = "listen", value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    listen: Vec<Listen>,
+    /// Where to listen: 127.0.0.1:8080, [::1]:8080, localhost:8080 or unix:/path; may be repeated. Options follow after commas:
+    /// `tls` (TLS here and on others that say it, no longer on every IP address), `alpn=h2` or `alpn=http/1.1` (only this protocol within TLS;
+    /// may be repeated, best first), `h2c` (HTTP/2 without TLS and nothing else)
+    #[arg(
+        long = "listen",
+        value_name = "ADDR[,OPTION]",
+        default_value = "127.0.0.1:8080"
+    )]
+    listen: Vec<Port>,
     /// Worker threads; the number of cores by default
     #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<NonZeroUsize>,
@@ -82,8 +88,9 @@ impl<T: LimitSet> Options<T> {
     /// Opens and binds what the options ask for, and puts the standard streams behind their queues.
     pub fn prepare(self) -> Result<PreparedServer<T>> {
         streams_apart()?;
+        let (listen, ports) = port::settle(self.listen, self.front.has_certificate())?;
         let mut config = Config {
-            listen: Listen::addresses(self.listen),
+            listen,
             scheduling: self.scheduling,
             signals: Signals::Handle,
             ..Config::default()
@@ -97,7 +104,8 @@ impl<T: LimitSet> Options<T> {
             true => Mode::Development,
             false => Mode::Production,
         };
-        let front = self.front.open(mode)?;
+        let mut front = self.front.open(mode)?;
+        front.ports = ports.into();
         let limits = Limit::settle(&self.limits, config.limits)?;
         config.limits = limits.worker;
         let workers = config.workers;
@@ -135,12 +143,13 @@ impl<T> PreparedServer<T> {
         P: Program,
         F: Fn(&WorkerHandle) -> P + Send + Sync + 'static,
     {
-        for address in self.server.addresses() {
+        for (listener, address) in self.server.addresses().iter().enumerate() {
             let plural = if self.workers.get() == 1 { "" } else { "s" };
             tracing::info!(
-                "listening on {} with {} worker{plural}",
-                url(address, &self.front),
-                self.workers
+                "listening on {} with {} worker{plural}{}",
+                url(address, &self.front, listener),
+                self.workers,
+                restriction(self.front.mode(listener)),
             );
         }
         self.options
@@ -158,10 +167,30 @@ impl<T> PreparedServer<T> {
 }
 
 /// An address as it can be opened.
-fn url(address: &ListenAddress, front: &Front) -> String {
+fn url(address: &ListenAddress, front: &Front, listener: usize) -> String {
+    let has_tls = match front.mode(listener) {
+        PortMode::Certificate => front.tls.is_some(),
+        PortMode::Plain(_) => false,
+        PortMode::Tls(_) => true,
+    };
     match address {
-        ListenAddress::Tcp(address) if front.tls.is_some() => format!("https://{address}"),
+        ListenAddress::Tcp(address) if has_tls => format!("https://{address}"),
         ListenAddress::Tcp(address) => format!("http://{address}"),
         ListenAddress::Unix(_) => address.to_string(),
+    }
+}
+
+/// What the log says of an address that does not speak all of HTTP.
+fn restriction(mode: &PortMode) -> &'static str {
+    let protocols = match mode {
+        PortMode::Plain(HttpProtocol::Http2) => return ", HTTP/2 only",
+        PortMode::Tls(protocols) => protocols.as_slice(),
+        PortMode::Plain(_) | PortMode::Certificate => &[],
+    };
+    let has = |protocol| protocols.contains(&protocol);
+    match (has(AlpnProtocol::Http2), has(AlpnProtocol::Http1)) {
+        (true, false) => ", HTTP/2 only",
+        (false, true) => ", HTTP/1.1 only",
+        _ => "",
     }
 }

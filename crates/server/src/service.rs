@@ -19,6 +19,7 @@ use tsumugi_worker::{BoxError, Connection, Current, Peer, WorkerHandle};
 
 use crate::application::{AdminView, Application, Program, VmFigures};
 use crate::front::{Column, Front};
+use crate::port::PortMode;
 
 /// How often a worker shows the figures of its applications.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
@@ -30,7 +31,7 @@ pub struct Service<P: Program> {
     server: HttpServer<OnWorker>,
     front: Front,
     /// What the last load read; connections that have it keep it.
-    tls: RefCell<Option<Acceptor>>,
+    tls: RefCell<Acceptors>,
     records: Rc<Records>,
     /// Applications that were loaded and may still answer.
     apps: Rc<RefCell<Vec<Weak<P::App>>>>,
@@ -38,8 +39,13 @@ pub struct Service<P: Program> {
 }
 
 impl<P: Program> Service<P> {
-    /// The service of one worker. Must be made on that worker's thread.
+    /// The service of one worker. Must be made on that worker's thread. Panics when a listener speaks TLS and no certificate is given.
     pub fn new(worker: &WorkerHandle, limits: HttpLimits, program: P, front: Front) -> Service<P> {
+        let wants_tls = |mode: &PortMode| matches!(mode, PortMode::Tls(_));
+        assert!(
+            front.tls.is_some() || !front.ports.iter().any(wants_tls),
+            "a listener of TLS has no certificate"
+        );
         let server = HttpServer::new(limits, OnWorker(worker.clone()));
         let records = Rc::new(Records {
             compression: Compressor::new(OnWorker(worker.clone())),
@@ -54,7 +60,7 @@ impl<P: Program> Service<P> {
             program,
             server,
             front,
-            tls: RefCell::new(None),
+            tls: RefCell::default(),
             records,
             apps: Rc::default(),
             loads: Cell::new(0),
@@ -91,9 +97,38 @@ impl<P: Program> Service<P> {
     async fn read_certificate(&self) -> Result<(), BoxError> {
         if let Some(tls) = self.front.tls.clone() {
             let acceptor = self.worker.offload(move || tls.read()).await??;
-            *self.tls.borrow_mut() = Some(acceptor);
+            *self.tls.borrow_mut() = Acceptors::new(acceptor, &self.front.ports);
         }
         Ok(())
+    }
+}
+
+/// What shakes hands on each listener.
+#[derive(Default)]
+struct Acceptors {
+    /// Where all of HTTP is spoken.
+    whole: Option<Acceptor>,
+    /// Where only some protocols are agreed on, by the listener's place.
+    restricted: Box<[Option<Acceptor>]>,
+}
+
+impl Acceptors {
+    fn new(acceptor: Acceptor, ports: &[PortMode]) -> Acceptors {
+        let restricted = ports.iter().map(|mode| match mode {
+            PortMode::Tls(protocols) if !protocols.is_empty() => {
+                Some(acceptor.with_protocols(protocols))
+            }
+            _ => None,
+        });
+        Acceptors {
+            restricted: restricted.collect(),
+            whole: Some(acceptor),
+        }
+    }
+
+    fn of(&self, listener: usize) -> Option<Acceptor> {
+        let restricted = self.restricted.get(listener).and_then(Option::as_ref);
+        restricted.or(self.whole.as_ref()).cloned()
     }
 }
 
@@ -177,27 +212,33 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
 
     async fn serve(&self, connection: Connection, app: Current<P::App>) {
         let Connection {
-            stream, slot, peer, ..
+            stream,
+            slot,
+            peer,
+            listener,
         } = connection;
         let handler = Rc::new(RequestHandler {
             app,
             records: Rc::clone(&self.records),
         });
-        let Peer::Tcp(address) = peer else {
-            let shutdown = self.worker.drain_started();
-            let origin = ConnectionInfo::default();
-            self.server.serve(stream, origin, handler, shutdown).await;
-            drop(slot);
-            return;
+        let address = match peer {
+            Peer::Tcp(address) => Some(address),
+            Peer::Unix => None,
         };
         let origin = |protocol| ConnectionInfo {
-            peer: Some(address),
+            peer: address,
             protocol,
         };
         let shutdown = self.worker.drain_started();
-        let acceptor = self.tls.borrow().clone();
+        let (acceptor, protocol) = match (self.front.mode(listener), address) {
+            (PortMode::Plain(protocol), _) => (None, *protocol),
+            (PortMode::Certificate, None) => (None, HttpProtocol::Sniffed),
+            (PortMode::Certificate | PortMode::Tls(_), _) => {
+                (self.tls.borrow().of(listener), HttpProtocol::Sniffed)
+            }
+        };
         let Some(acceptor) = acceptor else {
-            let origin = origin(HttpProtocol::Sniffed);
+            let origin = origin(protocol);
             self.server.serve(stream, origin, handler, shutdown).await;
             drop(slot);
             return;
@@ -212,7 +253,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
                 let origin = origin(protocol);
                 self.server.serve(stream, origin, handler, shutdown).await;
             }
-            Err(error) => tracing::debug!(%address, %error, "no TLS connection"),
+            Err(error) => tracing::debug!(%peer, %error, "no TLS connection"),
         }
         drop(slot);
     }

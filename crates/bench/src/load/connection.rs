@@ -1,5 +1,5 @@
-//! A connection of the load: one request at a time, without waiting for the socket. It knows what it still has to send and to read,
-//! not when.
+//! A connection of the load: one request at a time, or several that leave together, without waiting for the socket. It knows what it still
+//! has to send and to read, not when.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -15,6 +15,12 @@ pub struct Connection {
     pub due: Option<Instant>,
     /// When the last was answered.
     pub free_since: Instant,
+    /// Which of the requests of the plan is sent next.
+    pub next: usize,
+    /// Requests that were sent on it.
+    pub sent: usize,
+    /// Answers that are still to come.
+    awaited: usize,
     /// Bytes of the request that the socket did not take yet.
     unsent: usize,
     /// The beginning of an answer.
@@ -22,13 +28,12 @@ pub struct Connection {
 }
 
 /// What a look at the socket gave.
-pub enum ReadProgress<T> {
-    /// A part of an answer, or nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ReadProgress {
+    /// Answers are still to come.
     Part,
-    /// An answer, judged.
-    Answer {
-        /// What the judge said.
-        verdict: T,
+    /// The last awaited answer came.
+    All {
         /// No other will come on this connection.
         closes: bool,
     },
@@ -53,14 +58,19 @@ impl Connection {
             stream,
             due: None,
             free_since: Instant::now(),
+            next: 0,
+            sent: 0,
+            awaited: 0,
             unsent: 0,
             pending: Vec::new(),
         })
     }
 
-    /// Begins a request that was due then.
-    pub fn ask(&mut self, request: &[u8], due: Instant) -> io::Result<SendProgress> {
+    /// Begins `count` requests that were due then, all of them in `request`.
+    pub fn ask(&mut self, request: &[u8], count: usize, due: Instant) -> io::Result<SendProgress> {
         self.due = Some(due);
+        self.awaited = count;
+        self.sent += count;
         self.unsent = request.len();
         self.send(request)
     }
@@ -81,12 +91,12 @@ impl Connection {
         Ok(SendProgress::All)
     }
 
-    /// Reads once, by way of `room`, and has an answer judged when it is complete.
-    pub fn read<T>(
+    /// Reads once, by way of `room`, and has each answer judged that is complete.
+    pub fn read(
         &mut self,
         room: &mut [u8],
-        judge: impl FnOnce(&ParsedResponse<'_>) -> T,
-    ) -> io::Result<ReadProgress<T>> {
+        mut judge: impl FnMut(&ParsedResponse<'_>),
+    ) -> io::Result<ReadProgress> {
         let length = match self.stream.read(room) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(length) => length,
@@ -99,27 +109,41 @@ impl Connection {
         };
         let came = &room[..length];
         // Most answers come whole and are judged where they lie.
-        let bytes = if self.pending.is_empty() {
-            came
-        } else {
+        let is_whole = self.pending.is_empty();
+        if !is_whole {
             self.pending.extend_from_slice(came);
-            &self.pending
-        };
-        let Some(message) = message::parse(bytes)? else {
-            if self.pending.is_empty() {
-                self.pending.extend_from_slice(came);
+        }
+        let mut bytes = if is_whole { came } else { &self.pending };
+        let mut closes = false;
+        while !bytes.is_empty() {
+            let Some(message) = message::parse(bytes)? else {
+                break;
+            };
+            if self.awaited == 0 || closes {
+                let reason = "more came than was asked for";
+                return Err(io::Error::new(ErrorKind::InvalidData, reason));
             }
-            return Ok(ReadProgress::Part);
-        };
-        if self.due.is_none() || message.length < bytes.len() {
+            judge(&message);
+            self.awaited -= 1;
+            closes = message.closes;
+            bytes = &bytes[message.length..];
+        }
+        if self.awaited == 0 && !bytes.is_empty() {
             let reason = "more came than was asked for";
             return Err(io::Error::new(ErrorKind::InvalidData, reason));
         }
-        let answer = ReadProgress::Answer {
-            verdict: judge(&message),
-            closes: message.closes,
-        };
-        self.pending.clear();
-        Ok(answer)
+        if closes && self.awaited > 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let left = bytes.len();
+        if is_whole {
+            self.pending.extend_from_slice(&came[length - left..]);
+        } else {
+            self.pending.drain(..self.pending.len() - left);
+        }
+        Ok(match self.awaited {
+            0 => ReadProgress::All { closes },
+            _ => ReadProgress::Part,
+        })
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use super::schedule::Span;
-use super::{ExpectedBody, Pace, Tally};
+use super::{LoadRequest, Pace, Tally};
 use crate::limits::{ERRORS_MAX, LATENCY_NS_MAX};
 
 /// What one thread counted so far.
@@ -66,11 +66,11 @@ impl Counter {
 }
 
 /// What is wrong with an answer, if anything is.
-pub fn fault(status: u16, body: &[u8], expected: &ExpectedBody) -> Option<String> {
-    if status != 200 {
+pub fn fault(status: u16, body: &[u8], request: &LoadRequest) -> Option<String> {
+    if status != request.status {
         return Some(format!("status {status}"));
     }
-    (!expected.holds(body)).then(|| {
+    (!request.expected.holds(body)).then(|| {
         let shown = String::from_utf8_lossy(body);
         let shown: String = shown.chars().take(80).collect();
         format!("another body than expected: {shown}")

@@ -13,7 +13,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use super::connection::{Connection, ReadProgress, SendProgress};
 use super::counter::{Counter, fault};
 use super::schedule::{Schedule, Span};
-use super::{LoadPlan, Pace, Tally};
+use super::{LoadPlan, LoadRequest, Pace, Tally};
 use crate::limits::{DRAIN_MS_MAX, EVENTS_MAX, READ_BYTES, TICK_MS};
 use crate::stop::StopFlag;
 
@@ -25,7 +25,8 @@ pub struct Generator<'a> {
     plan: &'a LoadPlan<'a>,
     span: Span,
     stop: &'a StopFlag,
-    request: Vec<u8>,
+    /// The requests of the plan as bytes, each as often as they leave together.
+    requests: Vec<Vec<u8>>,
     epoll: Epoll,
     timer: TimerFd,
     connections: Vec<Connection>,
@@ -40,9 +41,12 @@ impl<'a> Generator<'a> {
     pub fn new(
         plan: &'a LoadPlan<'a>,
         span: Span,
-        connections: Vec<Connection>,
+        mut connections: Vec<Connection>,
         stop: &'a StopFlag,
     ) -> Result<Generator<'a>> {
+        for (at, connection) in connections.iter_mut().enumerate() {
+            connection.next = (at * span.step + span.first) % plan.requests.len();
+        }
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(
             ClockId::CLOCK_MONOTONIC,
@@ -59,13 +63,13 @@ impl<'a> Generator<'a> {
             Pace::Closed => None,
             Pace::Open(per_second) => Some(Schedule::new(span, per_second)),
         };
-        let host = plan.address;
-        let request = format!("GET {} HTTP/1.1\r\nhost: {host}\r\n\r\n", plan.path);
+        let depth = plan.connection_use.depth;
+        let bytes = |request: &LoadRequest| request.bytes(plan.address).repeat(depth);
         Ok(Generator {
             plan,
             span,
             stop,
-            request: request.into_bytes(),
+            requests: plan.requests.iter().map(bytes).collect(),
             epoll,
             timer,
             idle: (0..connections.len()).collect(),
@@ -149,7 +153,9 @@ impl<'a> Generator<'a> {
     }
 
     fn ask(&mut self, at: usize, due: Instant) -> Result<()> {
-        match self.connections[at].ask(&self.request, due) {
+        let connection = &mut self.connections[at];
+        let request = &self.requests[connection.next];
+        match connection.ask(request, self.plan.connection_use.depth, due) {
             Ok(sent) => self.watch(at, sent),
             Err(error) => self.fail(at, &error.to_string()),
         }
@@ -170,7 +176,7 @@ impl<'a> Generator<'a> {
     fn serve(&mut self, at: usize, flags: EpollFlags) -> Result<()> {
         let connection = &mut self.connections[at];
         if flags.contains(EpollFlags::EPOLLOUT) {
-            match connection.send(&self.request) {
+            match connection.send(&self.requests[connection.next]) {
                 Ok(SendProgress::Part) => {}
                 Ok(SendProgress::All) => {
                     let mut event = EpollEvent::new(EpollFlags::EPOLLIN, at as u64);
@@ -182,28 +188,31 @@ impl<'a> Generator<'a> {
         if !flags.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR) {
             return Ok(());
         }
-        let expected = self.plan.expected;
+        let request = &self.plan.requests[connection.next];
+        let (due, now) = (connection.due, Instant::now());
+        let (counter, mut counted) = (&mut self.counter, Ok(()));
         let read = connection.read(&mut self.room, |message| {
-            fault(message.status, &message.body, expected)
+            match (due, fault(message.status, &message.body, request)) {
+                (Some(due), None) => counter.answer(due, now),
+                (_, Some(fault)) => counted = counter.error(fault),
+                (None, None) => {}
+            }
         });
+        counted?;
         match read {
             Ok(ReadProgress::Part) => Ok(()),
-            Ok(ReadProgress::Answer { verdict, closes }) => self.answered(at, verdict, closes),
+            Ok(ReadProgress::All { closes }) => self.answered(at, now, closes),
             Err(error) => self.fail(at, &error.to_string()),
         }
     }
 
-    /// Counts an answer; at the closed pace its connection asks again at once.
-    fn answered(&mut self, at: usize, fault: Option<String>, closes: bool) -> Result<()> {
-        let now = Instant::now();
-        let Some(due) = self.connections[at].due.take() else {
-            return Ok(());
-        };
-        match fault {
-            Some(fault) => self.counter.error(fault)?,
-            None => self.counter.answer(due, now),
-        }
-        if closes {
+    /// All that a connection asked was answered; at the closed pace it asks again at once.
+    fn answered(&mut self, at: usize, now: Instant, closes: bool) -> Result<()> {
+        let connection = &mut self.connections[at];
+        connection.due = None;
+        connection.next = (connection.next + 1) % self.requests.len();
+        let requests_max = self.plan.connection_use.requests_max;
+        if closes || requests_max.is_some_and(|max| connection.sent >= max) {
             self.replace(at)?;
         }
         if self.schedule.is_none() && now < self.span.until {
@@ -225,7 +234,9 @@ impl<'a> Generator<'a> {
 
     fn replace(&mut self, at: usize) -> Result<()> {
         // Its place in the kernel's list goes with its descriptor.
+        let next = self.connections[at].next;
         self.connections[at] = Connection::open(self.plan.address)?;
+        self.connections[at].next = next;
         let event = EpollEvent::new(EpollFlags::EPOLLIN, at as u64);
         self.epoll.add(&self.connections[at].stream, event)?;
         Ok(())

@@ -12,9 +12,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
 
 use super::counter::{Counter, fault};
-use super::link::LoadLink;
+use super::link::{LoadLink, LoadTarget};
 use super::schedule::{Schedule, Span};
-use super::{LoadPlan, Pace, Tally};
+use super::{LoadPlan, LoadRequest, Pace, Tally};
 use crate::limits::{DRAIN_MS_MAX, TICK_MS};
 use crate::stop::StopFlag;
 
@@ -24,6 +24,8 @@ pub struct Lanes<'a> {
     span: Span,
     stop: &'a StopFlag,
     links: Vec<LoadLink>,
+    /// What is asked, one for each request of the plan.
+    targets: Vec<LoadTarget>,
     /// Requests that are due and not taken yet, at the open pace.
     bell: Option<Mutex<UnboundedReceiver<Instant>>>,
     counter: RefCell<Counter>,
@@ -50,11 +52,14 @@ impl<'a> Lanes<'a> {
             }
         };
         let lanes = links.len() * plan.transport.protocol.streams();
+        let target =
+            |request: &LoadRequest| LoadTarget::new(plan.address, &request.path, plan.transport);
         Ok(Lanes {
             plan,
             span,
             stop,
             links,
+            targets: plan.requests.iter().map(target).collect::<Result<_>>()?,
             bell,
             counter: RefCell::new(Counter::new(span, plan.pace)?),
             under_way: RefCell::new(vec![None; lanes]),
@@ -93,15 +98,16 @@ impl<'a> Lanes<'a> {
     /// One request after the other.
     async fn lane(&self, lane: usize, link: &LoadLink) -> Result<()> {
         let mut free_since = Instant::now();
+        let mut next = (lane * self.span.step + self.span.first) % self.targets.len();
         while let Some(due) = self.take().await {
             let now = Instant::now();
             self.counter.borrow_mut().begin(due, free_since, now);
             self.under_way.borrow_mut()[lane] = Some(due);
-            let answer = link.fetch().await;
+            let answer = link.fetch_from(&self.targets[next]).await;
             self.under_way.borrow_mut()[lane] = None;
             free_since = Instant::now();
             let fault = match answer {
-                Ok((status, body)) => fault(status, &body, self.plan.expected),
+                Ok((status, body)) => fault(status, &body, &self.plan.requests[next]),
                 Err(error) => Some(format!("{error:#}")),
             };
             let mut counter = self.counter.borrow_mut();
@@ -109,6 +115,7 @@ impl<'a> Lanes<'a> {
                 Some(fault) => counter.error(fault)?,
                 None => counter.answer(due, free_since),
             }
+            next = (next + 1) % self.targets.len();
         }
         Ok(())
     }

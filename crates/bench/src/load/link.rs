@@ -221,7 +221,8 @@ impl LoadLink {
     }
 }
 
-fn configuration(protocol: LoadProtocol) -> Result<ClientConfig> {
+/// TLS that offers this protocol.
+pub fn configuration(protocol: LoadProtocol) -> Result<ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
     let mut config = ClientConfig::builder_with_provider(provider)

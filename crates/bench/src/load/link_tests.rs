@@ -142,12 +142,16 @@ fn certificate(protocol: LoadProtocol) -> ServerConfig {
     config
 }
 
+fn hello() -> LoadRequest {
+    LoadRequest::get("/hello", ExpectedBody::Same(HELLO.to_vec()))
+}
+
 fn load(address: SocketAddr, transport: LoadTransport, pace: Pace) -> LoadOutcome {
     let plan = LoadPlan {
         address,
         transport,
-        path: "/hello",
-        expected: &ExpectedBody::Same(HELLO.to_vec()),
+        requests: &[hello()],
+        connection_use: ConnectionUse::default(),
         connections: 4,
         threads: 2,
         pace,

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use hdrhistogram::Histogram;
+use http::Method;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike as _};
 
@@ -30,7 +31,7 @@ use tokio::task::LocalSet;
 use self::connection::Connection;
 use self::generator::Generator;
 use self::lanes::Lanes;
-pub use self::link::{LoadLink, LoadTarget};
+pub use self::link::{LoadLink, LoadTarget, configuration};
 use self::schedule::Span;
 use crate::limits::{FILES_SPARE, LATENCY_DIGITS, LATENCY_NS_MAX};
 use crate::open_files::allow_files;
@@ -99,16 +100,77 @@ pub struct LoadTransport {
     pub tls: bool,
 }
 
+/// A request of a load and what must be answered.
+#[derive(Clone)]
+pub struct LoadRequest {
+    /// The method. Over HTTP/2 or TLS only GET is sent, without fields and body.
+    pub method: Method,
+    /// Path and query.
+    pub path: String,
+    /// Fields besides host and length, each a line that ends in CRLF.
+    pub fields: String,
+    /// The body.
+    pub body: Vec<u8>,
+    /// The status that must be answered.
+    pub status: u16,
+    /// And the body.
+    pub expected: ExpectedBody,
+}
+
+impl LoadRequest {
+    /// GET, answered 200.
+    pub fn get(path: &str, expected: ExpectedBody) -> LoadRequest {
+        LoadRequest {
+            method: Method::GET,
+            path: path.to_owned(),
+            fields: String::new(),
+            body: Vec::new(),
+            status: 200,
+            expected,
+        }
+    }
+
+    /// As HTTP/1.1 has it.
+    fn bytes(&self, address: SocketAddr) -> Vec<u8> {
+        let (method, path, fields) = (&self.method, &self.path, &self.fields);
+        // A body in chunks says itself how long it is.
+        let length = match self.body.is_empty() || fields.contains("transfer-encoding") {
+            true => String::new(),
+            false => format!("content-length: {}\r\n", self.body.len()),
+        };
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\n{fields}{length}\r\n");
+        [head.as_bytes(), &self.body].concat()
+    }
+}
+
+/// How a connection of HTTP/1.1 without TLS is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionUse {
+    /// So many requests leave at once, and their answers are awaited together. At the open pace 1.
+    pub depth: usize,
+    /// After so many requests, a multiple of `depth`, it is closed and another one opened; none when it is kept.
+    pub requests_max: Option<usize>,
+}
+
+impl Default for ConnectionUse {
+    fn default() -> ConnectionUse {
+        ConnectionUse {
+            depth: 1,
+            requests_max: None,
+        }
+    }
+}
+
 /// A load.
 pub struct LoadPlan<'a> {
     /// Where to.
     pub address: SocketAddr,
     /// How.
     pub transport: LoadTransport,
-    /// What is asked, with GET.
-    pub path: &'a str,
-    /// What must be answered, with status 200.
-    pub expected: &'a ExpectedBody,
+    /// What is asked, in turn; each connection, or stream, begins at another one.
+    pub requests: &'a [LoadRequest],
+    /// How connections are used.
+    pub connection_use: ConnectionUse,
     /// Connections of all threads together.
     pub connections: usize,
     /// Threads of the load.
@@ -268,7 +330,8 @@ fn drive(
         .enable_all()
         .build()?;
     let work = async {
-        let target = LoadTarget::new(plan.address, plan.path, plan.transport)?;
+        let first = plan.requests.first().context("nothing is to be asked")?;
+        let target = LoadTarget::new(plan.address, &first.path, plan.transport)?;
         let mut links = Vec::new();
         for _ in 0..connections {
             links.push(LoadLink::open(target.clone()).await?);

@@ -50,12 +50,16 @@ fn converse(stream: TcpStream, answer: &dyn Fn() -> Vec<u8>) {
     }
 }
 
+fn hello() -> LoadRequest {
+    LoadRequest::get("/hello", ExpectedBody::Same(HELLO.to_vec()))
+}
+
 fn load(address: SocketAddr, connections: usize, pace: Pace, milliseconds: u64) -> LoadOutcome {
     let plan = LoadPlan {
         address,
         transport: LoadTransport::default(),
-        path: "/hello",
-        expected: &ExpectedBody::Same(HELLO.to_vec()),
+        requests: &[hello()],
+        connection_use: ConnectionUse::default(),
         connections,
         threads: 2,
         pace,
@@ -127,8 +131,8 @@ fn due_request_without_answer_counts() {
     let plan = LoadPlan {
         address,
         transport: LoadTransport::default(),
-        path: "/hello",
-        expected: &ExpectedBody::Any,
+        requests: &[LoadRequest::get("/hello", ExpectedBody::Any)],
+        connection_use: ConnectionUse::default(),
         connections: 2,
         threads: 1,
         pace: Pace::Open(50.0),
@@ -169,4 +173,126 @@ fn at_the_closed_pace_each_connection_has_one_request() {
     // Eight at once, 20 ms each: at most 400 in a second.
     assert!((8..=400).contains(&outcome.tally.requests));
     assert!(percentile(&outcome, 0.0) >= 20.0);
+}
+
+/// A server that reads what it is sent and answers each request with its method, its path and its body.
+fn mirror() -> (SocketAddr, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = Arc::new(AtomicU64::new(0));
+    let opened = Arc::clone(&connections);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            opened.fetch_add(1, Ordering::SeqCst);
+            thread::spawn(move || reflect(stream));
+        }
+    });
+    (address, connections)
+}
+
+fn reflect(mut stream: TcpStream) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let (mut line, mut length) = (String::new(), 0);
+        // The load leaves at any time.
+        if reader.read_line(&mut line).unwrap_or(0) == 0 {
+            return;
+        }
+        let mut words = line.split(' ').map(str::to_owned);
+        let asked = format!("{} {}", words.next().unwrap(), words.next().unwrap());
+        loop {
+            let mut field = String::new();
+            if reader.read_line(&mut field).unwrap_or(0) == 0 {
+                return;
+            }
+            if field == "\r\n" {
+                break;
+            }
+            if let Some(text) = field.strip_prefix("content-length: ") {
+                length = text.trim().parse().unwrap();
+            }
+        }
+        let mut body = vec![0; length];
+        if std::io::Read::read_exact(&mut reader, &mut body).is_err() {
+            return;
+        }
+        let body = format!("{asked} {}", String::from_utf8(body).unwrap());
+        let text = format!(
+            "HTTP/1.1 201 Created\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        if stream.write_all(text.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn mixed(address: SocketAddr, connection_use: ConnectionUse) -> LoadOutcome {
+    let request = |method: Method, path: &str, body: &str| LoadRequest {
+        method: method.clone(),
+        path: path.to_owned(),
+        fields: "content-type: text/plain\r\n".to_owned(),
+        body: body.as_bytes().to_vec(),
+        status: 201,
+        expected: ExpectedBody::Same(format!("{method} {path} {body}").into_bytes()),
+    };
+    let requests = [
+        request(Method::GET, "/a", ""),
+        request(Method::POST, "/b", "text"),
+        request(Method::PUT, "/c?d", &"x".repeat(100_000)),
+    ];
+    let plan = LoadPlan {
+        address,
+        transport: LoadTransport::default(),
+        requests: &requests,
+        connection_use,
+        connections: 4,
+        threads: 2,
+        pace: Pace::Closed,
+        warm_up: Duration::ZERO,
+        length: Duration::from_millis(500),
+    };
+    run(&plan, &StopFlag::default(), || Ok(0.0)).unwrap()
+}
+
+#[test]
+fn requests_of_a_plan_are_sent_in_turn_with_their_bodies() {
+    let (address, connections) = mirror();
+    let outcome = mixed(address, ConnectionUse::default());
+    assert_eq!((outcome.tally.errors, outcome.tally.first), (0, None));
+    assert!(outcome.tally.requests >= 12);
+    assert_eq!(connections.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn pipelined_requests_are_answered_each_for_itself() {
+    let (address, _) = mirror();
+    let connection_use = ConnectionUse {
+        depth: 16,
+        requests_max: None,
+    };
+    let outcome = mixed(address, connection_use);
+    assert_eq!((outcome.tally.errors, outcome.tally.first), (0, None));
+    // Those of one write are counted one by one.
+    assert!(outcome.tally.requests >= 64, "{}", outcome.tally.requests);
+}
+
+#[test]
+fn connection_is_replaced_after_its_requests() {
+    let (address, connections) = mirror();
+    let connection_use = ConnectionUse {
+        depth: 1,
+        requests_max: Some(10),
+    };
+    let outcome = mixed(address, connection_use);
+    assert_eq!((outcome.tally.errors, outcome.tally.first), (0, None));
+    let (opened, answered) = (connections.load(Ordering::SeqCst), outcome.tally.requests);
+    assert!(
+        opened >= answered / 10,
+        "{opened} connections for {answered} answers"
+    );
+    assert!(
+        opened <= answered / 10 + 8,
+        "{opened} connections for {answered} answers"
+    );
 }

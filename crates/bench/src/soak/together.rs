@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,6 +19,7 @@ use crate::bench::Bench;
 use crate::client::{ProbeClient, ProbeResponse};
 use crate::limits::{ANSWER_MS_MAX, BROKEN_MS_MAX, KILL_MS, SETTLE_MS, TASKS_KEPT_MAX};
 use crate::process::{Process, find, free_address, pause};
+use crate::psql::Psql;
 use crate::samples::thousands;
 use crate::servers::WORKERS;
 use crate::stop::StopFlag;
@@ -214,69 +215,6 @@ fn start(bench: &Bench, database: &str) -> Result<(Process, String)> {
     );
     let process = Process::start("together", command, address, &folder)?;
     Ok((process, format!("tkrzw://{store}")))
-}
-
-/// psql, with the password where other users of the machine do not see it.
-struct Psql {
-    program: PathBuf,
-    url: String,
-    password: Option<String>,
-}
-
-impl Psql {
-    fn new(program: PathBuf, url: &str) -> Psql {
-        let (url, password) = apart(url);
-        Psql {
-            program,
-            url,
-            password,
-        }
-    }
-
-    /// What it prints.
-    fn ask(&self, sql: &str, stop: &StopFlag) -> Result<String> {
-        let mut command = Command::new(&self.program);
-        command.args([&self.url, "-Atc", sql]);
-        command.envs(self.password.as_ref().map(|word| ("PGPASSWORD", word)));
-        let output = stop.run(&mut command)?;
-        let errors = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "psql: {errors}");
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-}
-
-/// A URL without its password, and that, decoded.
-fn apart(url: &str) -> (String, Option<String>) {
-    let parts = url.split_once("://").and_then(|(scheme, rest)| {
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (user, host) = rest[..end].rsplit_once('@')?;
-        let (user, password) = user.split_once(':')?;
-        let bare = format!("{scheme}://{user}@{host}{}", &rest[end..]);
-        Some((bare, decoded(password)))
-    });
-    match parts {
-        Some((url, password)) => (url, Some(password)),
-        None => (url.to_owned(), None),
-    }
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, more @ ..] = rest {
-        let hex = || u8::from_str_radix(std::str::from_utf8(more.get(..2)?).ok()?, 16).ok();
-        match (*first == b'%').then(hex).flatten() {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Ends the demo's backends again and again; returns how many.
@@ -509,30 +447,4 @@ fn settled(address: SocketAddr, seen: &ClientTally) -> Result<usize> {
     let stray = there.iter().find(|title| !known.contains(*title));
     ensure!(stray.is_none(), "{stray:?} was added by no client");
     Ok(added.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(url: &str, bare: &str, password: Option<&str>) {
-        let (found, word) = apart(url);
-        assert_eq!((found.as_str(), word.as_deref()), (bare, password), "{url}");
-    }
-
-    #[test]
-    fn password_is_separated_from_its_url() {
-        check("postgres://a@b:1/c", "postgres://a@b:1/c", None);
-        check(
-            "postgres://a:%40x%3@b/c?d=e:f@g",
-            "postgres://a@b/c?d=e:f@g",
-            Some("@x%3"),
-        );
-        check(
-            "postgres://a:b:c@[::1]:5",
-            "postgres://a@[::1]:5",
-            Some("b:c"),
-        );
-        check("host=a password=b", "host=a password=b", None);
-    }
 }

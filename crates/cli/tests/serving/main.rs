@@ -6,5 +6,6 @@ mod embedded;
 mod files;
 mod operating;
 mod output;
+mod ports;
 mod rig;
 mod tls;

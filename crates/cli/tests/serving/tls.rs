@@ -15,7 +15,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use crate::rig::{Answer, PATIENCE, folder, request, serve, until};
 
 /// Makes a certificate for localhost in `folder`; answers it in PEM.
-fn certify(folder: &Path) -> String {
+pub fn certify(folder: &Path) -> String {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     fs::write(folder.join("cert.pem"), made.cert.pem()).unwrap();
     fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
@@ -24,7 +24,7 @@ fn certify(folder: &Path) -> String {
 
 const TLS: [&str; 4] = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
 
-fn tls(
+pub fn tls(
     address: &str,
     certificate: &str,
     protocols: &[&str],

@@ -1,0 +1,3 @@
+//! What several programs beside ours share. Not part of the product, and nothing of ours is here.
+
+pub mod arena;

@@ -1,0 +1,272 @@
+//! `--listen` of a server of HTTP as a user writes it: an address, then options of its own after commas. Binds nothing, reads no certificate.
+//! Rule: what an address without options speaks is settled once for all of them, so that it depends on no order.
+
+use std::str::FromStr;
+
+use tsumugi_http::{AlpnProtocol, HttpProtocol};
+use tsumugi_worker::ListenAddress;
+
+use crate::listen::Listen;
+
+/// One `--listen`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Port {
+    listen: Listen,
+    mode: PortMode,
+    /// As it was written.
+    text: String,
+}
+
+/// What connections to one address speak.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PortMode {
+    /// TLS when there is a certificate and the address is one of IP; else plain, and the first bytes say which HTTP it is.
+    #[default]
+    Certificate,
+    /// No TLS.
+    Plain(HttpProtocol),
+    /// TLS. The protocols are those that are agreed on, best first; none stands for HTTP/2 and HTTP/1.1.
+    Tls(Vec<AlpnProtocol>),
+}
+
+/// Why a `--listen` cannot be used. Change the option.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PortError {
+    /// The address cannot be read.
+    #[error("{0}")]
+    Address(String),
+    /// No option has this name.
+    #[error(
+        "`{option}` is no option of an address; there are tls, alpn=PROTOCOL and h2c, as in 127.0.0.1:8443,tls,alpn=http/1.1"
+    )]
+    Unknown {
+        /// As it was written.
+        option: String,
+    },
+    /// No protocol has this name, or it is none that TLS can agree on here.
+    #[error(
+        "`{name}` is no protocol of alpn; write alpn=h2 or alpn=http/1.1, or both as in alpn=h2,alpn=http/1.1"
+    )]
+    Protocol {
+        /// As it was written.
+        name: String,
+    },
+    /// An option has nothing to choose from.
+    #[error("alpn is agreed on within TLS; write tls as well, as in {address},tls,alpn={name}")]
+    AlpnWithoutTls {
+        /// The address.
+        address: String,
+        /// The first protocol.
+        name: &'static str,
+    },
+    /// The options exclude each other.
+    #[error("h2c is HTTP/2 without TLS; for HTTP/2 within TLS write tls,alpn=h2 in place of h2c")]
+    Cleartext,
+    /// UNIX sockets stay plain.
+    #[error("a UNIX socket speaks no TLS; write it without tls, and its path without a comma")]
+    Unix,
+    /// A certificate is missing.
+    #[error("--listen {text} needs a certificate; give --tls-cert and --tls-key, or leave tls out")]
+    NoCertificate {
+        /// As it was written.
+        text: String,
+    },
+    /// An address is listed with two meanings.
+    #[error("--listen has {address} twice with different options; keep one of them")]
+    Contradiction {
+        /// The address.
+        address: ListenAddress,
+    },
+}
+
+impl FromStr for Port {
+    type Err = PortError;
+
+    fn from_str(text: &str) -> Result<Port, PortError> {
+        let mut parts = text.split(',');
+        let address = parts.next().unwrap_or_default();
+        let (mut has_tls, mut is_h2c, mut protocols) = (false, false, Vec::new());
+        for option in parts {
+            match option.split_once('=') {
+                None if option == "tls" => has_tls = true,
+                None if option == "h2c" => is_h2c = true,
+                Some(("alpn", name)) => {
+                    let protocol = AlpnProtocol::from_name(name);
+                    let unknown = || PortError::Protocol {
+                        name: name.to_owned(),
+                    };
+                    protocols.push(protocol.ok_or_else(unknown)?);
+                }
+                _ => {
+                    let option = option.to_owned();
+                    return Err(PortError::Unknown { option });
+                }
+            }
+        }
+        if is_h2c && (has_tls || !protocols.is_empty()) {
+            return Err(PortError::Cleartext);
+        }
+        if let (false, Some(first)) = (has_tls, protocols.first()) {
+            return Err(PortError::AlpnWithoutTls {
+                address: address.to_owned(),
+                name: first.name(),
+            });
+        }
+        let listen: Listen = address
+            .parse()
+            .map_err(|error: tsumugi_worker::Error| PortError::Address(error.to_string()))?;
+        let is_unix = |address: &ListenAddress| matches!(address, ListenAddress::Unix(_));
+        if has_tls && listen.all().iter().any(is_unix) {
+            return Err(PortError::Unix);
+        }
+        Ok(Port {
+            listen,
+            mode: match (has_tls, is_h2c) {
+                (true, _) => PortMode::Tls(protocols),
+                (false, true) => PortMode::Plain(HttpProtocol::Http2),
+                (false, false) => PortMode::Certificate,
+            },
+            text: text.to_owned(),
+        })
+    }
+}
+
+/// The addresses of all of them, each once, and what is spoken there. Addresses without options are plain once another one says `tls`.
+pub(crate) fn settle(
+    ports: Vec<Port>,
+    has_certificate: bool,
+) -> Result<(Vec<ListenAddress>, Vec<PortMode>), PortError> {
+    let is_tls = |port: &&Port| matches!(port.mode, PortMode::Tls(_));
+    let tls = ports.iter().find(is_tls);
+    if let (Some(port), false) = (tls, has_certificate) {
+        return Err(PortError::NoCertificate {
+            text: port.text.clone(),
+        });
+    }
+    let default = match tls {
+        Some(_) => PortMode::Plain(HttpProtocol::Sniffed),
+        None => PortMode::Certificate,
+    };
+    let (mut addresses, mut modes) = (Vec::new(), Vec::new());
+    for port in ports {
+        let mode = match port.mode {
+            PortMode::Certificate => default.clone(),
+            own => own,
+        };
+        for address in Listen::addresses(vec![port.listen]) {
+            // Port 0 is another one each time.
+            let is_any = matches!(&address, ListenAddress::Tcp(tcp) if tcp.port() == 0);
+            let before = addresses.iter().position(|known| *known == address);
+            match before.filter(|_| !is_any) {
+                Some(place) if modes[place] != mode => {
+                    return Err(PortError::Contradiction { address });
+                }
+                Some(_) => {}
+                None => {
+                    addresses.push(address);
+                    modes.push(mode.clone());
+                }
+            }
+        }
+    }
+    Ok((addresses, modes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is settled of these `--listen`, or the error.
+    #[track_caller]
+    fn check(texts: &[&str], has_certificate: bool, expected: &str) {
+        let ports: Result<Vec<Port>, PortError> = texts.iter().map(|text| text.parse()).collect();
+        let settled = ports.and_then(|ports| settle(ports, has_certificate));
+        let found = match settled {
+            Ok((addresses, modes)) => {
+                let pairs = addresses.iter().zip(&modes);
+                let words = pairs.map(|(address, mode)| format!("{address} {}", word(mode)));
+                words.collect::<Vec<_>>().join("; ")
+            }
+            Err(error) => error.to_string(),
+        };
+        assert!(found.contains(expected), "{texts:?}: {found}");
+    }
+
+    fn word(mode: &PortMode) -> String {
+        match mode {
+            PortMode::Certificate => "certificate".to_owned(),
+            PortMode::Plain(protocol) => format!("plain {protocol:?}"),
+            PortMode::Tls(protocols) => format!("tls {protocols:?}"),
+        }
+    }
+
+    #[test]
+    fn address_without_options_is_plain_once_another_says_tls() {
+        check(
+            &["127.0.0.1:80", "unix:a"],
+            true,
+            "127.0.0.1:80 certificate; unix:a certificate",
+        );
+        check(
+            &["127.0.0.1:80", "127.0.0.1:443,tls"],
+            true,
+            "127.0.0.1:80 plain Sniffed; 127.0.0.1:443 tls []",
+        );
+        check(
+            &["127.0.0.1:80", "127.0.0.1:82,h2c"],
+            true,
+            "127.0.0.1:80 certificate; 127.0.0.1:82 plain Http2",
+        );
+        check(
+            &["[::1]:1,tls,alpn=h2,alpn=http/1.1", "unix:a,h2c"],
+            true,
+            "[::1]:1 tls [Http2, Http1]; unix:a plain Http2",
+        );
+    }
+
+    #[test]
+    fn address_listed_twice_is_one_or_a_contradiction() {
+        check(
+            &["127.0.0.1:443,tls", "127.0.0.1:443,tls"],
+            true,
+            "127.0.0.1:443 tls []",
+        );
+        check(
+            &["127.0.0.1:443,tls", "127.0.0.1:443"],
+            true,
+            "127.0.0.1:443 twice",
+        );
+        check(
+            &["127.0.0.1:0,h2c", "127.0.0.1:0"],
+            false,
+            "127.0.0.1:0 plain Http2; 127.0.0.1:0 certificate",
+        );
+    }
+
+    #[test]
+    fn option_that_cannot_be_used_is_refused_with_what_to_write() {
+        for (text, expected) in [
+            ("127.0.0.1:80,ssl", "`ssl` is no option of an address"),
+            ("127.0.0.1:80,", "`` is no option of an address"),
+            ("127.0.0.1:80,tls=on", "`tls=on` is no option"),
+            ("127.0.0.1:80,tls,alpn", "`alpn` is no option"),
+            ("127.0.0.1:80,tls,alpn=h3", "`h3` is no protocol of alpn"),
+            (
+                "127.0.0.1:80,alpn=h2",
+                "write tls as well, as in 127.0.0.1:80,tls,alpn=h2",
+            ),
+            ("127.0.0.1:80,tls,h2c", "h2c is HTTP/2 without TLS"),
+            ("unix:/run/app.sock,tls", "UNIX socket speaks no TLS"),
+            ("unix:/run/a,b.sock", "`b.sock` is no option"),
+            ("8080,tls", "write the address as well"),
+        ] {
+            check(&[text], true, expected);
+        }
+        check(
+            &["127.0.0.1:443,tls"],
+            false,
+            "--listen 127.0.0.1:443,tls needs a certificate; give --tls-cert and --tls-key",
+        );
+    }
+}
