@@ -86,7 +86,7 @@ pub struct Item {
 pub struct Items(Vec<Item>);
 
 #[derive(Serialize)]
-struct Priced<'a> {
+struct ItemWithTotal<'a> {
     id: i32,
     name: &'a str,
     category: &'a str,
@@ -113,7 +113,7 @@ impl Items {
 
     /// The first of them with what they come to.
     pub fn json(&self, count: usize, factor: i64) -> Vec<u8> {
-        let priced = self.0.iter().take(count).map(|item| Priced {
+        let priced = self.0.iter().take(count).map(|item| ItemWithTotal {
             id: item.id,
             name: &item.name,
             category: &item.category,
@@ -124,7 +124,7 @@ impl Items {
             rating: &item.rating,
             total: i64::from(item.price) * i64::from(item.quantity) * factor,
         });
-        let items: Vec<Priced<'_>> = priced.collect();
+        let items: Vec<ItemWithTotal<'_>> = priced.collect();
         list(items)
     }
 }

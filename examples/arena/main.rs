@@ -8,7 +8,7 @@ use tsumugi::http::{HeaderName, HeaderValue};
 use tsumugi::prelude::*;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 const BY_PRICE: &str = "select id, name, category, price, quantity, active, tags, rating_score, rating_count \
                         from items where price between ? and ? limit ?";
@@ -156,7 +156,7 @@ impl<T: Serialize> Listed<T> {
 
 /// An item of the dataset with what it comes to.
 #[derive(Serialize)]
-struct Priced<'a> {
+struct ItemWithTotal<'a> {
     id: i64,
     name: &'a str,
     category: &'a str,
@@ -175,7 +175,7 @@ struct Factor {
 
 async fn json(app: State<App>, Path(count): Path<usize>, Query(factor): Query<Factor>) -> Response {
     let factor = factor.m.unwrap_or(1);
-    let priced = app.items.iter().take(count).map(|item| Priced {
+    let priced = app.items.iter().take(count).map(|item| ItemWithTotal {
         id: item.id,
         name: &item.name,
         category: &item.category,
@@ -219,21 +219,21 @@ struct Page {
 }
 
 #[derive(Serialize)]
-struct Paged {
+struct ItemPage {
     items: Vec<Item>,
     total: usize,
     page: i64,
     limit: i64,
 }
 
-async fn list(app: State<App>, Query(asked): Query<Page>) -> Result<Json<Paged>> {
+async fn list(app: State<App>, Query(asked): Query<Page>) -> Result<Json<ItemPage>> {
     let category = asked.category.unwrap_or_else(|| "electronics".to_owned());
     let page = asked.page.unwrap_or(1).max(1);
     let limit = asked.limit.unwrap_or(10).clamp(1, 50);
     let binds = values![category, limit, (page - 1) * limit];
     let items = app.rows(BY_CATEGORY, binds).await?;
     let total = items.len();
-    Ok(Json(Paged {
+    Ok(Json(ItemPage {
         items,
         total,
         page,
@@ -288,7 +288,7 @@ struct Change {
 }
 
 #[derive(Serialize)]
-struct Changed {
+struct UpdatedItem {
     id: i64,
     name: String,
     price: i64,
@@ -299,18 +299,18 @@ async fn change(
     app: State<App>,
     Path(id): Path<i64>,
     Json(change): Json<Change>,
-) -> Result<Json<Changed>> {
+) -> Result<Json<UpdatedItem>> {
     let Change {
         name,
         price,
         quantity,
     } = change;
     let binds = values![name.clone(), price, quantity, id];
-    if app.db()?.execute(UPDATE, binds).await? == 0 {
+    if app.db()?.execute(UPDATE, binds).await?.affected == 0 {
         return Err(Error::not_found("no such item"));
     }
     app.cache.remove(id.to_string()).await?;
-    Ok(Json(Changed {
+    Ok(Json(UpdatedItem {
         id,
         name,
         price,

@@ -204,7 +204,7 @@ struct Page {
 }
 
 #[derive(Serialize)]
-struct Paged {
+struct ItemPage {
     items: Vec<Item>,
     total: usize,
     page: i64,
@@ -221,7 +221,7 @@ async fn pages(database: Shared, asked: Query<Page>) -> actix_web::Result<HttpRe
         .items(&database.by_category, &[&category, &limit, &offset])
         .await?;
     let total = items.len();
-    Ok(HttpResponse::Ok().json(Paged {
+    Ok(HttpResponse::Ok().json(ItemPage {
         items,
         total,
         page,

@@ -34,9 +34,9 @@ pub struct FrontOptions {
 }
 
 impl FrontOptions {
-    /// Whether a certificate is given.
-    pub fn has_certificate(&self) -> bool {
-        self.tls_cert.is_some()
+    /// The certificate, if one is given.
+    pub fn certificate(&self) -> Option<&Path> {
+        self.tls_cert.as_deref()
     }
 
     /// Opens what the options ask for.

@@ -88,7 +88,7 @@ impl<T: LimitSet> Options<T> {
     /// Opens and binds what the options ask for, and puts the standard streams behind their queues.
     pub fn prepare(self) -> Result<PreparedServer<T>> {
         streams_apart()?;
-        let (listen, ports) = port::settle(self.listen, self.front.has_certificate())?;
+        let (listen, ports) = port::settle(self.listen, self.front.certificate())?;
         let mut config = Config {
             listen,
             scheduling: self.scheduling,

@@ -1,6 +1,7 @@
 //! `--listen` of a server of HTTP as a user writes it: an address, then options of its own after commas. Binds nothing, reads no certificate.
 //! Rule: what an address without options speaks is settled once for all of them, so that it depends on no order.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use tsumugi_http::{AlpnProtocol, HttpProtocol};
@@ -135,11 +136,11 @@ impl FromStr for Port {
 /// The addresses of all of them, each once, and what is spoken there. Addresses without options are plain once another one says `tls`.
 pub(crate) fn settle(
     ports: Vec<Port>,
-    has_certificate: bool,
+    certificate: Option<&Path>,
 ) -> Result<(Vec<ListenAddress>, Vec<PortMode>), PortError> {
     let is_tls = |port: &&Port| matches!(port.mode, PortMode::Tls(_));
     let tls = ports.iter().find(is_tls);
-    if let (Some(port), false) = (tls, has_certificate) {
+    if let (Some(port), None) = (tls, certificate) {
         return Err(PortError::NoCertificate {
             text: port.text.clone(),
         });
@@ -181,7 +182,12 @@ mod tests {
     #[track_caller]
     fn check(texts: &[&str], has_certificate: bool, expected: &str) {
         let ports: Result<Vec<Port>, PortError> = texts.iter().map(|text| text.parse()).collect();
-        let settled = ports.and_then(|ports| settle(ports, has_certificate));
+        let settled = ports.and_then(|ports| {
+            settle(
+                ports,
+                has_certificate.then_some(Path::new("certificate.pem")),
+            )
+        });
         let found = match settled {
             Ok((addresses, modes)) => {
                 let pairs = addresses.iter().zip(&modes);
