@@ -34,6 +34,7 @@ mod reads;
 mod report;
 mod samples;
 mod servers;
+mod session;
 mod soak;
 mod stop;
 mod store;
@@ -60,6 +61,7 @@ use crate::report::chart::{alone, draw};
 use crate::report::machine::Machine;
 use crate::report::page::page;
 use crate::report::{BenchReport, Length, SCHEMA, SuiteOutcome, print};
+use crate::servers::SchedulingOption;
 use crate::stop::StopFlag;
 use crate::suites::SuiteName;
 
@@ -94,6 +96,9 @@ pub struct BenchArguments {
     /// Where the programs of bench-peers are
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
+    /// Start our server of world and world-native with these values of --scheduling, one beside the other, instead of its default
+    #[arg(long, value_enum, value_name = "HOW", value_delimiter = ',')]
+    scheduling: Vec<SchedulingOption>,
     /// How long the mixed load of soak lasts
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     soak_seconds: u64,
@@ -143,7 +148,12 @@ pub(crate) enum PartVerdict {
 /// Runs what is asked for; the code says whether what suites check holds.
 pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     match &arguments.action {
-        Some(Action::Load(arguments)) => return trial::run(arguments, &StopFlag::at_signals()),
+        Some(Action::Load(arguments)) => {
+            return match session::lead()? {
+                Some(code) => Ok(code),
+                None => trial::run(arguments, &StopFlag::at_signals()),
+            };
+        }
         Some(Action::Diff { before, after }) => {
             let (before, after) = (BenchReport::read(before)?, BenchReport::read(after)?);
             say!("{}", report::diff::text(&before, &after).trim_end());
@@ -159,11 +169,19 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     if arguments.suites.is_empty() {
         usage();
     }
-    let programs = Programs::new(arguments.server, arguments.peers)?;
+    let programs = Programs::new(arguments.server.clone(), arguments.peers.clone())?;
     if !programs.server.is_file() {
         bail!("there is no {}", programs.server.display());
     }
     let load = source(arguments.wrk)?;
+    match session::lead()? {
+        Some(code) => Ok(code),
+        None => measure(programs, load, arguments),
+    }
+}
+
+/// Runs the suites, and says and writes what they gave.
+fn measure(programs: Programs, load: LoadSource, arguments: BenchArguments) -> Result<ExitCode> {
     let length = if arguments.quick {
         Length::QUICK
     } else {
@@ -181,7 +199,13 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
         suites: Vec::new(),
     };
     say!("{}", conditions(&report));
-    let mut bench = Bench::new(programs, length, load, StopFlag::at_signals())?;
+    let mut bench = Bench::new(
+        programs,
+        length,
+        load,
+        StopFlag::at_signals(),
+        arguments.scheduling,
+    )?;
     let soak = soak::SoakPlan::new(arguments.soak_seconds, &arguments.soak_parts);
     for name in SuiteName::expand(&arguments.suites) {
         let suite = name.run(&mut bench, &soak)?;
@@ -192,6 +216,7 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
         }
     }
     report.took_s = began.elapsed().as_secs_f64();
+    say_claims(&report);
     if let Some(file) = &arguments.json {
         report.write(file)?;
     }
@@ -231,13 +256,22 @@ impl Show {
                 };
                 let name: String = table.name.chars().map(plain).collect();
                 let file = folder.join(format!("{suite}-{name}.svg"));
-                write(&file, &alone(&chart, &table.title))?;
+                write(&file, &alone(&chart, &table.heading()))?;
             }
         }
+        say_claims(&report);
         if let Some(file) = &self.html {
             write(file, &page(&report))?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Says what the report does of ours beside its peers.
+fn say_claims(report: &BenchReport) {
+    let claims = report::claims::text(report);
+    if !claims.is_empty() {
+        say!("{}", claims.trim_end());
     }
 }
 
@@ -272,7 +306,7 @@ fn source(wrk: bool) -> Result<LoadSource> {
     if !wrk {
         return Ok(LoadSource::Own);
     }
-    if process::find("wrk").is_none() {
+    if programs::find("wrk").is_none() {
         bail!("there is no wrk: install the Debian package wrk, or leave --wrk out");
     }
     Ok(LoadSource::Wrk)
@@ -299,7 +333,9 @@ fn conditions(report: &BenchReport) -> String {
     let Length { rounds, seconds } = report.length;
     format!(
         "# {processor}, {cores} cores, shared by servers, load and databases; load average before: {load_before}\n\
+         # every program, server, database or load, in a session of its own, unless a line says \"one session\"; {}\n\
          # every figure: median (lowest-highest) of {rounds} runs of {seconds} s, programs in turn; {} connections on {} threads unless said otherwise",
+        report.machine.sharing(),
         bench::CONNECTIONS,
         bench::THREADS,
     )
