@@ -22,7 +22,7 @@ use crate::report::{
     Cost, Latency, Length, MissingPart, RatioRuns, ReportTable, Row, Suite, print,
 };
 use crate::samples::{Samples, order};
-use crate::servers::OwnPrograms;
+use crate::servers::{OwnPrograms, SchedulingOption};
 use crate::stop::StopFlag;
 use crate::wrk;
 
@@ -58,6 +58,8 @@ pub struct Bench {
     load: LoadSource,
     /// Whether the user wants an end.
     pub stop: StopFlag,
+    /// Values of `--scheduling` that suites of whole servers compare; none is the servers' default alone.
+    pub scheduling: Vec<SchedulingOption>,
     suite: Suite,
     folder: TempDir,
     database: Option<DatabaseServer>,
@@ -158,12 +160,14 @@ impl Bench {
         length: Length,
         load: LoadSource,
         stop: StopFlag,
+        scheduling: Vec<SchedulingOption>,
     ) -> Result<Bench> {
         Ok(Bench {
             programs,
             length,
             load,
             stop,
+            scheduling,
             suite: Suite::default(),
             folder: tempfile::tempdir()?,
             database: None,
@@ -184,7 +188,13 @@ impl Bench {
         } else {
             ""
         };
-        format!("tsumugi bench{quick}{wrk} {suite}")
+        let words: Vec<&str> = self.scheduling.iter().map(|how| how.word()).collect();
+        let scheduling = if words.is_empty() {
+            String::new()
+        } else {
+            format!(" --scheduling {}", words.join(","))
+        };
+        format!("tsumugi bench{quick}{wrk}{scheduling} {suite}")
     }
 
     /// Begins a suite, with an empty folder.
@@ -358,6 +368,8 @@ impl Bench {
     pub fn http<'a>(&self, row: Row, asked: HttpLoad<'a>) -> ProgramEntry<'a> {
         let stop = self.stop.clone();
         let by_wrk = self.load == LoadSource::Wrk && asked.is_for_wrk();
+        let sessions = asked.process.sessions();
+        let row = Row { sessions, ..row };
         let entry = ProgramEntry::new(row, move |length| match by_wrk {
             true => asked.run_by_wrk(length, &stop),
             false => asked.run(length, &stop),
@@ -436,6 +448,7 @@ impl<'a> HttpLoad<'a> {
             seconds: length.seconds,
             connections: self.connections,
             threads: self.threads,
+            sessions: self.process.sessions(),
         };
         let before = self.process.processor_us()?;
         let per_second = wrk::run(&load, stop);
@@ -514,17 +527,22 @@ fn milliseconds(nanoseconds: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn command(length: Length, load: LoadSource) -> String {
+    fn command(length: Length, load: LoadSource, scheduling: &[SchedulingOption]) -> String {
         let programs = Programs::new(std::env::current_exe().ok(), None).unwrap();
-        let bench = Bench::new(programs, length, load, StopFlag::default());
+        let (stop, scheduling) = (StopFlag::default(), scheduling.to_vec());
+        let bench = Bench::new(programs, length, load, stop, scheduling);
         bench.unwrap().command("world")
     }
 
     #[test]
     fn the_command_of_a_suite_says_how_long_and_by_whom_it_was_measured() {
-        let whole = command(Length::WHOLE, LoadSource::Own);
+        let whole = command(Length::WHOLE, LoadSource::Own, &[]);
         assert_eq!(whole, "tsumugi bench world");
-        let quick = command(Length::QUICK, LoadSource::Wrk);
+        let quick = command(Length::QUICK, LoadSource::Wrk, &[]);
         assert_eq!(quick, "tsumugi bench --quick --wrk world");
+        let both = [SchedulingOption::Batches, SchedulingOption::Inherited];
+        let compared = command(Length::WHOLE, LoadSource::Own, &both);
+        let expected = "tsumugi bench --scheduling batches,inherited world";
+        assert_eq!(compared, expected);
     }
 }

@@ -2,7 +2,6 @@
 //! A PostgreSQL must have the tables `world` and `fortune`; the tool makes them. A Firebird needs none.
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -14,9 +13,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use crate::limits::{DATABASE_MS_MAX, ENDED_MS_MAX, POLL_MS};
-use crate::process::{find, pause};
-use crate::programs::Programs;
-use crate::report::MissingPart;
+use crate::process::pause;
+use crate::programs::{Programs, find};
+use crate::report::{MissingPart, SessionScope};
+use crate::session::arranged;
 use crate::stop::StopFlag;
 
 /// A kind of server.
@@ -101,12 +101,13 @@ impl DatabaseServer {
     }
 
     fn start(tool: &Path, stop: &StopFlag) -> Result<DatabaseServer> {
-        let mut holder = Command::new(tool)
-            .args(["sh", "-c", HOLDER])
+        let mut command = Command::new(tool);
+        command.args(["sh", "-c", HOLDER]);
+        // Its session is not swept: what ends the server when the tool cannot is in it.
+        let mut holder = arranged(&command, SessionScope::Own)?
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
             .spawn()
             .with_context(|| format!("cannot run {}", tool.display()))?;
         let said = holder.stdout.take().context("the tool has no output")?;

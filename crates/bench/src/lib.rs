@@ -36,6 +36,7 @@ mod reads;
 mod report;
 mod samples;
 mod servers;
+mod session;
 mod soak;
 mod stop;
 mod store;
@@ -63,6 +64,7 @@ use crate::report::chart::{alone, draw};
 use crate::report::machine::Machine;
 use crate::report::page::page;
 use crate::report::{BenchReport, Length, SCHEMA, SuiteOutcome, print};
+use crate::servers::SchedulingOption;
 use crate::stop::StopFlag;
 use crate::suites::SuiteName;
 
@@ -100,6 +102,9 @@ pub struct BenchArguments {
     /// Look at the answers of the programs of arena and measure none
     #[arg(long)]
     check: bool,
+    /// Start our server of world and world-native with these values of --scheduling, one beside the other, instead of its default
+    #[arg(long, value_enum, value_name = "HOW", value_delimiter = ',')]
+    scheduling: Vec<SchedulingOption>,
     /// How long the mixed load of soak lasts
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     soak_seconds: u64,
@@ -149,7 +154,12 @@ pub(crate) enum PartVerdict {
 /// Runs what is asked for; the code says whether what suites check holds.
 pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     match &arguments.action {
-        Some(Action::Load(arguments)) => return trial::run(arguments, &StopFlag::at_signals()),
+        Some(Action::Load(arguments)) => {
+            return match session::lead()? {
+                Some(code) => Ok(code),
+                None => trial::run(arguments, &StopFlag::at_signals()),
+            };
+        }
         Some(Action::Diff { before, after }) => {
             let (before, after) = (BenchReport::read(before)?, BenchReport::read(after)?);
             say!("{}", report::diff::text(&before, &after).trim_end());
@@ -165,11 +175,19 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     if arguments.suites.is_empty() {
         usage();
     }
-    let programs = Programs::new(arguments.server, arguments.peers)?;
+    let programs = Programs::new(arguments.server.clone(), arguments.peers.clone())?;
     if !programs.server.is_file() {
         bail!("there is no {}", programs.server.display());
     }
     let load = source(arguments.wrk)?;
+    match session::lead()? {
+        Some(code) => Ok(code),
+        None => measure(programs, load, arguments),
+    }
+}
+
+/// Runs the suites, and says and writes what they gave.
+fn measure(programs: Programs, load: LoadSource, arguments: BenchArguments) -> Result<ExitCode> {
     let length = if arguments.quick {
         Length::QUICK
     } else {
@@ -187,7 +205,13 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
         suites: Vec::new(),
     };
     say!("{}", conditions(&report));
-    let mut bench = Bench::new(programs, length, load, StopFlag::at_signals())?;
+    let mut bench = Bench::new(
+        programs,
+        length,
+        load,
+        StopFlag::at_signals(),
+        arguments.scheduling,
+    )?;
     let arena = match arguments.check {
         true => ArenaRun::Checks,
         false => ArenaRun::Whole,
@@ -202,6 +226,7 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
         }
     }
     report.took_s = began.elapsed().as_secs_f64();
+    say_claims(&report);
     if let Some(file) = &arguments.json {
         report.write(file)?;
     }
@@ -241,13 +266,22 @@ impl Show {
                 };
                 let name: String = table.name.chars().map(plain).collect();
                 let file = folder.join(format!("{suite}-{name}.svg"));
-                write(&file, &alone(&chart, &table.title))?;
+                write(&file, &alone(&chart, &table.heading()))?;
             }
         }
+        say_claims(&report);
         if let Some(file) = &self.html {
             write(file, &page(&report))?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Says what the report does of ours beside its peers.
+fn say_claims(report: &BenchReport) {
+    let claims = report::claims::text(report);
+    if !claims.is_empty() {
+        say!("{}", claims.trim_end());
     }
 }
 
@@ -282,7 +316,7 @@ fn source(wrk: bool) -> Result<LoadSource> {
     if !wrk {
         return Ok(LoadSource::Own);
     }
-    if process::find("wrk").is_none() {
+    if programs::find("wrk").is_none() {
         bail!("there is no wrk: install the Debian package wrk, or leave --wrk out");
     }
     Ok(LoadSource::Wrk)
@@ -309,7 +343,9 @@ fn conditions(report: &BenchReport) -> String {
     let Length { rounds, seconds } = report.length;
     format!(
         "# {processor}, {cores} cores, shared by servers, load and databases; load average before: {load_before}\n\
+         # every program, server, database or load, in a session of its own, unless a line says \"one session\"; {}\n\
          # every figure: median (lowest-highest) of {rounds} runs of {seconds} s, programs in turn; {} connections on {} threads unless said otherwise",
+        report.machine.sharing(),
         bench::CONNECTIONS,
         bench::THREADS,
     )

@@ -72,3 +72,5 @@ pub const SETTLE_MS: u64 = 3_000;
 pub const TASKS_KEPT_MAX: usize = 2_000;
 /// Lines of a server's output that explain why its answers were wrong.
 pub const LAST_WORDS_LINES: usize = 5;
+/// Looks at what is left of a program's session, when it is ended.
+pub const SWEEPS_MAX: usize = 10;

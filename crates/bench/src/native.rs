@@ -12,7 +12,7 @@ use crate::http::PATH;
 use crate::load::ExpectedBody;
 use crate::process::{Process, free_address};
 use crate::report::{ReportTable, Row};
-use crate::servers::WORKERS;
+use crate::servers::{StartMode, WORKERS};
 use crate::world::{self, EndpointServer};
 
 /// The endpoints of World and Fortune in Rust.
@@ -38,15 +38,22 @@ const ROWS: usize = 20;
 const STRINGS: usize = 1_000;
 
 /// Starts an example that serves by itself.
-fn serve(program: &Path, folder: &Path, workers: usize, url: Option<&str>) -> Result<Process> {
+fn serve(
+    mode: StartMode,
+    program: &Path,
+    folder: &Path,
+    workers: usize,
+    url: Option<&str>,
+) -> Result<Process> {
     let folder = &tempfile::tempdir_in(folder)?.keep();
     let address = free_address()?;
     let mut command = Command::new(program);
     command.args(["serve", "--listen", &address.to_string()]);
     command.args(["--workers", &workers.to_string(), "--data"]);
     command.arg(folder.join("data"));
+    command.args(mode.options());
     command.envs(url.map(|url| ("DATABASE_URL", url)));
-    Process::start("tsumugi", command, address, folder)
+    Process::start_in(mode.sessions, "tsumugi", command, address, folder)
 }
 
 /// An example, unless it is not built.
@@ -69,11 +76,8 @@ pub fn world(bench: &mut Bench) -> Result<()> {
         return Ok(());
     };
     let folder = bench.folder().to_owned();
-    let mut servers = vec![EndpointServer {
-        name: "tsumugi",
-        process: serve(&program, &folder, WORKERS, Some(&url))?,
-    }];
-    servers.extend(world::peer(bench, &url)?);
+    let serve = |_: &Bench, mode| serve(mode, &program, &folder, WORKERS, Some(&url));
+    let servers = world::start_in_both(bench, &url, serve)?;
     world::contests(bench, &servers)?;
     bare(bench, &servers[0])
 }
@@ -126,7 +130,8 @@ pub fn threads(bench: &mut Bench) -> Result<()> {
             continue;
         };
         for workers in [1, WORKERS] {
-            let process = serve(&program, &folder, workers, url.as_deref())?;
+            let mode = StartMode::default();
+            let process = serve(mode, &program, &folder, workers, url.as_deref())?;
             servers.push((allocator, workers, process));
         }
     }

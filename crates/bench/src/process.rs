@@ -1,28 +1,29 @@
 //! A server under measurement: started, waited for, looked at from outside, ended. Knows programs and ports, not what they answer.
-//! Every child is ended when its handle is dropped, also when a suite fails half-way.
+//! Every child is ended when its handle is dropped, also when a suite fails half-way. It is in a session of its own, unless a suite
+//! shows the other condition too.
 
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use nix::sys::signal::{self, Signal};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use crate::client;
 use crate::limits::{LAST_WORDS_LINES, POLL_MS, START_MS_MAX, STOP_MS_MAX};
+use crate::report::SessionScope;
+use crate::session::{ChildProgram, ProcessStat};
 
 /// A tick of the times in /proc: Linux counts a hundred a second there, whatever its own clock does.
 const TICK_US: f64 = 10_000.0;
 
 /// A running server.
 pub struct Process {
-    child: Child,
+    program: ChildProgram,
     /// Where it listens.
     pub address: SocketAddr,
     name: String,
@@ -30,25 +31,34 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a server and waits until it answers. Its output goes to `NAME.log` in `folder`.
+    /// Starts a server in a session of its own and waits until it answers. Its output goes to `NAME.log` in `folder`.
     pub fn start(
         name: &str,
-        mut command: Command,
+        command: Command,
+        address: SocketAddr,
+        folder: &Path,
+    ) -> Result<Process> {
+        Process::start_in(SessionScope::Own, name, command, address, folder)
+    }
+
+    /// The same, where it is to run.
+    pub fn start_in(
+        sessions: SessionScope,
+        name: &str,
+        command: Command,
         address: SocketAddr,
         folder: &Path,
     ) -> Result<Process> {
         let log = folder.join(format!("{name}.log"));
         let output = fs::File::create(&log)?;
-        let child = command
-            .stdin(Stdio::null())
-            // Ctrl-C is for this program, which ends its children itself.
-            .process_group(0)
-            .stdout(output.try_clone()?)
-            .stderr(output)
-            .spawn()
+        let errors = output.try_clone()?;
+        let attach = |command: &mut Command| {
+            command.stdin(Stdio::null()).stdout(output).stderr(errors);
+        };
+        let program = ChildProgram::start(&command, sessions, attach)
             .with_context(|| format!("cannot start {name}"))?;
         let mut process = Process {
-            child,
+            program,
             address,
             name: name.to_owned(),
             log,
@@ -61,7 +71,7 @@ impl Process {
         let until = Instant::now() + Duration::from_millis(START_MS_MAX);
         // A server may listen before it can answer, and a failed load may still end it.
         while client::fetch(self.address, "/hello").is_err() {
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = self.program.try_wait()? {
                 bail!("{} ended at once ({status}):\n{}", self.name, self.output());
             }
             if Instant::now() > until {
@@ -119,24 +129,28 @@ impl Process {
 
     /// The process and its children: the workers of nginx are processes.
     fn family(&self) -> Vec<u32> {
-        let id = self.child.id();
+        let id = self.program.id();
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
         let children = children.unwrap_or_default();
         let ids = children.split_whitespace().filter_map(|id| id.parse().ok());
         std::iter::once(id).chain(ids).collect()
     }
 
+    /// Where it runs.
+    pub fn sessions(&self) -> SessionScope {
+        self.program.sessions()
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
-        let id = Pid::from_raw(self.child.id().try_into()?);
-        Ok(signal::kill(id, signal)?)
+        self.program.signal(signal)
     }
 
     /// Waits for its end.
     pub fn wait(&mut self) -> Result<ExitStatus> {
         let until = Instant::now() + Duration::from_millis(STOP_MS_MAX);
         loop {
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = self.program.try_wait()? {
                 return Ok(status);
             }
             if Instant::now() > until {
@@ -149,42 +163,22 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Politely first: nginx and H2O have children of their own, which only they can end.
-        if self.child.try_wait().is_ok_and(|status| status.is_some()) {
-            return;
-        }
-        if self.signal(Signal::SIGTERM).is_err() || self.wait().is_err() {
-            let _ = self.child.kill(); // it may have ended by itself meanwhile
-            let _ = self.child.wait();
+        // Politely first: nginx and H2O have children of their own, which they end well.
+        let has_ended = matches!(self.program.try_wait(), Ok(Some(_)));
+        if !has_ended && self.signal(Signal::SIGTERM).is_ok() {
+            // What does not end in time is ended with its handle.
+            let _ = self.wait();
         }
     }
 }
 
 fn processor_us(id: u32) -> Result<f64> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
-    // The name before them may hold anything, spaces and brackets too; it ends at the last bracket.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let mut times = fields.split_whitespace().skip(11);
-    let mut next = || {
-        let ticks = times.next().context("no times in /proc")?;
-        anyhow::Ok(ticks.parse::<f64>()? * TICK_US)
-    };
-    Ok(next()? + next()?)
+    Ok(ProcessStat::of(id)?.ticks * TICK_US)
 }
 
 /// A loopback address that was free a moment ago.
 pub fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind("127.0.0.1:0")?.local_addr()
-}
-
-/// Where a program is, if it is installed.
-pub fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // Debian's servers are where an ordinary user's PATH does not lead.
-    std::env::split_paths(&path)
-        .chain([PathBuf::from("/usr/sbin")])
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
 }
 
 /// Lets time pass on this thread, which serves no request.

@@ -55,3 +55,13 @@ impl Programs {
         &self.peers
     }
 }
+
+/// Where a program is, if it is installed.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Debian's servers are where an ordinary user's PATH does not lead.
+    std::env::split_paths(&path)
+        .chain([PathBuf::from("/usr/sbin")])
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 
-use crate::process::{Process, find, free_address};
+use crate::process::{Process, free_address};
+use crate::programs::find;
+use crate::report::SessionScope;
 
 /// Workers of every server, ours and others.
 pub const WORKERS: usize = 2;
@@ -72,6 +75,51 @@ impl PeerProgram {
     }
 }
 
+/// How a server is started, where a suite shows more than one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StartMode {
+    /// Where it runs.
+    pub sessions: SessionScope,
+    /// Its `--scheduling`, if not its default.
+    pub scheduling: Option<SchedulingOption>,
+}
+
+/// What `--scheduling` of our servers takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchedulingOption {
+    /// A worker that becomes ready lets others finish their turn
+    Batches,
+    /// As the server was started
+    Inherited,
+}
+
+impl SchedulingOption {
+    /// What it is called on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            SchedulingOption::Batches => "batches",
+            SchedulingOption::Inherited => "inherited",
+        }
+    }
+}
+
+impl StartMode {
+    /// What our server is called in tables when it runs so.
+    pub fn name(self) -> &'static str {
+        match self.scheduling {
+            None => "tsumugi",
+            Some(SchedulingOption::Batches) => "tsumugi, batches",
+            Some(SchedulingOption::Inherited) => "tsumugi, inherited",
+        }
+    }
+
+    /// The options of our server that say it.
+    pub fn options(self) -> Vec<&'static str> {
+        let scheduling = self.scheduling.map(|how| ["--scheduling", how.word()]);
+        scheduling.into_iter().flatten().collect()
+    }
+}
+
 /// The programs of this repository.
 #[derive(Clone, Debug)]
 pub struct OwnPrograms {
@@ -101,6 +149,24 @@ impl OwnPrograms {
         workers: usize,
         variables: &[(&str, &str)],
     ) -> Result<Process> {
+        self.serve_as(
+            StartMode::default(),
+            application,
+            folder,
+            workers,
+            variables,
+        )
+    }
+
+    /// The same, in this way.
+    pub fn serve_as(
+        &self,
+        mode: StartMode,
+        application: &Path,
+        folder: &Path,
+        workers: usize,
+        variables: &[(&str, &str)],
+    ) -> Result<Process> {
         let folder = &tempfile::tempdir_in(folder)?.keep();
         let address = free_address()?;
         let mut command = Command::new(&self.tsumugi);
@@ -112,8 +178,9 @@ impl OwnPrograms {
             &workers.to_string(),
         ]);
         command.arg("--data").arg(folder.join("data"));
+        command.args(mode.options());
         command.envs(variables.iter().copied());
-        Process::start("tsumugi", command, address, folder)
+        Process::start_in(mode.sessions, "tsumugi", command, address, folder)
     }
 
     /// Starts a case of the bench-only server.

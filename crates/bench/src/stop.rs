@@ -1,8 +1,7 @@
-//! Ctrl-C and SIGTERM: the measurement ends where it is and what there is gets printed. Ends nothing itself.
-//! Long waits look here; children are in process groups of their own, so that the signal reaches only this program.
+//! Ctrl-C, SIGTERM and a terminal that is closed: the measurement ends where it is and what there is gets printed. Ends nothing itself.
+//! Long waits look here; no child is in this program's process group, so that the signal reaches only this program.
 
 use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +13,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::limits::POLL_MS;
 use crate::process::{pause, sleep};
+use crate::report::SessionScope;
+use crate::session::ChildProgram;
 
 /// Whether the user wants an end.
 #[derive(Clone, Debug, Default)]
@@ -36,10 +37,12 @@ impl StopFlag {
             runtime.block_on(async {
                 let mut interrupt = signal(SignalKind::interrupt())?;
                 let mut terminate = signal(SignalKind::terminate())?;
+                let mut hangup = signal(SignalKind::hangup())?;
                 loop {
                     tokio::select! {
                         _ = interrupt.recv() => {}
                         _ = terminate.recv() => {}
+                        _ = hangup.recv() => {}
                     }
                     asked.store(true, Ordering::Relaxed);
                 }
@@ -83,17 +86,24 @@ impl StopFlag {
         }
     }
 
-    /// Runs a program to its end, or to that of this one.
+    /// Runs a program to its end, or to that of this one, in a session of its own.
     pub fn run(&self, command: &mut Command) -> Result<Output> {
+        self.run_in(SessionScope::Own, command)
+    }
+
+    /// The same, where it is to run.
+    pub fn run_in(&self, sessions: SessionScope, command: &mut Command) -> Result<Output> {
         self.check()?;
         let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
+        let attach = |command: &mut Command| {
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+        };
+        let mut running = ChildProgram::start(command, sessions, attach)
             .with_context(|| format!("cannot run {program}"))?;
+        let (stdout, stderr) = running.take_output();
         // Read aside, so that a program that says much never waits for room.
         let gather = |stream: Option<Box<dyn std::io::Read + Send>>| {
             thread::spawn(move || {
@@ -102,15 +112,14 @@ impl StopFlag {
                 std::io::Result::Ok(bytes)
             })
         };
-        let stdout = gather(child.stdout.take().map(|out| Box::new(out) as _));
-        let stderr = gather(child.stderr.take().map(|err| Box::new(err) as _));
+        let stdout = gather(stdout.map(|out| Box::new(out) as _));
+        let stderr = gather(stderr.map(|err| Box::new(err) as _));
         let status = loop {
-            if let Some(status) = child.try_wait()? {
+            if let Some(status) = running.try_wait()? {
                 break status;
             }
             if self.is_set() {
-                child.kill()?;
-                child.wait()?;
+                running.kill()?;
                 return Err(Interruption.into());
             }
             pause(POLL_MS);

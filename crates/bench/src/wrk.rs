@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::report::SessionScope;
 use crate::stop::StopFlag;
 
 /// An answer that takes longer is an error.
@@ -23,11 +24,14 @@ pub struct Load<'a> {
     pub connections: usize,
     /// Threads of wrk.
     pub threads: usize,
+    /// Where wrk runs.
+    pub sessions: SessionScope,
 }
 
 /// Requests per second that the server answered.
 pub fn run(load: &Load<'_>, stop: &StopFlag) -> Result<f64> {
-    let output = stop.run(
+    let output = stop.run_in(
+        load.sessions,
         Command::new("wrk")
             .arg(format!("-t{}", load.threads))
             .arg(format!("-c{}", load.connections))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::process::find;
+use crate::programs::find;
 use crate::psql::Psql;
 use crate::stop::StopFlag;
 

@@ -208,23 +208,26 @@ fn shortened(name: &str) -> String {
 fn bars(table: &ReportTable, rows: &[&Row], palette: &Palette) -> String {
     let mut canvas = Canvas::new();
     let plot = WIDTH - NAMES - FIGURES;
-    let several = |of: fn(&Row) -> &str| rows.iter().any(|row| of(row) != of(rows[0]));
-    let (cases, programs) = (several(|row| &row.case), several(|row| &row.program));
+    let cases = rows
+        .iter()
+        .any(|row| table.case(row) != table.case(rows[0]));
+    let programs = rows.iter().any(|row| row.program != rows[0].program);
     let highest = rows.iter().map(|row| {
         let published = row.published.as_ref().map_or(0.0, |other| other.range.1);
         Samples::from(row.runs.as_slice()).max().max(published)
     });
     let scale = Scale::to(highest.fold(0.0, f64::max));
-    let (mut y, mut case) = (6.0, "");
+    let (mut y, mut last) = (6.0, String::new());
     for row in rows {
-        if cases && programs && row.case != case {
-            y += if case.is_empty() { 0.0 } else { 8.0 };
-            canvas.word((0.0, y + 14.0), "heading", &row.case);
+        let case = table.case(row);
+        if cases && programs && case != last {
+            y += if last.is_empty() { 0.0 } else { 8.0 };
+            canvas.word((0.0, y + 14.0), "heading", &case);
             y += HEADING;
         }
-        case = &row.case;
-        let name = if programs { &row.program } else { &row.case };
+        let name = if programs { &row.program } else { &case };
         bar(&mut canvas, row, name, y, &scale, palette);
+        last = case;
         y += STEP;
     }
     let bars = std::mem::take(&mut canvas.text);
@@ -245,7 +248,7 @@ fn bars(table: &ReportTable, rows: &[&Row], palette: &Palette) -> String {
         );
         canvas.height = y + 44.0;
     }
-    canvas.end(&table.title)
+    canvas.end(&table.heading())
 }
 
 fn bar(canvas: &mut Canvas, row: &Row, name: &str, y: f64, scale: &Scale, palette: &Palette) {
@@ -433,7 +436,7 @@ fn lines(table: &ReportTable, rows: &[&Row], axis: &str, palette: &Palette) -> S
     }
     name_ends(&mut canvas, ends);
     canvas.height = FRAME.bottom + 44.0;
-    canvas.end(&table.title)
+    canvas.end(&table.heading())
 }
 
 /// How far to the right a percentile is: each further nine takes the same room.
@@ -509,5 +512,5 @@ fn latencies(table: &ReportTable, rows: &[&Row], palette: &Palette) -> String {
     }
     name_ends(&mut canvas, ends);
     canvas.height = FRAME.bottom + 26.0;
-    canvas.end(&table.title)
+    canvas.end(&table.heading())
 }

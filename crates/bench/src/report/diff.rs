@@ -43,11 +43,14 @@ pub fn compare(before: &BenchReport, after: &BenchReport) -> Vec<Difference> {
             continue;
         };
         for row in &table.rows {
-            let same = |old: &&Row| old.case == row.case && old.program == row.program;
+            // What ran in one session is no measure of what ran in its own.
+            let same = |old: &&Row| {
+                (&old.case, &old.program, old.sessions) == (&row.case, &row.program, row.sessions)
+            };
             let Some(old) = old.rows.iter().find(same) else {
                 continue;
             };
-            let what = format!("{name} {}: {} {}", table.name, row.case, row.program);
+            let what = format!("{name} {}: {} {}", table.name, table.case(row), row.program);
             differences.push(judge(what.clone(), table.better, &old.runs, &row.runs));
             for over in &row.over {
                 let was = old.over.iter().find(|old| old.program == over.program);
@@ -138,7 +141,7 @@ pub fn text(before: &BenchReport, after: &BenchReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Length, Machine, RatioRuns, SCHEMA, Suite};
+    use super::super::{Length, Machine, RatioRuns, SCHEMA, SessionScope, Suite};
     use super::*;
 
     fn report(runs: &[f64], over: &[f64]) -> BenchReport {
@@ -207,6 +210,13 @@ mod tests {
             (&HIGH[..3], LOW),
             [Judgement::TooFew, Judgement::Same],
         );
+    }
+
+    #[test]
+    fn figures_of_other_sessions_are_not_compared() {
+        let mut other = report(LOW, LOW);
+        other.suites[0].tables[0].rows[0].sessions = SessionScope::One;
+        assert_eq!(compare(&report(LOW, LOW), &other), []);
     }
 
     #[test]

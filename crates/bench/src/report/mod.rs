@@ -3,6 +3,7 @@
 //! raises [`SCHEMA`]. docs/bench.md describes it.
 
 pub mod chart;
+pub mod claims;
 pub mod diff;
 pub mod machine;
 pub mod page;
@@ -149,6 +150,35 @@ pub enum Better {
     Less,
 }
 
+/// Where the programs of a figure ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionScope {
+    /// Each in a session of its own, as service managers and containers start programs; the load too.
+    #[default]
+    Own,
+    /// Servers and load in one, as programs that one shell starts.
+    One,
+}
+
+impl SessionScope {
+    /// Both.
+    pub const ALL: [SessionScope; 2] = [SessionScope::Own, SessionScope::One];
+
+    /// What readers see.
+    pub fn words(self) -> &'static str {
+        match self {
+            SessionScope::Own => "own sessions",
+            SessionScope::One => "one session",
+        }
+    }
+
+    /// Of reports that do not say it: nothing was in a session of its own then.
+    fn unsaid() -> SessionScope {
+        SessionScope::One
+    }
+}
+
 /// What one program did in one case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -158,6 +188,9 @@ pub struct Row {
     pub program: String,
     /// Whether that is this server.
     pub ours: bool,
+    /// Where it ran. A table may have the same case and program in both.
+    #[serde(default = "SessionScope::unsaid")]
+    pub sessions: SessionScope,
     /// Where it is on the table's axis.
     pub x: Option<f64>,
     /// The figure of each run, in order.
@@ -225,6 +258,33 @@ impl Row {
     }
 }
 
+impl ReportTable {
+    /// Where all of its programs ran, unless some ran elsewhere.
+    pub fn sessions(&self) -> Option<SessionScope> {
+        let first = self.rows.first()?.sessions;
+        self.rows
+            .iter()
+            .all(|row| row.sessions == first)
+            .then_some(first)
+    }
+
+    /// What was asked, and where the program ran when that is not the same in the whole table and not as usual.
+    pub fn case(&self, row: &Row) -> String {
+        match (self.sessions(), row.sessions) {
+            (None, SessionScope::One) => format!("{}, {}", row.case, SessionScope::One.words()),
+            _ => row.case.clone(),
+        }
+    }
+
+    /// What a reader sees above it, with where its programs ran when that is not as usual.
+    pub fn heading(&self) -> String {
+        match self.sessions() {
+            Some(SessionScope::One) => format!("{}, {}", self.title, SessionScope::One.words()),
+            _ => self.title.clone(),
+        }
+    }
+}
+
 impl PublishedFigure {
     /// One published figure.
     pub fn exactly(figure: f64, of: &str) -> PublishedFigure {
@@ -274,7 +334,7 @@ impl BenchReport {
 mod tests {
     use super::*;
 
-    fn report() -> BenchReport {
+    pub(super) fn report() -> BenchReport {
         let row = Row {
             case: "<case>".to_owned(),
             program: "tsumugi".to_owned(),
@@ -317,6 +377,42 @@ mod tests {
         let file = folder.path().join("report.json");
         report().write(&file).unwrap();
         assert_eq!(BenchReport::read(&file).unwrap(), report());
+    }
+
+    #[test]
+    fn figures_of_a_report_that_names_no_sessions_were_in_one() {
+        let mut value = serde_json::to_value(report()).unwrap();
+        let row = &mut value["suites"][0]["tables"][0]["rows"][0];
+        assert_eq!(row["sessions"], "own");
+        row.as_object_mut().unwrap().remove("sessions");
+        let scheduling = value["machine"].as_object_mut().unwrap();
+        scheduling.remove("autogroup").unwrap();
+        scheduling.remove("cgroup").unwrap();
+        let read: BenchReport = serde_json::from_value(value).unwrap();
+        assert_eq!(read.suites[0].tables[0].rows[0].sessions, SessionScope::One);
+        assert_eq!(read.machine, Machine::default());
+    }
+
+    #[test]
+    fn only_what_ran_in_one_session_is_marked() {
+        let row = |sessions| Row {
+            case: "/db".to_owned(),
+            sessions,
+            ..Row::default()
+        };
+        let check = |rows: &[SessionScope], heading: &str, cases: &[&str]| {
+            let table = ReportTable {
+                title: "reads".to_owned(),
+                rows: rows.iter().copied().map(row).collect(),
+                ..ReportTable::default()
+            };
+            assert_eq!(table.heading(), heading);
+            let shown: Vec<String> = table.rows.iter().map(|row| table.case(row)).collect();
+            assert_eq!(shown, cases);
+        };
+        check(&[SessionScope::Own], "reads", &["/db"]);
+        check(&[SessionScope::One], "reads, one session", &["/db"]);
+        check(&SessionScope::ALL, "reads", &["/db", "/db, one session"]);
     }
 
     fn check_refused(text: &str, expected: &str) {

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::chart::{draw, escape};
+use super::claims::{ReportClaim, Standing, claims};
 use super::print::{figure, range_of};
-use super::{BenchReport, Better, RatioRuns, ReportTable, Row, Suite, SuiteOutcome};
+use super::{BenchReport, Better, RatioRuns, ReportTable, Row, SessionScope, Suite, SuiteOutcome};
 use crate::samples::{Ratio, Samples, thousands};
 
 /// Ratios that stand at the top, at most.
@@ -20,8 +21,10 @@ const THREAD: &str = r#"<svg class="thread" viewBox="0 0 920 34" preserveAspectR
 /// The whole page.
 pub fn page(report: &BenchReport) -> String {
     let mut html = String::new();
-    head(&mut html, report);
+    let claims = claims(report);
+    head(&mut html, report, &claims);
     html.push_str("<main>\n");
+    claimed(&mut html, &claims);
     for suite in &report.suites {
         section(&mut html, suite);
     }
@@ -42,7 +45,7 @@ fn add(html: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(html, "{text}");
 }
 
-fn head(html: &mut String, report: &BenchReport) {
+fn head(html: &mut String, report: &BenchReport, claims: &[ReportClaim<'_>]) {
     let machine = &report.machine;
     add(
         html,
@@ -65,7 +68,7 @@ fn head(html: &mut String, report: &BenchReport) {
             report.length.seconds,
         ),
     );
-    cards(html, report);
+    cards(html, claims);
     html.push_str("<nav>");
     for suite in &report.suites {
         add(
@@ -76,50 +79,92 @@ fn head(html: &mut String, report: &BenchReport) {
     html.push_str("<a href=\"#measured\">How it was measured</a></nav>\n</header>\n");
 }
 
-/// What ours is beside others, at a glance: of each suite the first row that was measured beside a peer.
-fn cards(html: &mut String, report: &BenchReport) {
-    let mut cards = Vec::new();
-    for suite in &report.suites {
-        // Of a ratio of times a reader does not know at a glance which end is the good one.
-        let mut tables = suite
-            .tables
+/// What ours is beside others, at a glance: of each suite the first claim that is one.
+fn cards(html: &mut String, claims: &[ReportClaim<'_>]) {
+    let mut cards: Vec<(&ReportClaim<'_>, f64)> = Vec::new();
+    for claim in claims {
+        let is_new = cards
             .iter()
-            .filter(|table| table.better == Better::More);
-        let found = tables.find_map(|table| Some((table, beside_a_peer(table)?)));
-        if let Some((table, (case, over))) = found {
-            cards.push((suite, table, case, over));
-        }
+            .all(|(card, _)| card.suite.name != claim.suite.name);
+        // Of a ratio of times a reader does not know at a glance which end is the good one.
+        let figure = claim
+            .figure()
+            .filter(|_| claim.table.better == Better::More);
+        cards.extend(figure.filter(|_| is_new).map(|figure| (claim, figure)));
     }
     if cards.is_empty() {
         return;
     }
     html.push_str("<ul class=\"cards\">\n");
-    for (suite, table, case, over) in cards.into_iter().take(CARDS_MAX) {
+    for (claim, figure) in cards.into_iter().take(CARDS_MAX) {
+        let conditions = claim.ratios.iter().map(|(sessions, ratio)| {
+            let words = sessions.words();
+            format!("<br><small>{words} {:.2}</small>", ratio.median)
+        });
         add(
             html,
             format_args!(
-                "<li><strong>{:.2} ×</strong><span>{}<br>{}<br>{} ({})</span></li>",
-                Ratio::of(&over.runs).median,
-                escape(&over.program),
-                escape(&suite.title),
-                escape(case),
-                escape(&table.unit)
+                "<li><strong>{figure:.2} ×</strong><span>{}<br>{}<br>{} ({}){}</span></li>",
+                escape(claim.peer),
+                escape(&claim.suite.title),
+                escape(claim.case),
+                escape(&claim.table.unit),
+                conditions.collect::<String>()
             ),
         );
     }
     html.push_str("</ul>\n");
 }
 
-/// The first row of a table that was measured beside a peer.
-fn beside_a_peer(table: &ReportTable) -> Option<(&str, &RatioRuns)> {
-    let is_peer = |over: &&RatioRuns| {
-        let mut rows = table.rows.iter();
-        rows.any(|row| !row.ours && row.program == over.program)
-    };
-    let ours = table.rows.iter().filter(|row| row.ours);
-    let mut beside =
-        ours.filter_map(|row| Some((row.case.as_str(), row.over.iter().find(is_peer)?)));
-    beside.next()
+/// In words where a peer is ahead and where nothing is claimed, and all claims as a table.
+fn claimed(html: &mut String, claims: &[ReportClaim<'_>]) {
+    if claims.is_empty() {
+        return;
+    }
+    html.push_str("<section id=\"claims\">\n<h2>What it says</h2>\n");
+    for (standing, words) in [
+        (Standing::Behind, "A peer is ahead"),
+        (
+            Standing::Disputed,
+            "Nothing is claimed, because own sessions and one session differ",
+        ),
+    ] {
+        let found = claims.iter().filter(|claim| claim.standing == standing);
+        let found: Vec<String> = found.map(ReportClaim::subject).collect();
+        if !found.is_empty() {
+            add(
+                html,
+                format_args!("<p><b>{words}:</b> {}.</p>", escape(&found.join("; "))),
+            );
+        }
+    }
+    add(
+        html,
+        format_args!(
+            "<details><summary>{} comparisons with peers</summary>\n<div class=\"scroll\"><table>\n<tr><th>of</th><th>{}</th><th>{}</th><th>claim</th></tr>",
+            claims.len(),
+            SessionScope::Own.words(),
+            SessionScope::One.words()
+        ),
+    );
+    for claim in claims {
+        let ratio = |wanted: SessionScope| {
+            let mut ratios = claim.ratios.iter();
+            let found = ratios.find(|(sessions, _)| *sessions == wanted);
+            found.map_or_else(String::new, |(_, ratio)| ratio.to_string())
+        };
+        add(
+            html,
+            format_args!(
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                escape(&claim.subject()),
+                ratio(SessionScope::Own),
+                ratio(SessionScope::One),
+                claim.verdict()
+            ),
+        );
+    }
+    html.push_str("</table></div>\n</details>\n</section>\n");
 }
 
 fn section(html: &mut String, suite: &Suite) {
@@ -210,7 +255,7 @@ fn figures(html: &mut String, suite: &Suite, table: &ReportTable) {
             "<h3 id=\"{}-{}\">{} <span class=\"faint\">{}</span></h3>",
             suite.name,
             escape(&table.name),
-            escape(&capital(&table.title)),
+            escape(&capital(&table.heading())),
             escape(&table.unit)
         ),
     );
@@ -241,23 +286,27 @@ fn capital(text: &str) -> String {
 }
 
 /// A column, and what it has to say of a row, as HTML.
-struct Column {
-    head: String,
+struct Column<'a> {
+    head: &'a str,
     class: &'static str,
-    cell: fn(&Row) -> String,
+    cell: Box<dyn Fn(&Row) -> String + 'a>,
 }
 
-fn column(head: &str, class: &'static str, cell: fn(&Row) -> String) -> Column {
+fn column<'a>(
+    head: &'a str,
+    class: &'static str,
+    cell: impl Fn(&Row) -> String + 'a,
+) -> Column<'a> {
     Column {
-        head: head.to_owned(),
+        head,
         class,
-        cell,
+        cell: Box::new(cell),
     }
 }
 
 fn rows(html: &mut String, table: &ReportTable) {
     let columns = [
-        column("", "", |row| escape(&row.case)),
+        column("", "", |row| escape(&table.case(row))),
         column("", "", |row| escape(&row.program)),
         column(&table.unit, "n", |row| {
             format!("<b>{}</b>", figure(row.median()))
@@ -289,13 +338,13 @@ fn rows(html: &mut String, table: &ReportTable) {
         .iter()
         .filter(|row| !row.runs.is_empty())
         .collect();
-    let shown: Vec<&Column> = columns
+    let shown: Vec<&Column<'_>> = columns
         .iter()
         .filter(|column| measured.iter().any(|row| !(column.cell)(row).is_empty()))
         .collect();
     html.push_str("<div class=\"scroll\"><table>\n<tr>");
     for column in &shown {
-        let head = escape(&column.head);
+        let head = escape(column.head);
         add(
             html,
             format_args!("<th class=\"{}\">{head}</th>", column.class),
@@ -365,6 +414,26 @@ fn published(row: &Row) -> String {
     format!("{shown} <small>{}{reckoned}</small>", escape(&published.of))
 }
 
+/// Where programs ran, and whether that matters on this machine.
+fn sessions(report: &BenchReport) -> String {
+    let tables = report.suites.iter().flat_map(|suite| &suite.tables);
+    let mut rows = tables.flat_map(|table| &table.rows);
+    if !rows.any(|row| row.sessions == SessionScope::Own) {
+        return "Servers and load shared one session, as programs do that one shell starts."
+            .to_owned();
+    }
+    let matters = if report.machine.shares_by_session() {
+        "This machine shares its cores between sessions first, so it matters"
+    } else {
+        "This machine does not share its cores between sessions, so it matters little here"
+    };
+    format!(
+        "Every program, server, database or load, was in a session of its own, as service managers and containers start programs. What says \
+         <i>one session</i> was measured a second time with servers and load in one, as one shell starts them. {matters}. What is claimed holds in \
+         every condition in which it was measured, and in every pair of runs; where the two differ, nothing is claimed."
+    )
+}
+
 /// Machine, method, commands.
 fn measured(html: &mut String, report: &BenchReport) {
     let machine = &report.machine;
@@ -379,8 +448,11 @@ fn measured(html: &mut String, report: &BenchReport) {
              the kernel counted for one request.</p>\n\
              <p>At a steady rate requests leave by the clock, whatever the server does, and their time begins when they are due: a server that stalls is \
              charged for all who would have come meanwhile.</p>\n\
+             <p>{}</p>\n\
              <p>Published figures are from other machines and other days. They show what their authors saw, not who is faster.</p>\n<dl>",
-            report.length.rounds, report.length.seconds
+            report.length.rounds,
+            report.length.seconds,
+            sessions(report)
         ),
     );
     for (name, value) in [
@@ -393,6 +465,7 @@ fn measured(html: &mut String, report: &BenchReport) {
             "System",
             format!("{}, Linux {}", machine.system, machine.kernel),
         ),
+        ("Cores are shared by", machine.sharing()),
         ("Load average before", format!("{:.2}", machine.load_before)),
         ("Began", report.began.clone()),
         ("Took", format!("{} s", thousands(report.took_s))),

@@ -11,20 +11,18 @@ const FINE_BELOW: f64 = 100.0;
 
 /// A title and a line for each row.
 pub fn table(suite: &str, table: &ReportTable) -> String {
-    let mut text = format!("{suite}: {} [{}]\n", table.title, table.unit);
+    let mut text = format!("{suite}: {} [{}]\n", table.heading(), table.unit);
     for note in &table.notes {
         line(&mut text, &format!("  # {note}"));
     }
-    let width = |of: fn(&Row) -> &str| {
-        let lengths = table.rows.iter().map(|row| of(row).chars().count());
-        lengths.max().unwrap_or_default()
-    };
-    let (cases, programs) = (width(|row| &row.case), width(|row| &row.program));
+    let width = |of: &dyn Fn(&Row) -> usize| table.rows.iter().map(of).max().unwrap_or_default();
+    let cases = width(&|row| table.case(row).chars().count());
+    let programs = width(&|row| row.program.chars().count());
     for row in table.rows.iter().filter(|row| !row.runs.is_empty()) {
         let figures = Samples::from(row.runs.as_slice());
         let mut shown = format!(
             "  {:<cases$}  {:<programs$}  {:>10} ({}-{}) {}",
-            row.case,
+            table.case(row),
             row.program,
             figure(figures.median()),
             figure(figures.min()),
@@ -118,6 +116,7 @@ fn latency(latency: &Latency) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SessionScope;
     use super::*;
 
     fn row() -> Row {
@@ -160,6 +159,24 @@ mod tests {
             row,
             "  hello  tsumugi       1 100 (1 000-1 200) req/s   3.00 (2.00-4.00) x nginx   published: 38 788, ngx_mruby, other machine\n",
         );
+    }
+
+    #[test]
+    fn row_of_one_session_says_so() {
+        let one = Row {
+            sessions: SessionScope::One,
+            ..row()
+        };
+        let shown = ReportTable {
+            title: "string".to_owned(),
+            unit: "req/s".to_owned(),
+            rows: vec![row(), one],
+            ..ReportTable::default()
+        };
+        let expected = "http: string [req/s]\n  \
+            hello               tsumugi       1 100 (1 000-1 200) req/s\n  \
+            hello, one session  tsumugi       1 100 (1 000-1 200) req/s\n";
+        assert_eq!(table("http", &shown), expected);
     }
 
     #[test]
