@@ -44,7 +44,7 @@ macro_rules! unary {
     };
 }
 
-// Behind a call is the field of its answer that may be large and is sent last, without a copy.
+// Behind a call is the last field of its answer, when that may be large: it is sent without a copy.
 unary! {
     "Get" get (2 value)
     "Set" set
@@ -52,7 +52,7 @@ unary! {
     "Remove" remove
     "Append" append
     "Increment" increment
-    "CompareExchange" compare_exchange (2 actual)
+    "CompareExchange" compare_exchange
     "GetMulti" get_multi
     "SetMulti" set_multi
     "RemoveMulti" remove_multi
