@@ -306,7 +306,7 @@ async fn change(
         quantity,
     } = change;
     let binds = values![name.clone(), price, quantity, id];
-    if app.db()?.execute(UPDATE, binds).await? == 0 {
+    if app.db()?.execute(UPDATE, binds).await?.affected == 0 {
         return Err(Error::not_found("no such item"));
     }
     app.cache.remove(id.to_string()).await?;
