@@ -18,7 +18,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind growth deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-validate soak fuzz profile
+.PHONY: help setup run test check valgrind growth deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak fuzz profile
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -77,7 +77,7 @@ bench-report: bench-build bench-peers ## the same, by our own load, as a report 
 SUITES := http fibre world world-native threads arena db pg async builder kv firebird
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
 bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
-bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres
+bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres, in own sessions and in one
 bench-world-native: ## the same in Rust, and a one-line handler beside hyper alone
 bench-threads: ## handlers in Rust: one worker and several, two allocators
 bench-arena: ## HttpArena's profiles in Ruby and in Rust, beside hyper, actix-web and Elysia on Bun
@@ -90,7 +90,10 @@ bench-firebird: ## the catalogue of a Firebird database as JSON in six ways, bes
 $(SUITES:%=bench-%): bench-%: bench-build bench-peers
 	@$(BENCH) $*
 
-bench-validate: bench-build ## the load of the benchmarks beside wrk: they must agree within a tenth
+bench-scheduling: bench-build bench-peers ## World and Fortune, Ruby and Rust, with --scheduling batches and inherited beside each other
+	@$(BENCH) --scheduling batches,inherited world world-native
+
+bench-validate: bench-build bench-peers ## the load of the benchmarks beside wrk: they must agree within a tenth, on ratios to a peer too
 	@$(BENCH) generator
 
 # What the suites were called.
@@ -105,7 +108,7 @@ bench-allocator: ## build the server with the allocator of the system, which ben
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
 	@scripts/profile $(APP) $(ROUTE)
 
-soak: bench-build ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced, growth of time to 16 MiB (SOAK_SECONDS=600)
+soak: bench-build bench-peers ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced, growth of time to 16 MiB (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-mruby --test faults
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-ruby --test faults
