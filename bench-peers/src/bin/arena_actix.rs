@@ -3,7 +3,6 @@
 //! of which is not listened on. Each worker has a connection of its own to `DATABASE_URL`, on which queries are pipelined.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
@@ -362,8 +361,8 @@ async fn main() -> Result<(), Error> {
             })
             .configure(routes)
     });
-    let http1 = rustls::ServerConfig::clone(&certificate(b"http/1.1")?);
-    let http2 = rustls::ServerConfig::clone(&certificate(b"h2")?);
+    let http1 = rustls::ServerConfig::clone(&*certificate(b"http/1.1")?);
+    let http2 = rustls::ServerConfig::clone(&*certificate(b"h2")?);
     server
         .workers(workers)
         .bind(plain)?
