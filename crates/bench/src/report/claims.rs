@@ -42,16 +42,16 @@ pub struct ReportClaim<'a> {
 pub fn claims(report: &BenchReport) -> Vec<ReportClaim<'_>> {
     let mut claims: Vec<ReportClaim<'_>> = Vec::new();
     for suite in &report.suites {
+        let first = claims.len();
         for table in &suite.tables {
-            let first = claims.len();
             for row in table.rows.iter().filter(|row| row.ours) {
                 for over in row.over.iter().filter(|over| is_of_peer(table, over)) {
                     add(&mut claims, first, (suite, table), row, over);
                 }
             }
-            for claim in &mut claims[first..] {
-                claim.standing = together(&claim.ratios, table.better);
-            }
+        }
+        for claim in &mut claims[first..] {
+            claim.standing = together(&claim.ratios, claim.table.better);
         }
     }
     claims
@@ -63,7 +63,8 @@ fn is_of_peer(table: &ReportTable, over: &RatioRuns) -> bool {
     !over.runs.is_empty() && rows.any(|row| !row.ours && row.program == over.program)
 }
 
-/// Puts a ratio where the other condition of the same case is, if that is among the claims from `first` on.
+/// Puts a ratio where the other condition of the same case is, if that is among the claims from `first` on: in the same table, or in another
+/// of the same title.
 fn add<'a>(
     claims: &mut Vec<ReportClaim<'a>>,
     first: usize,
@@ -73,12 +74,13 @@ fn add<'a>(
 ) {
     let measured = (row.sessions, Ratio::of(&over.runs));
     let is_same = |claim: &&mut ReportClaim<'_>| {
-        (claim.case, claim.program, claim.peer)
-            == (
-                row.case.as_str(),
-                row.program.as_str(),
-                over.program.as_str(),
-            )
+        let asked = (claim.table.title.as_str(), claim.case);
+        asked == (table.title.as_str(), row.case.as_str())
+            && (claim.program, claim.peer) == (row.program.as_str(), over.program.as_str())
+            && claim
+                .ratios
+                .iter()
+                .all(|(sessions, _)| *sessions != row.sessions)
     };
     match claims[first..].iter_mut().find(is_same) {
         Some(claim) => claim.ratios.push(measured),
@@ -262,6 +264,20 @@ mod tests {
             text(&beside(Better::More, HIGH, &[])),
             "claim: World: /db, beside axum: ahead (1.20 x); own sessions 1.20 (1.10-1.30)\n"
         );
+    }
+
+    #[test]
+    fn conditions_in_two_tables_of_a_title_make_one_claim() {
+        let mut report = beside(Better::More, HIGH, LOW);
+        let tables = &mut report.suites[0].tables;
+        let mut other = tables[0].clone();
+        let is_own = |row: &Row| row.sessions == SessionScope::Own;
+        tables[0].rows.retain(is_own);
+        other.rows.retain(|row| !is_own(row));
+        tables.push(other);
+        let found = claims(&report);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].standing, Standing::Disputed);
     }
 
     #[test]
