@@ -105,7 +105,7 @@ fn item(number: usize) -> Value {
         "category": CATEGORIES[number % CATEGORIES.len()],
         "price": (number * 37 + 11) % PRICE_MAX + 1,
         "quantity": (number * 13 + 5) % 97 + 1,
-        "active": number % 3 != 0,
+        "active": !number.is_multiple_of(3),
         "tags": tags,
         "rating": { "score": number * 7 % 50 + 1, "count": number * 29 % 300 + 1 },
     })
