@@ -184,8 +184,8 @@ pub fn firebird_events(bytes: &[u8]) {
         let (mut input, mut said) = (BytesMut::new(), Vec::new());
         for piece in pieces {
             input.extend_from_slice(piece);
-            while let Ok(Some(told)) = events::told(&mut input) {
-                said.push(format!("{:?}", events.told(&told)));
+            while let Ok(Some(report)) = events::next_report(&mut input) {
+                said.push(format!("{:?}", events.record(&report)));
             }
         }
         said
