@@ -121,7 +121,7 @@ class Nginx
       @context = Tsumugi::Native.here
     end
 
-    def [](name) = Tsumugi::Native.request_header(@context, name)
+    def [](name) = @context.request.headers[name]
     def all = Tsumugi::Native.request_headers(@context)
     def user_agent = self["user-agent"]
   end

@@ -1,5 +1,8 @@
 //! What CRuby cannot say: limits, waiting in blocks, matches of parked fibres, passwords.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use crate::rig::output;
 
 fn check(program: &str, expected: &str) {
@@ -171,5 +174,38 @@ fn sets_of_characters_have_as_many_parts_as_the_limit_says() {
         "p 'b'.tr('a' * 65_535 + 'b', 'a-z' + 'x' * 65_535)
          begin; 'b'.count('a-z' * 65_537); rescue ArgumentError => e; puts e.message; end",
         "\"x\"\na set of characters has more than character_set_parts_max (65536)",
+    );
+}
+
+/// The names after `Native.` in every file below a folder of the prelude.
+fn natives_in(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            natives_in(&path, names);
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for after in text.split("Native.").skip(1) {
+            let is_name = |letter: char| letter.is_ascii_lowercase() || "_?!".contains(letter);
+            let end = after.find(|letter| !is_name(letter)).unwrap_or(after.len());
+            names.insert(after[..end].to_owned());
+        }
+    }
+}
+
+#[test]
+fn native_that_the_prelude_calls_is_defined() {
+    let mut names = BTreeSet::new();
+    natives_in(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("prelude"),
+        &mut names,
+    );
+    names.remove("");
+    assert!(names.len() > 100, "{names:?}");
+    let names = Vec::from_iter(names).join(" ");
+    check(
+        &format!("puts %w[{names}].reject {{ |name| Tsumugi::Native.respond_to?(name) }}"),
+        "",
     );
 }
