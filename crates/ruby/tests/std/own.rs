@@ -195,13 +195,17 @@ fn native_that_the_prelude_calls_has_a_definition() {
     let mut names = BTreeSet::new();
     for text in texts(&root.join("prelude")) {
         for after in text.split("Native.").skip(1) {
-            let is_name = |letter: char| letter.is_ascii_lowercase() || "_?!".contains(letter);
+            let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_?!".contains(letter);
             let end = after.find(|letter| !is_name(letter));
             names.insert(after[..end.unwrap_or(after.len())].to_owned());
         }
     }
     assert!(names.len() > 100, "{names:?}");
-    let is_defined = |name: &String| definitions.contains(&format!("\"{name}"));
-    let missing = Vec::from_iter(names.iter().filter(|name| !is_defined(name)));
-    assert!(missing.is_empty(), "{missing:?}");
+    // Some are there only in the console and in tests, and some names are made of parts.
+    names.retain(|name| !definitions.contains(&format!("\"{name}\"")));
+    let names = Vec::from_iter(names).join(" ");
+    check(
+        &format!("puts %w[{names}].reject {{ |name| Tsumugi::Native.respond_to?(name) }}"),
+        "",
+    );
 }
