@@ -318,7 +318,7 @@ async fn change(
     }))
 }
 
-async fn echo(upgrade: WebSocketUpgrade) -> Accepted {
+async fn echo(upgrade: WebSocketUpgrade) -> WebSocketResponse {
     upgrade.accept(async |socket| {
         while let Some(message) = socket.receive().await? {
             socket.send(message).await?;

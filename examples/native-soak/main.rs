@@ -78,8 +78,8 @@ async fn wait(app: State<App>) -> Result<String> {
     Ok(app.kv.increment("waits", 1).await?.to_string())
 }
 
-async fn stream(app: State<App>) -> Streamed {
-    Streamed::new("text/plain", async move |out| {
+async fn stream(app: State<App>) -> StreamResponse {
+    StreamResponse::new("text/plain", async move |out| {
         let (_counted, _app) = (Counted::new(&LIVE.streams), app);
         for _ in 0..1000 {
             out.write(vec![b'x'; 2000]).await?;
@@ -103,7 +103,7 @@ async fn transaction(app: State<App>) -> Result<()> {
     }
 }
 
-async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
     upgrade.accept(async move |socket| {
         let (_counted, _app) = (Counted::new(&LIVE.sockets), app);
         while let Some(message) = socket.receive().await? {

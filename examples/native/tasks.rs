@@ -117,7 +117,7 @@ async fn events(app: State<App>) -> Sse {
 }
 
 /// The same over a WebSocket, where each text that comes is the title of a new task. A title that is none is told so.
-async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
     let mut open = app.board.open.subscribe();
     upgrade.accept(async move |socket| {
         let count = *open.borrow_and_update();

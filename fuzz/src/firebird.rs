@@ -41,7 +41,7 @@ pub fn firebird_answers(bytes: &[u8]) {
     assert_eq!(whole, played(stream.chunks(1), *shapes));
 }
 
-/// What was told, rows of one batch joined.
+/// What a connection reported, rows of one batch joined.
 fn played<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, shapes: u8) -> Vec<String> {
     let mut connection = Connection::new();
     for at in 0..ANSWERS {
@@ -53,31 +53,34 @@ fn played<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, shapes: u8) -> Vec<Str
         };
         assert!(connection.expect(at, expect).is_ok());
     }
-    let (mut input, mut told) = (BytesMut::new(), vec![String::new()]);
+    let (mut input, mut events) = (BytesMut::new(), vec![String::new()]);
     for piece in pieces {
         input.extend_from_slice(piece);
         loop {
             match connection.poll(&mut input) {
-                Ok(Some(event)) => tell(event, &mut told),
+                Ok(Some(event)) => describe(event, &mut events),
                 Ok(None) => {
                     assert!(connection.missing() > 0);
                     break;
                 }
                 Err(violation) => {
-                    told.push(violation.to_string());
-                    return told;
+                    events.push(violation.to_string());
+                    return events;
                 }
             }
         }
     }
-    told
+    events
 }
 
-fn tell(event: Event<usize>, told: &mut Vec<String>) {
+fn describe(event: Event<usize>, events: &mut Vec<String>) {
     let said = match event {
         Event::Rows { rows, end, .. } => {
             let said = values(&rows);
-            told.last_mut().into_iter().for_each(|last| *last += &said);
+            events
+                .last_mut()
+                .into_iter()
+                .for_each(|last| *last += &said);
             let Some(end) = end else { return };
             format!("{end:?}")
         }
@@ -92,7 +95,7 @@ fn tell(event: Event<usize>, told: &mut Vec<String>) {
             format!("{outcome:?}")
         }
     };
-    told.extend([said, String::new()]);
+    events.extend([said, String::new()]);
 }
 
 fn values(rows: &Rows) -> String {
@@ -134,7 +137,7 @@ pub fn firebird_handshake(bytes: &[u8]) {
 }
 
 fn shaken<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-    let (mut input, mut version, mut told) = (BytesMut::new(), None, Vec::new());
+    let (mut input, mut version, mut events) = (BytesMut::new(), None, Vec::new());
     for piece in pieces {
         input.extend_from_slice(piece);
         loop {
@@ -143,17 +146,17 @@ fn shaken<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
                     if let handshake::Answer::Accept(accept) = &answer {
                         version = Some(accept.version);
                     }
-                    told.push(format!("{answer:?}"));
+                    events.push(format!("{answer:?}"));
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    told.push(error.to_string());
-                    return told;
+                    events.push(error.to_string());
+                    return events;
                 }
             }
         }
     }
-    told
+    events
 }
 
 /// The description of a statement, whole and after itself, and what is made of its columns.

@@ -80,55 +80,55 @@ fn messages(mut bytes: &[u8]) {
     }
 }
 
-/// What a connection told, with the parts of a streamed answer joined.
+/// What a connection reported, with the parts of a streamed answer joined.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum Observation {
     Event(String),
     Part(usize, u8, Vec<u8>),
 }
 
-fn played<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, shapes: &[Shape]) -> Vec<Told> {
+fn played<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, shapes: &[Shape]) -> Vec<Observation> {
     let mut connection = Connection::new(&Session::default(), REPLY_BYTES_MAX);
     for (token, shape) in shapes.iter().enumerate() {
         assert!(connection.expect(token, *shape).is_ok());
     }
-    let (mut input, mut told) = (BytesMut::new(), Vec::new());
+    let (mut input, mut observed) = (BytesMut::new(), Vec::new());
     for piece in pieces {
         input.extend_from_slice(piece);
         loop {
             match connection.poll(&mut input) {
-                Ok(Some(event)) => tell(event, &mut told),
+                Ok(Some(event)) => observe(event, &mut observed),
                 Ok(None) => break,
                 Err(violation) => {
-                    told.push(Told::Event(violation.to_string()));
-                    return told;
+                    observed.push(Observation::Event(violation.to_string()));
+                    return observed;
                 }
             }
         }
     }
-    told
+    observed
 }
 
-fn tell(event: Event<usize>, told: &mut Vec<Told>) {
+fn observe(event: Event<usize>, observed: &mut Vec<Observation>) {
     let (token, tag, bytes) = match event {
         Event::Part { token, tag, bytes } => (token, tag, bytes),
         Event::Fragment { token, bytes, .. } => (token, 0, bytes),
         Event::Reply(reply) => {
             assert!(reply.bytes.len() <= REPLY_BYTES_MAX + 6);
             assert!(reply.messages().count() <= reply.bytes.len());
-            told.push(Told::Event(format!("{reply:?}")));
+            observed.push(Observation::Event(format!("{reply:?}")));
             return;
         }
         other => {
-            told.push(Told::Event(format!("{other:?}")));
+            observed.push(Observation::Event(format!("{other:?}")));
             return;
         }
     };
-    match told.last_mut() {
-        Some(Told::Part(whose, kind, joined)) if (*whose, *kind) == (token, tag) => {
+    match observed.last_mut() {
+        Some(Observation::Part(whose, kind, joined)) if (*whose, *kind) == (token, tag) => {
             joined.extend_from_slice(&bytes);
         }
-        _ => told.push(Told::Part(token, tag, bytes.to_vec())),
+        _ => observed.push(Observation::Part(token, tag, bytes.to_vec())),
     }
 }
 
@@ -147,7 +147,7 @@ pub fn pg_scram(bytes: &[u8]) {
     let whole = opened([bytes], Encryption::Off);
     assert_eq!(whole, opened(bytes.chunks(1), Encryption::Off));
     let said = String::from_utf8_lossy(bytes).contains("pencil");
-    assert!(said || !whole.0.contains("pencil"), "a password is told");
+    assert!(said || !whole.0.contains("pencil"), "a password is printed");
 }
 
 /// How start-up ends, and what was sent.

@@ -67,7 +67,7 @@ fn files_of_the_corpora_with_bytes_changed_keep_the_promises() {
 }
 
 #[test]
-fn a_target_takes_any_bytes() {
+fn target_given_any_bytes_does_not_panic() {
     let bytes: Vec<u8> = (0..=255).collect();
     for (_, target) in TARGETS {
         for length in 0..bytes.len() {

@@ -265,7 +265,7 @@ impl Bench {
         }
     }
 
-    /// Measures the entries in turn, there and back again, and tells the table.
+    /// Measures the entries in turn, there and back again, and prints the table.
     pub fn contest(
         &mut self,
         table: ReportTable,

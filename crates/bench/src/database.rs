@@ -48,7 +48,7 @@ pub const FIREBIRD: ServerKind = ServerKind {
     is_installed: has_firebird,
 };
 
-/// What the tool runs beside its server: it tells the URL and waits until the server is needed no more.
+/// The program that the tool runs beside its server: it prints the URL and waits until the server is no longer needed.
 const HOLDER: &str = "echo \"$DATABASE_URL\"; exec cat";
 
 /// With these the tool's lines begin that tell of a server that ended by itself, and that it runs again.
@@ -184,7 +184,7 @@ fn wait(ms_max: u64, stop: &StopFlag, happened: impl Fn() -> bool) -> Result<boo
 }
 
 impl ServerEnds {
-    /// Passes on what a tool tells, and counts.
+    /// Passes on the lines that a tool prints, and counts them.
     fn read(&self, told: impl BufRead) {
         for line in told.lines().map_while(Result::ok) {
             eprintln!("{line}");

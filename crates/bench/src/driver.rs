@@ -119,7 +119,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
     contest(bench, constant, &all, &CONSTANTS, &url)
 }
 
-/// Programs beside each other, case by case; who asked the same must have read the same.
+/// Programs beside each other, case by case; the same request must have got the same reply from each.
 fn contest(
     bench: &mut Bench,
     table: ReportTable,

@@ -72,7 +72,7 @@ const ORIGINAL_STREAM: f64 = 28_500.0;
 /// Records a second of its calls with ten records: the middle.
 const ORIGINAL_MULTI: f64 = 145_000.0;
 
-/// One line: who calls what, and what the original did.
+/// One line: the client, the call, and the figure of the original.
 struct Case {
     operation: Operation,
     kind: &'static str,

@@ -142,7 +142,7 @@ struct Show {
     charts: Option<PathBuf>,
 }
 
-/// How a part of a suite ended that tells of itself.
+/// How a part of a suite ended that reports its own result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartVerdict {
     /// What it checks holds; the figures are another matter.
@@ -226,7 +226,7 @@ fn measure(programs: Programs, load: LoadSource, arguments: BenchArguments) -> R
         }
     }
     report.took_s = began.elapsed().as_secs_f64();
-    say_claims(&report);
+    print_claims(&report);
     if let Some(file) = &arguments.json {
         report.write(file)?;
     }
@@ -269,7 +269,7 @@ impl Show {
                 write(&file, &alone(&chart, &table.heading()))?;
             }
         }
-        say_claims(&report);
+        print_claims(&report);
         if let Some(file) = &self.html {
             write(file, &page(&report))?;
         }
@@ -278,7 +278,7 @@ impl Show {
 }
 
 /// Says what the report does of ours beside its peers.
-fn say_claims(report: &BenchReport) {
+fn print_claims(report: &BenchReport) {
     let claims = report::claims::text(report);
     if !claims.is_empty() {
         say!("{}", claims.trim_end());

@@ -10,7 +10,7 @@ pub const POLL_MS: u64 = 20;
 pub const ANSWER_MS_MAX: u64 = 60_000;
 /// Bytes of a response that the client reads at most.
 pub const RESPONSE_BYTES_MAX: usize = 1 << 20;
-/// Bytes of the line that tells the size of a chunk, with its end.
+/// Bytes of the line with the size of a chunk, with its end.
 pub const SIZE_LINE_BYTES_MAX: usize = 32;
 /// Descriptors beside the connections of a run.
 pub const FILES_SPARE: u64 = 256;
@@ -46,7 +46,7 @@ pub const READ_BYTES: usize = 64 << 10;
 pub const TICK_MS: u16 = 50;
 /// A tool that holds a throwaway server must tell of it within this.
 pub const DATABASE_MS_MAX: u64 = 120_000;
-/// A tool tells that its server has ended by itself within this.
+/// Within this a tool reports that its server has ended by itself.
 pub const ENDED_MS_MAX: u64 = 2_000;
 /// Runs that are repeated, one after the other, because the database's server ended under them.
 pub const REPEATS_MAX: usize = 3;

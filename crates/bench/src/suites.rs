@@ -75,7 +75,7 @@ impl SuiteName {
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// What it is about, and whose table it is made after.
+    /// Its subject, and the published table that it follows.
     fn story(self) -> (&'static str, &'static str) {
         match self {
             SuiteName::Http => (
@@ -150,7 +150,7 @@ impl SuiteName {
         expanded
     }
 
-    /// Runs it; what fails and who interrupts is in what it returns.
+    /// Runs it; failures and interruptions are in the result.
     pub fn run(self, bench: &mut Bench, soak: &soak::SoakPlan, arena: ArenaRun) -> Result<Suite> {
         let (title, source) = self.story();
         bench.begin(Suite {

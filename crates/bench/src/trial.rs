@@ -45,7 +45,7 @@ pub struct TrialArguments {
     rate: Option<f64>,
 }
 
-/// Loads the server and tells.
+/// Loads the server and returns the figures.
 pub fn run(arguments: &TrialArguments, stop: &StopFlag) -> Result<ExitCode> {
     let (address, path, tls) = parse(&arguments.url)?;
     ensure!(

@@ -47,7 +47,7 @@ const POOL_CONNECTIONS: usize = 4;
 const STEADY_PATHS: [&str; 2] = ["/db", "/queries?q=20"];
 /// That rate, over what the slowest of them can do.
 const STEADY: f64 = 0.5;
-/// What readers of both conditions are told.
+/// The note in the report on both conditions.
 const BOTH: &str = "every program in a session of its own; \"one session\": servers and load in one, PostgreSQL's backends in theirs as always";
 
 /// A server of the endpoints.
@@ -251,7 +251,7 @@ fn beside(
     bench.contest(table, entries)
 }
 
-/// With whom a server is compared, of those in its sessions: ours with the peers, and with those of ours that come before.
+/// The programs that a server is compared with, of those in its sessions: ours with the peers, and with those of ours that come before.
 fn rivals(places: &[(SessionScope, bool)], at: usize) -> Vec<usize> {
     let (sessions, ours) = places[at];
     let is_rival = |other: &usize| {

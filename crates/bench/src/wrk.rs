@@ -12,7 +12,7 @@ use crate::stop::StopFlag;
 /// An answer that takes longer is an error.
 const TIMEOUT_S: u32 = 30;
 
-/// What to ask whom, and how.
+/// The requests, their server, and how they are sent.
 pub struct Load<'a> {
     /// Where the server is.
     pub address: SocketAddr,

@@ -95,12 +95,12 @@ fn answer(mut stream: TcpStream, answered: &AtomicUsize) {
     }
 }
 
-/// Listens where the shells were told to.
+/// Listens at the addresses that the shells recorded.
 fn serve(folder: &Path, answered: &Arc<AtomicUsize>) {
-    let told = folder.join("servers");
+    let servers = folder.join("servers");
     let mut served = 0;
     while folder.is_dir() {
-        let lines = fs::read_to_string(&told).unwrap_or_default();
+        let lines = fs::read_to_string(&servers).unwrap_or_default();
         for line in lines.lines().skip(served) {
             let address = line.rsplit_once(' ').unwrap().1;
             let listener = TcpListener::bind(address).unwrap();

@@ -95,7 +95,7 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
                     break;
                 }
                 let reply = console.run(&text, interrupted()).await;
-                if show(&reply) == Shown::Unfinished {
+                if show(&reply) == ShowOutcome::Unfinished {
                     text.push('\n');
                 } else {
                     text.clear();
@@ -122,14 +122,14 @@ pub fn interrupted() -> impl Future<Output = ()> {
 }
 
 #[derive(PartialEq, Eq)]
-enum Shown {
+enum ShowOutcome {
     Answer,
     Unfinished,
 }
 
-fn show(reply: &ConsoleReply) -> Shown {
+fn show(reply: &ConsoleReply) -> ShowOutcome {
     match reply {
-        ConsoleReply::Unfinished => return Shown::Unfinished,
+        ConsoleReply::Unfinished => return ShowOutcome::Unfinished,
         ConsoleReply::Value(value) => println!("=> {value}"),
         ConsoleReply::Rows {
             columns,
@@ -157,7 +157,7 @@ fn show(reply: &ConsoleReply) -> Shown {
         }
     }
     let _ = std::io::stdout().flush(); // there is no reader when it cannot be written
-    Shown::Answer
+    ShowOutcome::Answer
 }
 
 /// Reads from a terminal, with editing and history.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
@@ -108,7 +108,7 @@ impl Database {
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Executed> {
+    ) -> Result<ExecuteResult> {
         let values = bounded(values)?;
         match self {
             Database::Sqlite(pool) => pool.execute(sql.into(), values).await,
@@ -277,7 +277,7 @@ impl Transaction {
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Executed> {
+    ) -> Result<ExecuteResult> {
         let (sql, values) = (sql.into(), bounded(values)?);
         match self {
             Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql, values)),

@@ -48,7 +48,7 @@ pub enum Error {
         /// The columns, such as `users.email` or `a.x, a.y`, or `index 'name'` for an index over expressions.
         constraint: String,
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// A row refers to a row that is not there, or a row is still referred to.
     #[error("a foreign key constraint is violated{}", .constraint.as_ref().map(|name| format!(": {name}")).unwrap_or_default())]
@@ -56,7 +56,7 @@ pub enum Error {
         /// The constraint. SQLite does not say which.
         constraint: Option<String>,
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// A column that needs a value got NULL.
     #[error("column {column} must not be null")]
@@ -64,7 +64,7 @@ pub enum Error {
         /// The column, such as `users.name`.
         column: String,
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// A check constraint refused the row.
     #[error("check constraint {constraint} is violated")]
@@ -72,19 +72,19 @@ pub enum Error {
         /// The name of the constraint, or its text if it has no name.
         constraint: String,
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// Another process changed or locks the database. Run the whole transaction again.
     #[error("the database is locked or was changed by another process; run the transaction again")]
     SerializationFailure {
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// This transaction and another waited for each other, and this one was undone. Run it again.
     #[error("the transaction waited for another that waited for it, and was undone; run it again")]
     Deadlock {
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// The database does not understand the SQL. Fix it.
     #[error("{message}")]
@@ -94,7 +94,7 @@ pub enum Error {
         /// What the database says.
         message: String,
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// No connection became free in time. Nothing ran. Try later, raise the limit, or make the work before it shorter.
     #[error("no {connection} became free within {limit} ({waited_ms} ms); nothing was run")]
@@ -106,7 +106,7 @@ pub enum Error {
         /// How long the caller waited.
         waited_ms: u64,
         /// What did not run.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// Too many callers wait already. Nothing ran. Try later.
     #[error("{limit} is reached: {max} are waiting already; nothing was run")]
@@ -116,7 +116,7 @@ pub enum Error {
         /// Its value.
         max: usize,
         /// What did not run.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// The statement ran longer than it may and was stopped. What it changed is undone, unless it stood alone on a server and had been
     /// committed before it was stopped: then the caller has not seen the reply.
@@ -125,7 +125,7 @@ pub enum Error {
         /// The limit.
         limit: Duration,
         /// What was stopped.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// The result is larger than one result may be. Ask for less, raise the limit or use `stream`.
     #[error("the result exceeds {limit} ({max} bytes); use stream, ask for less or raise it")]
@@ -135,7 +135,7 @@ pub enum Error {
         /// Its value in bytes.
         max: usize,
         /// What was run.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// Text in the result is not UTF-8. Select it as bytes: `cast(… as blob)`.
     #[error("text in column {column} is not UTF-8; select it with cast(… as blob)")]
@@ -143,7 +143,7 @@ pub enum Error {
         /// The name of the column.
         column: String,
         /// What was run.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// The transaction or stream is over, or its connection is gone. Begin another.
     #[error("the {what} is over: {reason}")]
@@ -199,7 +199,7 @@ pub enum Error {
         /// What is wrong; never the value.
         message: String,
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// The caller misused the API. Fix the code: trying again cannot help.
     #[error("{message}")]
@@ -207,7 +207,7 @@ pub enum Error {
         /// What is wrong and what is right.
         message: String,
         /// What was not run.
-        statement: Failed,
+        statement: FailedStatement,
     },
     /// This database has no such thing. Use another way, or another database.
     #[error("{database} has no {what}")]
@@ -260,7 +260,7 @@ pub enum Error {
         /// What the database says, or a general text where that could hold data: see [`Error::detail`].
         message: String,
         /// What failed.
-        statement: Failed,
+        statement: FailedStatement,
     },
 }
 
@@ -402,11 +402,11 @@ impl Error {
     pub(crate) fn usage(message: impl Into<String>) -> Error {
         Error::Usage {
             message: message.into(),
-            statement: Failed::none(),
+            statement: FailedStatement::none(),
         }
     }
 
-    fn failed(&self) -> Option<&Failed> {
+    fn failed(&self) -> Option<&FailedStatement> {
         match self {
             Error::UniqueViolation { statement, .. }
             | Error::ForeignKeyViolation { statement, .. }
@@ -478,7 +478,7 @@ impl fmt::Display for Code {
 }
 
 /// The statement that an error is about. Opaque, so that nothing prints it by accident: see [`Error::sql`].
-pub struct Failed(Option<Box<Inner>>);
+pub struct FailedStatement(Option<Box<Inner>>);
 
 struct Inner {
     sql: Arc<str>,
@@ -486,13 +486,13 @@ struct Inner {
     detail: String,
 }
 
-impl Failed {
-    pub(crate) fn new(sql: Arc<str>, binds: Vec<Value>, detail: String) -> Failed {
-        Failed(Some(Box::new(Inner { sql, binds, detail })))
+impl FailedStatement {
+    pub(crate) fn new(sql: Arc<str>, binds: Vec<Value>, detail: String) -> FailedStatement {
+        FailedStatement(Some(Box::new(Inner { sql, binds, detail })))
     }
 
-    pub(crate) fn none() -> Failed {
-        Failed(None)
+    pub(crate) fn none() -> FailedStatement {
+        FailedStatement(None)
     }
 
     fn has_binds(&self) -> bool {
@@ -500,8 +500,8 @@ impl Failed {
     }
 }
 
-impl fmt::Debug for Failed {
+impl fmt::Debug for FailedStatement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Failed(..)")
+        f.write_str("FailedStatement(..)")
     }
 }

@@ -10,7 +10,7 @@ use tsumugi_sql::{Dialect, Name, Statement};
 use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Savepoint, Transaction};
 use crate::error::{Error, Result};
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::keys::{PrimaryKey, PrimaryKeys};
 use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
@@ -57,7 +57,11 @@ impl Executor {
     }
 
     /// See [`Database::execute`].
-    pub async fn execute(&self, sql: impl Into<SqlText>, values: Vec<Value>) -> Result<Executed> {
+    pub async fn execute(
+        &self,
+        sql: impl Into<SqlText>,
+        values: Vec<Value>,
+    ) -> Result<ExecuteResult> {
         on_each!(self, execute(sql, values))
     }
 
@@ -82,7 +86,7 @@ impl Executor {
     }
 
     /// What a statement of the builder changed.
-    pub async fn run(&self, statement: Statement) -> Result<Executed> {
+    pub async fn run(&self, statement: Statement) -> Result<ExecuteResult> {
         on_each!(self, run(statement))
     }
 

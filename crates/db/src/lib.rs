@@ -53,8 +53,8 @@ mod value;
 pub use batch::BatchSize;
 pub use database::{Database, RowStream, Savepoint, Transaction};
 pub use database_watch::{DatabaseWatch, PoolScope};
-pub use error::{Code, Error, Failed, Refusal, Result};
-pub use execution::Executed;
+pub use error::{Code, Error, FailedStatement, Refusal, Result};
+pub use execution::ExecuteResult;
 pub use executor::Executor;
 pub use feed::{Format, RowEncoder};
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
@@ -65,7 +65,7 @@ pub use options::{
 };
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
-pub use session::{CopyIn, CopyOut, Heard, Listener, Session};
+pub use session::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use sql_text::SqlText;
 pub use value::{BindRoom, Rich, Value, ValueKind, ValueRef};
 

@@ -195,7 +195,7 @@ pub(crate) enum Location {
     /// In the memory of this process, under a name that is empty by default.
     Memory(String),
     /// In a file.
-    File { path: PathBuf, missing: Missing },
+    File { path: PathBuf, missing: MissingFile },
 }
 
 impl Location {
@@ -213,7 +213,7 @@ impl Location {
 
 /// What to do about a missing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum MissingFile {
     Create,
     Fail,
 }
@@ -236,15 +236,15 @@ pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Option
         )));
     };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (mut missing, mut name) = (Missing::Create, None);
+    let (mut missing, mut name) = (MissingFile::Create, None);
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         if common(key, value, &mut options)? {
             continue;
         }
         match (key, value) {
-            ("mode", "rwc") => missing = Missing::Create,
-            ("mode", "rw") => missing = Missing::Fail,
+            ("mode", "rwc") => missing = MissingFile::Create,
+            ("mode", "rw") => missing = MissingFile::Fail,
             ("name", value) if place == ":memory:" => name = Some(value.to_owned()),
             ("statement_cache", value) => options.statement_cache = number(key, value)?,
             ("busy_timeout_ms", value) => {
@@ -366,7 +366,7 @@ mod tests {
         assert!(error.to_string().contains(part), "{url}: {error}");
     }
 
-    fn file(path: &str, missing: Missing) -> Location {
+    fn file(path: &str, missing: MissingFile) -> Location {
         Location::File {
             path: path.into(),
             missing,
@@ -375,15 +375,18 @@ mod tests {
 
     #[test]
     fn urls_name_a_place() {
-        check("sqlite:app.db", file("app.db", Missing::Create));
-        check("sqlite://data/app.db", file("data/app.db", Missing::Create));
+        check("sqlite:app.db", file("app.db", MissingFile::Create));
+        check(
+            "sqlite://data/app.db",
+            file("data/app.db", MissingFile::Create),
+        );
         check(
             "sqlite:///var/app.db?mode=rw",
-            file("/var/app.db", Missing::Fail),
+            file("/var/app.db", MissingFile::Fail),
         );
         check(
             "sqlite:/var/日本.db?mode=rwc",
-            file("/var/日本.db", Missing::Create),
+            file("/var/日本.db", MissingFile::Create),
         );
         check("sqlite::memory:", Location::Memory(String::new()));
         check("sqlite::memory:?name=x", Location::Memory("x".into()));

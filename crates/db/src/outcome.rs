@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// Why a transaction is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum EndReason {
     Committed,
     RolledBack,
     /// The database did not take the commit, or its answer was not waited for.
@@ -23,7 +23,7 @@ pub(crate) enum Ended {
     Idle,
 }
 
-impl Ended {
+impl EndReason {
     /// The error of all later calls.
     pub(crate) fn error(self) -> Error {
         let rolled_back = |reason| Error::RolledBack { reason };
@@ -32,20 +32,20 @@ impl Ended {
             reason,
         };
         match self {
-            Ended::Committed => closed("it was committed"),
-            Ended::RolledBack => closed("it was rolled back"),
-            Ended::Uncommitted => closed("its commit failed, or was not waited for"),
-            Ended::ByScript => closed(
+            EndReason::Committed => closed("it was committed"),
+            EndReason::RolledBack => closed("it was rolled back"),
+            EndReason::Uncommitted => closed("its commit failed, or was not waited for"),
+            EndReason::ByScript => closed(
                 "a script in it ended it by COMMIT or ROLLBACK, which are for the transaction's own methods",
             ),
-            Ended::Unattended => {
+            EndReason::Unattended => {
                 rolled_back("a call in it was not waited for to its end, so what it did is undone")
             }
-            Ended::Stopped => rolled_back("a statement in it was stopped or failed"),
-            Ended::SavepointLost => {
+            EndReason::Stopped => rolled_back("a statement in it was stopped or failed"),
+            EndReason::SavepointLost => {
                 rolled_back("a savepoint in it was dropped and could not be undone by itself")
             }
-            Ended::Idle => rolled_back("it was idle for longer than idle_timeout"),
+            EndReason::Idle => rolled_back("it was idle for longer than idle_timeout"),
         }
     }
 }

@@ -7,7 +7,7 @@ use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement};
 use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::Result;
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::sql_text::SqlText;
@@ -62,7 +62,7 @@ macro_rules! runs {
             }
 
             /// Runs a statement of the builder and says what it changed, as `execute` does.
-            pub async fn run(&self, statement: Statement) -> Result<Executed> {
+            pub async fn run(&self, statement: Statement) -> Result<ExecuteResult> {
                 let (sql, values) = sendable(statement);
                 self.execute(sql, values).await
             }

@@ -9,7 +9,7 @@ use tsumugi_sql::Statement;
 use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::{Error, Result};
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::outcome::attended;
 use crate::postgres;
@@ -128,7 +128,7 @@ impl Session {
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Executed> {
+    ) -> Result<ExecuteResult> {
         let Session::Postgres(own) = self;
         own.execute(sql.into(), bounded(values)?).await
     }
@@ -267,7 +267,7 @@ pub enum Listener {
 /// What a [`Listener`] receives.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum ListenerEvent {
     /// A notification came.
     Notification {
         /// The channel.
@@ -286,7 +286,7 @@ impl Listener {
     ///
     /// # Errors
     /// [`Error::Unreachable`] when the server understood and refused; otherwise a lost connection is opened again.
-    pub async fn recv(&mut self) -> Result<Heard> {
+    pub async fn recv(&mut self) -> Result<ListenerEvent> {
         let Listener::Postgres(listener) = self;
         listener.recv().await
     }

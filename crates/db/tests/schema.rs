@@ -221,13 +221,13 @@ fn shown(status: Vec<MigrationStatus>) -> String {
 #[test]
 fn migrations_are_applied_in_the_order_of_their_numbers_and_undone_backwards() {
     check(async |db| {
-        let told: Rc<RefCell<Vec<String>>> = Rc::default();
-        let heard = Rc::clone(&told);
+        let events: Rc<RefCell<Vec<String>>> = Rc::default();
+        let recorded = Rc::clone(&events);
         let migrator = Migrator::new(&db, [add_nick(), create_users()])
             .unwrap()
             .on_event(move |news| {
                 if let MigrationEvent::Ended { name, direction } = news {
-                    heard.borrow_mut().push(format!("{direction} {name}"));
+                    recorded.borrow_mut().push(format!("{direction} {name}"));
                 }
             });
         let status = shown(migrator.status().await.unwrap());
@@ -251,7 +251,7 @@ fn migrations_are_applied_in_the_order_of_their_numbers_and_undone_backwards() {
             "down 02_add_nick",
             "down 1_create_users",
         ];
-        assert_eq!(*told.borrow(), expected);
+        assert_eq!(*events.borrow(), expected);
     });
 }
 
@@ -458,9 +458,9 @@ fn migration_whose_commit_was_lost_is_of_unknown_outcome() {
         let lost = Migrator::new(&db, [ends]).unwrap().up(None).await;
         let lost = lost.unwrap_err();
         assert!(matches!(lost, Error::Lost { ran: true, .. }), "{lost:?}");
-        let told = lost.to_string();
-        assert!(told.contains("1_ends (up)"), "{told}");
-        assert!(told.contains("may or may not have run"), "{told}");
+        let message = lost.to_string();
+        assert!(message.contains("1_ends (up)"), "{message}");
+        assert!(message.contains("may or may not have run"), "{message}");
     });
 }
 
@@ -499,8 +499,8 @@ fn change_that_would_wait_for_its_own_transaction_is_refused_at_once() {
         let refused = |outcome: Result<()>| {
             let error = outcome.unwrap_err();
             assert!(matches!(error, Error::Usage { .. }), "{error:?}");
-            let told = error.to_string();
-            assert!(told.contains("would wait for the one"), "{told}");
+            let message = error.to_string();
+            assert!(message.contains("would wait for the one"), "{message}");
         };
         let tx = db.begin(Default::default()).await.unwrap();
         assert!(tx.create(&users()).await.unwrap());
@@ -521,8 +521,8 @@ fn change_that_would_wait_for_its_own_transaction_is_refused_at_once() {
             inner.create(&users()).await.map(drop)
         });
         let failed = Migrator::new(&db, [nested]).unwrap().up(None).await;
-        let told = failed.unwrap_err().to_string();
-        assert!(told.contains("would wait for the one"), "{told}");
+        let message = failed.unwrap_err().to_string();
+        assert!(message.contains("would wait for the one"), "{message}");
         assert!(db.create(&users()).await.unwrap());
         again.close();
         db.close();

@@ -71,14 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_longer_than_the_data_is_refused() {
+    fn segment_longer_than_the_data_is_refused() {
         let cut = Err(Violation::Truncated("segment of a blob"));
         check(b"\x01\0a\x03\0bc", &[Ok(b"a"), cut]);
         check(b"\x01", &[cut]);
     }
 
     #[test]
-    fn the_object_says_what_is_left() {
+    fn blob_object_counts_the_bytes_that_remain() {
         let response = |object| Response {
             object,
             quad: 0,

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_too_long_for_its_length_is_refused_and_nothing_is_written() {
+    fn name_too_long_for_its_length_is_refused_and_nothing_is_written() {
         let name = "x".repeat(256);
         let identity = Identity {
             login: &name,

@@ -20,7 +20,7 @@ pub enum Error {
     /// The server broke the protocol. The connection is dead; open another.
     #[error("the server broke the protocol: {0}")]
     Protocol(#[from] Violation),
-    /// The two sides could not agree on who they are or how they speak. Retrying cannot help; change the settings.
+    /// Authentication or the negotiation of the protocol failed. Retrying cannot help; change the settings.
     #[error("{0}")]
     Refused(#[from] Refusal),
     /// A value cannot be sent as its parameter. Nothing was written.

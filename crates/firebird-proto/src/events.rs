@@ -33,7 +33,7 @@ pub struct Events {
 
 /// How often a name was posted since it was last reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Posted<'a> {
+pub struct EventCount<'a> {
     /// The name.
     pub name: &'a str,
     /// At least 1.
@@ -77,7 +77,7 @@ impl Events {
     ///
     /// # Errors
     /// A [`Violation`] if the block is not sound.
-    pub fn record(&mut self, report: &EventReport) -> Result<Vec<Posted<'_>>, Violation> {
+    pub fn record(&mut self, report: &EventReport) -> Result<Vec<EventCount<'_>>, Violation> {
         let mut times = vec![0; self.names.len()];
         for pair in pairs(&report.block) {
             let (name, count) = pair?;
@@ -91,7 +91,7 @@ impl Events {
         let posted = self.names.iter().zip(times);
         Ok(posted
             .filter(|(_, times)| *times > 0 && !first)
-            .map(|((name, _), times)| Posted { name, times })
+            .map(|((name, _), times)| EventCount { name, times })
             .collect())
     }
 }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_counts_are_where_counting_begins() {
+    fn first_counts_report_no_event() {
         let mut events = Events::new(["a", "bc"]).unwrap();
         assert_eq!(events.block(), block(&[("a", 0), ("bc", 0)]));
         check(&mut events, &[("a", 1), ("bc", 8)], &[]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_request_tells_nothing() {
+    fn cancelled_request_reports_no_event() {
         let mut events = Events::new(["a"]).unwrap();
         check(&mut events, &[("a", 5)], &[]);
         let report = EventReport {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn names_must_fit() {
+    fn event_names_beyond_their_limits_are_refused() {
         for names in [
             vec![],
             vec![String::new()],
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_cut_is_refused() {
+    fn block_that_is_cut_is_refused() {
         let whole = block(&[("a", 1), ("b", 2)]);
         for at in 2..whole.len() {
             let report = EventReport {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_taken_when_it_is_all_there() {
+    fn event_is_taken_when_it_is_all_there() {
         let packet = b"\0\0\0\x47\0\0\0\x34\0\0\0\0\0\0\0\x03abc\0\0\0\0\0\0\0\0\0\0\0\0\x07";
         let mut input = BytesMut::new();
         for byte in &packet[..packet.len() - 1] {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_is_in_the_address() {
+    fn port_is_read_from_the_address() {
         assert_eq!(port(b"\x02\0\x0b\xf3\0\0\0\0"), Ok(3059));
         assert!(port(b"\x02\0\0\0").is_err());
         assert!(port(b"\x02\0\x0b").is_err());

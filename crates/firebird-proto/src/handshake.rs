@@ -134,7 +134,7 @@ impl<'a> Packet<'a> {
             }
             op::CRYPT_KEY_CALLBACK => {
                 let data = piece(reader)?;
-                if says_room(version) {
+                if has_key_room(version) {
                     reader.u32()?;
                 }
                 Self::KeyCallback(data)
@@ -157,7 +157,7 @@ impl<'a> Packet<'a> {
 }
 
 /// Whether a packet about a key says how much room there is for the other side's. Before a version is agreed on, it does.
-fn says_room(version: Option<Version>) -> bool {
+fn has_key_room(version: Option<Version>) -> bool {
     version.is_none_or(|version| version >= Version::V14)
 }
 
@@ -295,7 +295,7 @@ pub fn crypt_key_callback(
     sendable(key, "database's key")?;
     out.put_u32(op::CRYPT_KEY_CALLBACK);
     put_cstring(out, key);
-    if says_room(version) {
+    if has_key_room(version) {
         // Only the server's packets offer room.
         out.put_u32(0);
     }

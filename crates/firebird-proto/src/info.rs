@@ -86,7 +86,7 @@ pub fn number(bytes: &[u8]) -> Option<i64> {
 
 /// How many rows an execution touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Affected {
+pub struct RowCounts {
     /// Read.
     pub selected: u64,
     /// Inserted.
@@ -97,7 +97,7 @@ pub struct Affected {
     pub deleted: u64,
 }
 
-impl Affected {
+impl RowCounts {
     /// Inserted, updated or deleted.
     pub fn changed(&self) -> u64 {
         let Self {
@@ -114,8 +114,8 @@ impl Affected {
 ///
 /// # Errors
 /// A [`Violation`] if it is not sound.
-pub fn affected(data: &[u8]) -> Result<Affected, Violation> {
-    let mut affected = Affected::default();
+pub fn affected(data: &[u8]) -> Result<RowCounts, Violation> {
+    let mut affected = RowCounts::default();
     for item in items(data) {
         let Item::Value {
             tag: statement::RECORDS,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_answer_says_so() {
+    fn reply_that_was_cut_is_marked() {
         check(b"\x02", &[Ok(Item::Truncated)]);
         check(
             b"\x04\x02\0a",
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_whether_a_procedure_is_read_from() {
+    fn plan_says_whether_a_procedure_is_read_from() {
         let table = b"\x1a\x20\0\nSelect\n -> Table \"T\" Full Scan   \x01";
         let plan = explained_plan(table).unwrap().unwrap();
         assert!(!names_procedure(plan));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_the_first_line() {
+    fn version_is_the_first_line() {
         assert_eq!(version(b"\x02\x03abc\x01d").as_deref(), Some("abc"));
         assert_eq!(version(b"\x01\x03ab"), None);
     }

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_known_by_its_number_with_and_without_extended_sign() {
+    fn version_is_known_by_its_number_with_and_without_extended_sign() {
         for version in Version::ALL {
             assert_eq!(Version::from_code(version.code()), Ok(version));
             assert_eq!(
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_was_not_offered_is_refused() {
+    fn version_that_was_not_offered_is_refused() {
         for code in [10, 0x800c, 0x8012, 13, 0x1_800d] {
             assert!(Version::from_code(code).is_err(), "{code:#x}");
         }

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_its_limit_is_refused_before_it_is_waited_for() {
+    fn length_beyond_its_limit_is_refused_before_it_is_waited_for() {
         for length in [6, u32::MAX] {
             let mut bytes = vec![0; 4];
             bytes.put_u32(length);

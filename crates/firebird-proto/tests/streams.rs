@@ -223,7 +223,7 @@ fn every_type_has_its_values() {
 }
 
 #[test]
-fn a_catalogue_has_its_columns() {
+fn catalogue_query_is_described_with_its_columns() {
     let rules = TextRules {
         padding: Padding::Trim,
         ..TextRules::default()
@@ -287,7 +287,7 @@ fn returning_is_a_row_or_none_or_an_error_and_what_comes_next_is_sound() {
 }
 
 #[test]
-fn a_block_is_a_cursor() {
+fn block_that_suspends_is_read_as_a_cursor() {
     check(
         &stream!("block"),
         QUERY,
@@ -316,7 +316,7 @@ fn rows_before_an_error_are_kept() {
 }
 
 #[test]
-fn a_text_that_cannot_be_converted_fails_alone() {
+fn text_that_cannot_be_converted_fails_alone() {
     check(
         &stream!("untranslatable"),
         "dprfdprfdr",
@@ -336,7 +336,7 @@ fn a_text_that_cannot_be_converted_fails_alone() {
 }
 
 #[test]
-fn errors_say_what_happened() {
+fn recorded_errors_are_read() {
     check(
         &stream!("errors"),
         "rrrrrrrrrrrrrrr",
@@ -361,7 +361,7 @@ fn errors_say_what_happened() {
 }
 
 #[test]
-fn a_description_is_put_together() {
+fn recorded_description_in_pieces_is_joined() {
     check(
         &stream!("describe"),
         "dpppppppp",
@@ -397,7 +397,7 @@ fn seven_requests_in_one_write_get_seven_answers() {
 }
 
 #[test]
-fn a_question_for_null_has_no_value() {
+fn null_test_parameter_has_no_value() {
     check(
         &stream!("null_question"),
         "dprf",
@@ -406,7 +406,7 @@ fn a_question_for_null_has_no_value() {
 }
 
 #[test]
-fn a_connection_in_utf8_sees_every_character_set() {
+fn connection_in_utf8_reads_every_character_set() {
     check(
         &stream!("charsets_utf8"),
         QUERY,
@@ -422,7 +422,7 @@ fn a_connection_in_utf8_sees_every_character_set() {
 }
 
 #[test]
-fn a_connection_without_a_character_set_sees_each_as_it_is() {
+fn connection_without_a_character_set_reads_raw_bytes() {
     check(
         &stream!("charsets_none"),
         QUERY,
@@ -438,7 +438,7 @@ fn a_connection_without_a_character_set_sees_each_as_it_is() {
 }
 
 #[test]
-fn the_bitmap_grows_with_the_columns() {
+fn bitmap_grows_with_the_columns() {
     for (stream, count) in [
         (stream!("columns_1"), 1),
         (stream!("columns_8"), 8),
@@ -456,7 +456,7 @@ fn the_bitmap_grows_with_the_columns() {
 }
 
 #[test]
-fn a_character_set_of_ones_own_reads_what_has_none() {
+fn chosen_character_set_reads_columns_without_one() {
     let rules = TextRules {
         none: CharacterSet::by_name("SJIS_0208"),
         ..TextRules::default()
@@ -489,7 +489,7 @@ fn last_response(stream: &[u8], count: usize) -> Vec<Response> {
 }
 
 #[test]
-fn an_update_says_how_many_rows_it_touched() {
+fn update_reports_its_affected_rows() {
     let responses = last_response(&stream!("affected"), 5);
     let affected = info::affected(&responses[3].data).unwrap();
     assert_eq!((affected.updated, affected.changed()), (3, 3));
@@ -515,7 +515,7 @@ fn an_update_says_how_many_rows_it_touched() {
 }
 
 #[test]
-fn a_blob_is_read_in_pieces_up_to_its_end() {
+fn blob_is_read_in_pieces_up_to_its_end() {
     let responses = last_response(&stream!("blob"), 11);
     let figures: Vec<_> = info::items(&responses[5].data)
         .map(|item| match item.unwrap() {
@@ -607,7 +607,7 @@ fn said_turn(data: &Bytes, plugin: &Bytes) -> String {
 }
 
 #[test]
-fn a_login_takes_a_turn_and_a_key() {
+fn login_takes_a_round_trip_and_a_key() {
     check_handshake(
         &stream!("handshake_srp"),
         &[
@@ -621,7 +621,7 @@ fn a_login_takes_a_turn_and_a_key() {
 }
 
 #[test]
-fn a_proof_may_go_with_the_attachment() {
+fn proof_is_sent_with_the_attachment() {
     check_handshake(
         &stream!("handshake_proof"),
         &["V15 Proof Srp with 324 bytes", "ok "],
@@ -629,7 +629,7 @@ fn a_proof_may_go_with_the_attachment() {
 }
 
 #[test]
-fn a_refused_login_says_why() {
+fn refused_login_says_why() {
     check_handshake(
         &stream!("handshake_wrong"),
         &[

@@ -50,7 +50,7 @@ struct Open {
 }
 
 impl Open {
-    /// The number that the server knows it by, which is another's once its transaction has ended.
+    /// The server's handle, which may be another blob's once its transaction has ended.
     fn handle(&self) -> Result<Blob> {
         match self.used.connection().0.driver.is_open(self.within) {
             true => Ok(self.handle),

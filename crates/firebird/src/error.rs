@@ -108,7 +108,7 @@ impl Error {
     }
 
     /// The same of a later part of a statement, of which a part was sent before.
-    pub(crate) fn behind_sent(self) -> Error {
+    pub(crate) fn after_partial_send(self) -> Error {
         match self {
             Error::Lost { reason, .. } => Error::Lost {
                 reason,

@@ -15,7 +15,7 @@ use crate::listening::Second;
 
 /// A name that was posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
+pub struct EventCount {
     /// The name.
     pub name: String,
     /// How often since it was reported last; at least 1.
@@ -103,7 +103,7 @@ impl EventListener {
     ///
     /// # Errors
     /// [`Error::Lost`]: connect and listen again, and look at whatever the events are about.
-    pub async fn next(&mut self) -> Result<Vec<Posted>> {
+    pub async fn next(&mut self) -> Result<Vec<EventCount>> {
         loop {
             let posted = self.report().await?;
             if !posted.is_empty() {
@@ -128,7 +128,7 @@ impl EventListener {
     }
 
     /// What the server says next. It is asked again in the same turn, so that nothing is lost when the future is dropped.
-    async fn report(&mut self) -> Result<Vec<Posted>> {
+    async fn report(&mut self) -> Result<Vec<EventCount>> {
         while let Some(second) = &mut self.second {
             if let Some(report) = events::next_report(&mut second.input).map_err(Error::Protocol)? {
                 if report.id != self.id {
@@ -136,7 +136,7 @@ impl EventListener {
                     continue;
                 }
                 let posted = self.events.record(&report).map_err(Error::Protocol)?;
-                let posted = posted.into_iter().map(|posted| Posted {
+                let posted = posted.into_iter().map(|posted| EventCount {
                     name: posted.name.to_owned(),
                     times: posted.times,
                 });

@@ -33,7 +33,7 @@ pub use self::connect::{Cause, Connector, Creation, Phase};
 pub use self::connection::Connection;
 pub use self::description::Description;
 pub use self::error::{Error, Result, StatementFate};
-pub use self::events::{EventListener, Posted};
+pub use self::events::{EventCount, EventListener};
 pub use self::reply::Reply;
 pub use self::row_stream::RowStream;
 pub use self::rows::Rows;

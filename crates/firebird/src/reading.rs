@@ -86,7 +86,7 @@ impl Connection {
         }
         self.tell(|writer| {
             for transaction in transactions {
-                writer.tell_commit(transaction)?;
+                writer.register_commit(transaction)?;
             }
             Ok(())
         });

@@ -56,7 +56,7 @@ impl Reply {
             Some(transaction) => {
                 let connection = &self.connection;
                 let opened = connection.blob_within(transaction, id, stored_as).await;
-                opened.map_err(Error::behind_sent)
+                opened.map_err(Error::after_partial_send)
             }
             None => self.connection.blob(id, stored_as).await,
         }
@@ -74,7 +74,7 @@ impl Reply {
     pub async fn finish(self) -> Result<Rows> {
         if let Some(Open { single, _turn }) = self.open {
             // The statement has run, and what it did in a transaction of its own, or took from a sequence, is kept.
-            single.commit().await.map_err(Error::behind_sent)?;
+            single.commit().await.map_err(Error::after_partial_send)?;
         }
         Ok(self.rows)
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tsumugi_firebird_proto::describe::Column;
-use tsumugi_firebird_proto::info::Affected;
+use tsumugi_firebird_proto::info::RowCounts;
 use tsumugi_firebird_proto::row::{Format, Row, Rows as Part};
 
 /// The rows of a result, or of one batch of a stream, and what the statement changed.
@@ -14,7 +14,7 @@ pub struct Rows {
     format: Arc<Format>,
     parts: Vec<Part>,
     len: usize,
-    affected: Affected,
+    affected: RowCounts,
 }
 
 impl Rows {
@@ -23,7 +23,7 @@ impl Rows {
             format,
             parts: Vec::new(),
             len: 0,
-            affected: Affected::default(),
+            affected: RowCounts::default(),
         }
     }
 
@@ -40,7 +40,7 @@ impl Rows {
         }
     }
 
-    pub(crate) fn count(&mut self, affected: Affected) {
+    pub(crate) fn count(&mut self, affected: RowCounts) {
         self.affected = affected;
     }
 
@@ -60,7 +60,7 @@ impl Rows {
     }
 
     /// The same, each for itself.
-    pub fn affected_by_kind(&self) -> Affected {
+    pub fn affected_by_kind(&self) -> RowCounts {
         self.affected
     }
 

@@ -34,7 +34,7 @@ use crate::{
     response::HttpResponse,
     switch::Upgraded,
     timeout_supervisor::{SupervisedConnection, TimeoutSupervisor},
-    wire::{Sniffed, Wire},
+    wire::{Wire, WireProtocol},
 };
 
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl<E: Spawn, F: Future<Output = ()> + 'static> hyper::rt::Executor<F> for Exec
 /// The protocol of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HttpProtocol {
-    /// Told by its first bytes: HTTP/2 with prior knowledge, or else HTTP/1.
+    /// Found from its first bytes: HTTP/2 with prior knowledge, or else HTTP/1.
     #[default]
     Sniffed,
     /// HTTP/1.0 or 1.1.
@@ -152,8 +152,8 @@ impl<E: Spawn> HttpServer<E> {
             timer.as_mut(),
         );
         let protocol = match origin.protocol {
-            HttpProtocol::Http1 => Sniffed::Http1,
-            HttpProtocol::Http2 => Sniffed::Http2,
+            HttpProtocol::Http1 => WireProtocol::Http1,
+            HttpProtocol::Http2 => WireProtocol::Http2,
             HttpProtocol::Sniffed => match supervisor
                 .attend(pin!(Sniffing {
                     wire: &mut wire,
@@ -177,7 +177,7 @@ impl<E: Spawn> HttpServer<E> {
             origin.peer,
         );
         let ended = match protocol {
-            Sniffed::Http1 => {
+            WireProtocol::Http1 => {
                 supervisor.set_presence(presence);
                 let mut connection = self.http1.serve_connection(io, service);
                 let ended = supervisor.attend(Pin::new(&mut connection)).await;
@@ -193,7 +193,7 @@ impl<E: Spawn> HttpServer<E> {
                 }
                 ended
             }
-            Sniffed::Http2 => {
+            WireProtocol::Http2 => {
                 state.set_multiplexed();
                 supervisor
                     .attend(pin!(self.http2.serve_connection(io, service)))
@@ -301,9 +301,9 @@ enum DrainState {
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for Sniffing<'_, I> {
-    type Output = Option<Sniffed>;
+    type Output = Option<WireProtocol>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Sniffed>> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<WireProtocol>> {
         if self.stop == DrainState::Yes {
             return Poll::Ready(None);
         }

@@ -79,7 +79,7 @@ enum State {
     Next,
 }
 
-type Parsed<T> = Result<T, Error>;
+type ParseResult<T> = Result<T, Error>;
 
 impl<'t> Parser<'t> {
     /// A parser of one text in UTF-8, nested at most `depth_max` deep.
@@ -159,7 +159,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn value(&mut self) -> Parsed<JsonEvent<'t>> {
+    fn value(&mut self) -> ParseResult<JsonEvent<'t>> {
         let event = match self.peek() {
             Some(b'{') => return self.enter(Container::Object),
             Some(b'[') => return self.enter(Container::Array),
@@ -175,7 +175,7 @@ impl<'t> Parser<'t> {
         Ok(event)
     }
 
-    fn enter(&mut self, container: Container) -> Parsed<JsonEvent<'t>> {
+    fn enter(&mut self, container: Container) -> ParseResult<JsonEvent<'t>> {
         if self.open.len() >= self.depth_max {
             return Err(Error::TooDeep(self.depth_max));
         }
@@ -200,7 +200,7 @@ impl<'t> Parser<'t> {
         JsonEvent::End
     }
 
-    fn name(&mut self) -> Parsed<JsonEvent<'t>> {
+    fn name(&mut self) -> ParseResult<JsonEvent<'t>> {
         if self.peek() != Some(b'"') {
             return Err(self.fault("token: a name in quotes belongs here"));
         }
@@ -214,7 +214,7 @@ impl<'t> Parser<'t> {
         Ok(JsonEvent::Name(name))
     }
 
-    fn word(&mut self, word: &str, event: JsonEvent<'t>) -> Parsed<JsonEvent<'t>> {
+    fn word(&mut self, word: &str, event: JsonEvent<'t>) -> ParseResult<JsonEvent<'t>> {
         if !self.rest().starts_with(word.as_bytes()) {
             return Err(self.fault("token"));
         }
@@ -223,7 +223,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A string's text; `at` is at its quote. Borrowed when it has no escape.
-    fn string(&mut self) -> Parsed<Cow<'t, str>> {
+    fn string(&mut self) -> ParseResult<Cow<'t, str>> {
         self.at += 1;
         let mut whole = Cow::Borrowed("");
         loop {
@@ -255,7 +255,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn escape(&mut self) -> Parsed<char> {
+    fn escape(&mut self) -> ParseResult<char> {
         let escaped = match self.peek() {
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
@@ -274,7 +274,7 @@ impl<'t> Parser<'t> {
     }
 
     /// After `\u`. Half of a surrogate pair alone is U+FFFD.
-    fn unicode(&mut self) -> Parsed<char> {
+    fn unicode(&mut self) -> ParseResult<char> {
         let high = self.hex4()?;
         if !(0xd800..0xdc00).contains(&high) {
             return Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -292,7 +292,7 @@ impl<'t> Parser<'t> {
         Ok(char::REPLACEMENT_CHARACTER)
     }
 
-    fn hex4(&mut self) -> Parsed<u32> {
+    fn hex4(&mut self) -> ParseResult<u32> {
         let mut value = 0;
         for _ in 0..4 {
             let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
@@ -304,7 +304,7 @@ impl<'t> Parser<'t> {
     }
 
     /// How many digits there are; at least one.
-    fn digits(&mut self) -> Parsed<usize> {
+    fn digits(&mut self) -> ParseResult<usize> {
         let count = self
             .rest()
             .iter()
@@ -317,7 +317,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn number(&mut self) -> Parsed<JsonEvent<'t>> {
+    fn number(&mut self) -> ParseResult<JsonEvent<'t>> {
         let first = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;

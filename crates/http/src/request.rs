@@ -54,7 +54,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestNumber(u128);
 
-/// Makes the numbers of one thread's requests. Counting is all that a request pays; text is made only for who asks.
+/// Makes the numbers of one thread's requests. Counting is all that a request pays; text is made on request only.
 #[derive(Debug)]
 pub(crate) struct RequestNumbers {
     seed: u64,
@@ -190,7 +190,7 @@ impl RequestBody {
         })))
     }
 
-    /// What of it is in memory, for who keeps it until the request is answered.
+    /// Its bytes in memory, for callers that keep it until the reply is sent.
     pub(crate) fn load(&self) -> Option<Rc<BodyMemory>> {
         match &self.0 {
             Source::Connection(arriving) => Some(Rc::clone(&arriving.load)),

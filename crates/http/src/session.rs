@@ -218,7 +218,7 @@ pub fn new_id() -> Result<String, SecretError> {
     Ok(URL_SAFE_NO_PAD.encode(random::<SESSION_ID_BYTES>()?))
 }
 
-/// The key under which a store keeps the session of an id: who reads the store does not learn the ids.
+/// The key under which a store keeps the session of an id: a reader of the store does not learn the ids.
 pub fn key_of(id: &str) -> String {
     let hash = digest::digest(&digest::SHA256, id.as_bytes());
     format!("session:{}", URL_SAFE_NO_PAD.encode(hash))

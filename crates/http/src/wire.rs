@@ -29,7 +29,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What the first bytes of a connection are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sniffed {
+pub(crate) enum WireProtocol {
     Http1,
     Http2,
 }
@@ -71,7 +71,7 @@ enum Shutdown {
 }
 
 impl<I: AsyncWrite + Unpin> Socket<I> {
-    /// Writes what found no room, and tells what failed before.
+    /// Writes what found no room, and returns an earlier failure.
     fn poll_unsent(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
@@ -213,7 +213,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
     }
 
     /// Reads until the first bytes tell the protocol. They will be read again. `None` when the client has closed.
-    pub(crate) fn poll_sniff(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Sniffed>>> {
+    pub(crate) fn poll_sniff(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<Option<WireProtocol>>> {
         loop {
             let mut memory = [MaybeUninit::uninit(); SNIFF_BYTES_MAX];
             let mut buffer = ReadBuf::uninit(&mut memory);
@@ -229,10 +232,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
             };
             let known = ahead.len().min(PREFACE.len());
             if ahead.get(..known) != PREFACE.get(..known) {
-                return Poll::Ready(Ok(Some(Sniffed::Http1)));
+                return Poll::Ready(Ok(Some(WireProtocol::Http1)));
             }
             if known == PREFACE.len() {
-                return Poll::Ready(Ok(Some(Sniffed::Http2)));
+                return Poll::Ready(Ok(Some(WireProtocol::Http2)));
             }
         }
     }

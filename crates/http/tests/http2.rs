@@ -597,15 +597,15 @@ fn a_response_that_lies_beside_one_that_is_taken_keeps_its_connection() {
     let handler = bodies(&limits);
     rig_with(limits, handler).run(async |rig: &Rig| {
         let mut client = connect_with_window(rig, 500).await;
-        let (lying, _) = client
+        let (wrong_length, _) = client
             .send_request(request(Method::GET, "/full"), true)
             .unwrap();
-        let lying = lying.await.unwrap();
+        let wrong_length = wrong_length.await.unwrap();
         let (ticks, _) = client
             .send_request(request(Method::GET, "/ticks"), true)
             .unwrap();
         assert_eq!(body_of(ticks.await.unwrap()).await.unwrap().len(), 20);
-        assert_eq!(body_of(lying).await.unwrap().len(), 1000);
+        assert_eq!(body_of(wrong_length).await.unwrap().len(), 1000);
     });
 }
 

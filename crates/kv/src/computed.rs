@@ -8,7 +8,7 @@ const TEXT: &[u8] = b"\n\t\t";
 
 /// What was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Computed<'v> {
+pub enum ComputedValue<'v> {
     /// Said to be JSON.
     Json(&'v [u8]),
     /// Said to be text.
@@ -17,16 +17,16 @@ pub enum Computed<'v> {
     Unmarked(&'v [u8]),
 }
 
-impl<'v> Computed<'v> {
+impl<'v> ComputedValue<'v> {
     /// Reads what is in the store.
     #[must_use]
-    pub fn of(stored: &'v [u8]) -> Computed<'v> {
+    pub fn of(stored: &'v [u8]) -> ComputedValue<'v> {
         if let Some(json) = stored.strip_suffix(JSON) {
-            return Computed::Json(json);
+            return ComputedValue::Json(json);
         }
         match stored.strip_suffix(TEXT) {
-            Some(text) => Computed::Text(text),
-            None => Computed::Unmarked(stored),
+            Some(text) => ComputedValue::Text(text),
+            None => ComputedValue::Unmarked(stored),
         }
     }
 }
@@ -52,13 +52,13 @@ mod tests {
         for text in [&b"a"[..], b"", b"a\n\t\n", b"a\n\t\t", b"\n\t\t\n\t\n"] {
             let mut stored = text.to_vec();
             mark_text(&mut stored);
-            match Computed::of(&stored) {
-                Computed::Text(read) | Computed::Unmarked(read) => assert_eq!(read, text),
-                Computed::Json(_) => panic!("{text:?}"),
+            match ComputedValue::of(&stored) {
+                ComputedValue::Text(read) | ComputedValue::Unmarked(read) => assert_eq!(read, text),
+                ComputedValue::Json(_) => panic!("{text:?}"),
             }
         }
         let mut stored = b"[1]".to_vec();
         mark_json(&mut stored);
-        assert_eq!(Computed::of(&stored), Computed::Json(b"[1]"));
+        assert_eq!(ComputedValue::of(&stored), ComputedValue::Json(b"[1]"));
     }
 }

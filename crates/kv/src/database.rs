@@ -41,7 +41,7 @@ pub(crate) struct Open {
     shared: Arc<EngineShared>,
     waiters: Arc<Waiters>,
     closed: Arc<CloseState>,
-    /// What tells it from all that the process has opened.
+    /// Its number, unique among all that the process has opened.
     number: u64,
 }
 

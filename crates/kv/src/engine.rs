@@ -46,7 +46,7 @@ pub(crate) trait Engine: Send + Sync {
     fn backup(&self, folder: &Path) -> Result<()>;
     /// Whether writes are taken.
     fn is_healthy(&self) -> bool;
-    /// Adds what only the engine knows.
+    /// Adds the figures of the engine.
     fn measure(&self, snapshot: &mut KvSnapshot);
 }
 

@@ -90,7 +90,7 @@ mod watch;
 mod write;
 
 pub use clock::Clock;
-pub use computed::{Computed, mark_json, mark_text};
+pub use computed::{ComputedValue, mark_json, mark_text};
 pub use cursor::{Cursor, Move, MoveOutcome, Present};
 pub use database::KvDatabase;
 pub use error::{Error, Result};

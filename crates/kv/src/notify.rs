@@ -13,7 +13,7 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::limits::WAITERS_MAX;
 
-/// Who waits for records of a database that is used as a queue waits for this key, and who pushes notifies it.
+/// Consumers of a database that is used as a queue wait for this key, and each push notifies it.
 pub const QUEUE_KEY: &[u8] = b"";
 
 /// A future that is ready once its key was notified, from when it was made.

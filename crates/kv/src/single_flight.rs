@@ -87,7 +87,7 @@ pub enum JoinOutcome {
 pub enum FlightOutcome {
     /// The value that the leader landed.
     Landed(Bytes),
-    /// The leader landed nothing; now it is the turn of who waited.
+    /// The leader produced no value; the next waiter becomes the leader.
     Lead(FlightLease),
 }
 
@@ -268,7 +268,7 @@ pub struct FlightLease {
 }
 
 impl FlightLease {
-    /// Gives the value to all who wait.
+    /// Gives the value to all waiters.
     pub fn land(mut self, value: &Bytes) {
         let Some(id) = self.id.take() else {
             return;
@@ -308,7 +308,7 @@ impl Drop for FlightLease {
     }
 }
 
-/// A place among those who wait. Dropped, it is free; a turn that came meanwhile goes to the next.
+/// A place among the waiters. Dropped, it is free; a turn that came meanwhile goes to the next.
 #[derive(Debug)]
 pub struct Waiting {
     id: Id,

@@ -28,7 +28,7 @@ struct Sweeper {
 
 struct List {
     engines: Vec<Weak<dyn Engine>>,
-    /// Waits to be freed; one at a time, so that who discards faster than memory can be freed frees it himself.
+    /// Waits to be freed; one at a time, so that a caller that discards faster than memory can be freed frees it itself.
     discarded: Option<Box<dyn Any + Send>>,
     is_running: bool,
 }

@@ -20,7 +20,7 @@ pub enum Error {
     /// The server broke the protocol. The connection is dead; open another.
     #[error("the server broke the protocol: {0}")]
     Protocol(#[from] Violation),
-    /// The two sides could not agree on who they are. Retrying cannot help; change the settings.
+    /// Authentication or the negotiation of the protocol failed. Retrying cannot help; change the settings.
     #[error("{0}")]
     Refused(#[from] Refusal),
     /// A value cannot be sent as its parameter. Nothing was written.
@@ -102,7 +102,7 @@ pub enum Violation {
     /// any more which answer belongs to whom.
     #[error("COPY FROM STDIN began in the middle of a pipeline")]
     CopyInPipeline,
-    /// More came with the answer to the request for encryption: somebody between the two sides added it.
+    /// More came with the answer to the request for encryption: it was added between the two sides.
     #[error("bytes came with the answer to the request for encryption")]
     EncryptionInjected,
     /// The server says more about itself than a limit allows.

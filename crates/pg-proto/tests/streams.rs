@@ -101,18 +101,18 @@ fn play<'a>(
 
 #[track_caller]
 fn check_cuts(stream: &[u8], shapes: &[Shape], expected: &str, end: Option<Violation>) {
-    let (told, violation) = play([stream], shapes);
-    assert_eq!((told.as_str(), violation), (expected, end));
+    let (events, violation) = play([stream], shapes);
+    assert_eq!((events.as_str(), violation), (expected, end));
     assert_eq!(
         play(stream.chunks(1), shapes),
-        (told.clone(), violation),
+        (events.clone(), violation),
         "byte by byte"
     );
     for at in 0..stream.len() {
         let (first, second) = stream.split_at(at);
         assert_eq!(
             play([first, second], shapes),
-            (told.clone(), violation),
+            (events.clone(), violation),
             "cut at {at}"
         );
     }

@@ -145,7 +145,7 @@ impl Cache {
             self.by_sql.remove(sql);
         }
         self.len -= 1;
-        self.let_go(entry);
+        self.release_entry(entry);
     }
 
     /// Statements to be closed, at most as many as fit into one request without being noticed.
@@ -220,7 +220,7 @@ impl Cache {
         self.closing.extend(description.name);
     }
 
-    fn let_go(&mut self, entry: Entry) {
+    fn release_entry(&mut self, entry: Entry) {
         match entry.state {
             State::Ready(description) => self.close_description(&description),
             State::Preparing(waiting) => waiting.into_iter().for_each(Waker::wake),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_used_longest_ago_makes_room() {
+    fn least_recently_used_statement_is_evicted() {
         check("aab", "AaB");
         check("abca", "ABCA");
         check("abaca", "ABaCa");

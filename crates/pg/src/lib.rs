@@ -30,13 +30,13 @@ mod transaction;
 pub mod typed;
 
 pub use self::config::{Config, Environment};
-pub use self::connect::{Canceller, Cause, Connected, Connector, Phase, Stream};
+pub use self::connect::{Canceller, Cause, Connector, Phase, StartedConnection, Stream};
 pub use self::connection::Connection;
 pub use self::copy::{CopyFormats, CopyIn, CopyOut};
 pub use self::error::{Error, Result, StatementFate};
-pub use self::listener::{Heard, Listener};
+pub use self::listener::{Listener, ListenerEvent};
 pub use self::pipeline::{Atomicity, Statement};
-pub use self::query::{Mixed, Parameters};
+pub use self::query::{MixedValues, Parameters};
 pub use self::row_stream::RowStream;
 pub use self::rows::{Row, Rows};
 pub use self::statement::{Column, Columns, Description};

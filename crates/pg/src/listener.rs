@@ -15,10 +15,10 @@ use crate::connection::{Connection, Event};
 use crate::error::{Error, Result};
 use crate::limits::{NOTIFICATIONS_MAX, RECONNECT_BACKOFF_MAX, RECONNECT_BACKOFF_MIN};
 
-/// What a [`Listener`] heard.
+/// What a [`Listener`] receives.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum ListenerEvent {
     /// One of the channels was notified.
     Notification {
         /// The channel.
@@ -45,8 +45,8 @@ pub enum Heard {
 /// listener.listen("jobs").await?;
 /// loop {
 ///     match listener.recv().await? {
-///         Heard::Notification { payload, .. } => println!("job {payload}"),
-///         Heard::Gap | Heard::Dropped(_) => println!("look for jobs in the table"),
+///         ListenerEvent::Notification { payload, .. } => println!("job {payload}"),
+///         ListenerEvent::Gap | ListenerEvent::Dropped(_) => println!("look for jobs in the table"),
 ///         _ => {}
 ///     }
 /// }
@@ -122,13 +122,13 @@ impl Listener {
         &self.connection
     }
 
-    /// What was heard next. If the connection is lost this opens another one, and tries for as long as that may help. Dropping the
+    /// The next event. If the connection is lost this opens another one, and tries for as long as that may help. Dropping the
     /// future loses nothing.
     ///
     /// # Errors
     /// When there is no connection and trying again at once will not help, such as after a wrong password. Calling it again
     /// tries again.
-    pub async fn recv(&mut self) -> Result<Heard> {
+    pub async fn recv(&mut self) -> Result<ListenerEvent> {
         loop {
             if let Some(heard) = self.queue.pop() {
                 return Ok(heard);
@@ -189,7 +189,7 @@ async fn open(connector: &Connector, queue: &Rc<Queue>) -> Result<Connection> {
             process_id,
             channel,
             payload,
-        } => queue.push(Heard::Notification {
+        } => queue.push(ListenerEvent::Notification {
             channel,
             payload,
             process_id,
@@ -211,7 +211,7 @@ fn reopen(connector: &Rc<Connector>, channels: &BTreeSet<String>, backoff: Durat
     Box::pin(async move {
         tokio::time::sleep(backoff).await;
         let queue = Rc::new(Queue::default());
-        queue.push(Heard::Gap);
+        queue.push(ListenerEvent::Gap);
         let connection = open(&connector, &queue).await?;
         connection.script(&listen.join(";")).await?;
         Ok((connection, queue))
@@ -222,25 +222,25 @@ fn statement(word: &str, channel: &str) -> String {
     format!("{word} \"{}\"", channel.replace('"', "\"\""))
 }
 
-/// What was heard and not yet received.
+/// Events that were not received yet.
 #[derive(Default)]
 struct Queue(RefCell<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
-    heard: VecDeque<Heard>,
+    heard: VecDeque<ListenerEvent>,
     waker: Option<Waker>,
 }
 
 impl Queue {
-    fn push(&self, heard: Heard) {
+    fn push(&self, heard: ListenerEvent) {
         let mut waiting = self.0.borrow_mut();
         if waiting.heard.len() < NOTIFICATIONS_MAX {
             waiting.heard.push_back(heard);
-        } else if let Some(Heard::Dropped(count)) = waiting.heard.back_mut() {
+        } else if let Some(ListenerEvent::Dropped(count)) = waiting.heard.back_mut() {
             *count += 1;
         } else {
-            waiting.heard.push_back(Heard::Dropped(1));
+            waiting.heard.push_back(ListenerEvent::Dropped(1));
         }
         drop(waiting);
         self.wake();
@@ -253,7 +253,7 @@ impl Queue {
         }
     }
 
-    fn pop(&self) -> Option<Heard> {
+    fn pop(&self) -> Option<ListenerEvent> {
         self.0.borrow_mut().heard.pop_front()
     }
 

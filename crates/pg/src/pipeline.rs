@@ -63,10 +63,10 @@ impl Connection {
             }
             Atomicity::All => {
                 let (mut descriptions, mut tries) = (descriptions, 1);
-                let mut reply = self.ask_all(statements, &descriptions).await?;
+                let mut reply = self.request_all(statements, &descriptions).await?;
                 while self.all_may_run_again(statements, &reply)? && tries < STALE_TRIES_MAX {
                     descriptions = self.prepare_all(statements).await?;
-                    reply = self.ask_all(statements, &descriptions).await?;
+                    reply = self.request_all(statements, &descriptions).await?;
                     tries += 1;
                 }
                 let outcomes = split(&reply, &descriptions)?;
@@ -162,7 +162,7 @@ impl Connection {
         Ok(outcomes)
     }
 
-    async fn ask_all(
+    async fn request_all(
         &self,
         statements: &[Statement<'_>],
         descriptions: &[Rc<Description>],

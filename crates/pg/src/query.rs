@@ -51,11 +51,11 @@ impl<E: Encode, const N: usize> Parameters for [E; N] {
     }
 }
 
-/// Values of different types, borrowed: `Mixed(&[&id, &name])`.
+/// Values of different types, borrowed: `MixedValues(&[&id, &name])`.
 #[derive(Clone, Copy)]
-pub struct Mixed<'a>(pub &'a [&'a dyn Encode]);
+pub struct MixedValues<'a>(pub &'a [&'a dyn Encode]);
 
-impl Parameters for Mixed<'_> {
+impl Parameters for MixedValues<'_> {
     fn count(&self) -> usize {
         self.0.len()
     }

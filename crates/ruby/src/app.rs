@@ -11,11 +11,11 @@ use tsumugi_server::dispatch::{self, Dispatch, FirstTurn, JobGuard, Lifecycle, R
 use tsumugi_worker::WorkerHandle;
 
 use crate::answer::answer;
-use crate::driver::{self, Bounds, Parked, Started};
+use crate::driver::{self, Bounds, FirstStep, ParkedFibre};
 use crate::error::Error;
-use crate::exchange::{Capture, Captured, Exchange};
-use crate::finish::{self, Finished};
-use crate::host::{Ended, Host};
+use crate::exchange::{Capture, Exchange, OwnedCaptures};
+use crate::finish::{self, FinishedResponse};
+use crate::host::{Host, JobResult};
 use crate::public::Public;
 use crate::routes::{self, Route, RouteLine, Routes};
 use crate::settings::{Settings, SharedDatabases};
@@ -129,10 +129,10 @@ impl App {
     pub async fn retire(&self) {
         self.lifecycle.jobs().drain().await;
         self.host.jobs.idle().await;
-        let finish = |scope: &Scope<'_>, ended: Ended<'_>| {
+        let finish = |scope: &Scope<'_>, ended: JobResult<'_>| {
             let failures = match ended {
-                Ended::Value(failures) => failures,
-                Ended::Raised(exception) => {
+                JobResult::Value(failures) => failures,
+                JobResult::Raised(exception) => {
                     let report = scope.report(tsumugi_mruby::Raise(exception));
                     return tracing::error!("it could not stop its plugins: {report}");
                 }
@@ -155,10 +155,10 @@ impl App {
     fn respond(
         &self,
         exchange: &Rc<Exchange>,
-        finished: Finished,
+        finished: FinishedResponse,
         job: JobGuard<App>,
     ) -> HttpResponse {
-        let Finished {
+        let FinishedResponse {
             mut response,
             stream,
             file: _,
@@ -173,7 +173,7 @@ impl App {
     async fn send(
         self: Rc<Self>,
         exchange: Rc<Exchange>,
-        mut finished: Finished,
+        mut finished: FinishedResponse,
         job: JobGuard<App>,
     ) -> HttpResponse {
         if let Some(path) = finished.file.take() {
@@ -187,7 +187,7 @@ impl App {
 /// The class of the context whose `__run` is the handler, with what was captured for it.
 pub struct RouteHandler {
     class: Rc<Root>,
-    captures: Captured,
+    captures: OwnedCaptures,
     /// `file:line` of the route.
     location: Option<Rc<str>>,
     /// The status unless the handler sets one.
@@ -203,8 +203,8 @@ pub struct ParkedRequest {
 }
 
 enum Wait {
-    Handler(Parked),
-    File(Option<Box<Finished>>),
+    Handler(ParkedFibre),
+    File(Option<Box<FinishedResponse>>),
 }
 
 impl Dispatch for App {
@@ -234,7 +234,7 @@ impl Dispatch for App {
         let class = self.not_found.as_ref()?;
         Some(RouteHandler {
             class: Rc::clone(class),
-            captures: Captured::default(),
+            captures: OwnedCaptures::default(),
             location: None,
             status: Some(StatusCode::NOT_FOUND),
         })
@@ -262,7 +262,7 @@ impl Dispatch for App {
             exchange.draft.borrow_mut().status = status;
         }
         let finish =
-            |scope: &Scope<'_>, ended: Ended<'_>| finish::finish(host, &exchange, scope, ended);
+            |scope: &Scope<'_>, ended: JobResult<'_>| finish::finish(host, &exchange, scope, ended);
         let guarded = host.web.sessions.get().is_some_and(|sessions| {
             let request = &exchange.request;
             let cookies_max = host.settings.http.parameters_max;
@@ -287,12 +287,12 @@ impl Dispatch for App {
         let subject = Some(Rc::clone(&exchange));
         let wait = match driver::start(host, fibre, subject, None, context, finish) {
             // The handler has not begun.
-            Started::Done(_) if !made.get() => return FirstTurn::Done(no_room(host)),
-            Started::Done(finished) if finished.file.is_none() => {
+            FirstStep::Done(_) if !made.get() => return FirstTurn::Done(no_room(host)),
+            FirstStep::Done(finished) if finished.file.is_none() => {
                 return FirstTurn::Done(self.respond(&exchange, finished, job));
             }
-            Started::Done(finished) => Wait::File(Some(Box::new(finished))),
-            Started::Parked(parked) => Wait::Handler(parked),
+            FirstStep::Done(finished) => Wait::File(Some(Box::new(finished))),
+            FirstStep::Parked(parked) => Wait::Handler(parked),
         };
         FirstTurn::Waits(ParkedRequest {
             exchange,
@@ -314,7 +314,7 @@ impl Dispatch for App {
                     ..Bounds::default()
                 };
                 let host = parked.host();
-                let finish = |scope: &Scope<'_>, ended: Ended<'_>| {
+                let finish = |scope: &Scope<'_>, ended: JobResult<'_>| {
                     finish::finish(&host, exchange, scope, ended)
                 };
                 parked.drive(&bounds, finish).await
@@ -366,16 +366,16 @@ where
     make
 }
 
-fn owned(captures: &CaptureValues<'_>, names: &Rc<[Box<str>]>) -> Captured {
+fn owned(captures: &CaptureValues<'_>, names: &Rc<[Box<str>]>) -> OwnedCaptures {
     if captures.is_empty() {
-        return Captured::default();
+        return OwnedCaptures::default();
     }
     let value = |value: &Value<'_>| match value {
         Value::Integer(integer) => Capture::Integer(*integer),
         Value::Float(float) => Capture::Float(*float),
         Value::Text(text) => Capture::Text(text.clone().into_owned()),
     };
-    Captured {
+    OwnedCaptures {
         names: Some(Rc::clone(names)),
         values: captures.iter().map(value).collect(),
     }

@@ -13,7 +13,7 @@ use crate::answer::answer;
 use crate::app::App;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
-use crate::host::Ended;
+use crate::host::JobResult;
 use crate::load;
 use crate::trial::CLIENT;
 
@@ -110,9 +110,9 @@ fn parse(scope: &Scope<'_>, text: &str, line: u16) -> Option<ConsoleReply> {
     error.into_iter().next().map(ConsoleReply::Syntax)
 }
 
-fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> ConsoleReply {
+fn finish(scope: &Scope<'_>, ended: JobResult<'_>) -> ConsoleReply {
     match ended {
-        Ended::Value(value) => match scope.text(value) {
+        JobResult::Value(value) => match scope.text(value) {
             Some(text) => ConsoleReply::Value(text),
             None => {
                 let rows = elements(scope, scope.array_at(value, 1));
@@ -124,7 +124,7 @@ fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> ConsoleReply {
                 }
             }
         },
-        Ended::Raised(exception) => {
+        JobResult::Raised(exception) => {
             let report = scope.report(Raise(exception));
             if report.class == "Tsumugi::Cancelled" {
                 ConsoleReply::Interrupted

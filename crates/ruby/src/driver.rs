@@ -1,7 +1,7 @@
 //! The driver: turns a fibre that waits into an awaited future. The one place where Ruby waits.
 //! Whatever ends a job early (client gone, deadline, a sibling's error) resumes its fibre with `Cancelled`, so that
 //! `ensure` runs; the operation it waited for is dropped first, which releases what it holds. That a client has gone is noticed by the
-//! connection, which drops the request's future: see `Drop` of [`Parked`].
+//! connection, which drops the request's future: see `Drop` of [`ParkedFibre`].
 
 use std::future::Future;
 use std::rc::Rc;
@@ -12,10 +12,10 @@ use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::{Answer, Operation, answer, raise};
 use crate::exchange::Exchange;
-use crate::host::{Ended, Host, RunningJob, Step};
+use crate::host::{Host, JobResult, RunningJob, Step};
 use crate::limits::CANCELS_MAX;
 
-/// Until when a job may run, and who else may end it.
+/// Until when a job may run, and what else may end it.
 #[derive(Clone, Default)]
 pub(crate) struct Bounds {
     pub deadline: Option<Instant>,
@@ -34,7 +34,7 @@ impl Bounds {
 }
 
 /// A fibre that parked in the middle of its job. Dropping it cancels the job in a task of its own.
-pub(crate) struct Parked {
+pub(crate) struct ParkedFibre {
     host: Rc<Host>,
     fibre: Option<Root>,
     operation: Option<Operation>,
@@ -45,9 +45,9 @@ pub(crate) struct Parked {
 }
 
 /// A job's first step.
-pub(crate) enum Started<T> {
+pub(crate) enum FirstStep<T> {
     Done(T),
-    Parked(Parked),
+    Parked(ParkedFibre),
 }
 
 /// Starts a job on a fibre of [`Host::fibre`]; `parent` is the job that waits for it.
@@ -57,17 +57,17 @@ pub(crate) fn start<T>(
     subject: Option<Rc<Exchange>>,
     parent: Option<u64>,
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
-    finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
-) -> Started<T> {
+    finish: impl FnOnce(&Scope<'_>, JobResult<'_>) -> T,
+) -> FirstStep<T> {
     let mut running = RunningJob::new(host, host.jobs.begin(subject, parent));
     let step = host.resume(&mut running.job, &fibre, job, finish);
     match step {
         Step::Done(result) => {
             host.release(fibre);
-            Started::Done(result)
+            FirstStep::Done(result)
         }
-        Step::Lost(result) => Started::Done(result),
-        Step::Wait(operation) => Started::Parked(Parked {
+        Step::Lost(result) => FirstStep::Done(result),
+        Step::Wait(operation) => FirstStep::Parked(ParkedFibre {
             host: Rc::clone(host),
             fibre: Some(fibre),
             operation: Some(operation),
@@ -82,24 +82,24 @@ pub(crate) async fn run<T>(
     host: &Rc<Host>,
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
     bounds: &Bounds,
-    finish: impl Fn(&Scope<'_>, Ended<'_>) -> T,
+    finish: impl Fn(&Scope<'_>, JobResult<'_>) -> T,
 ) -> T {
     let fibre = match host.fibre() {
         Ok(fibre) => fibre,
         Err(exception) => {
             return host
                 .vm
-                .enter(|scope| finish(scope, Ended::Raised(scope.rooted(&exception))));
+                .enter(|scope| finish(scope, JobResult::Raised(scope.rooted(&exception))));
         }
     };
     let (subject, parent) = (bounds.subject.clone(), bounds.parent);
     match start(host, fibre, subject, parent, job, &finish) {
-        Started::Done(result) => result,
-        Started::Parked(mut parked) => parked.drive(bounds, finish).await,
+        FirstStep::Done(result) => result,
+        FirstStep::Parked(mut parked) => parked.drive(bounds, finish).await,
     }
 }
 
-impl Parked {
+impl ParkedFibre {
     /// The VM that the fibre is in.
     pub fn host(&self) -> Rc<Host> {
         Rc::clone(&self.host)
@@ -109,7 +109,7 @@ impl Parked {
     pub async fn drive<T>(
         &mut self,
         bounds: &Bounds,
-        finish: impl Fn(&Scope<'_>, Ended<'_>) -> T,
+        finish: impl Fn(&Scope<'_>, JobResult<'_>) -> T,
     ) -> T {
         loop {
             let Some(mut operation) = self.operation.take() else {
@@ -140,7 +140,7 @@ impl Parked {
     fn resume<T>(
         &mut self,
         input: Answer,
-        finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
+        finish: impl FnOnce(&Scope<'_>, JobResult<'_>) -> T,
     ) -> Option<T> {
         let (Some(fibre), Some(running)) = (self.fibre.take(), &mut self.job) else {
             unreachable!("the job has not ended")
@@ -166,7 +166,7 @@ impl Parked {
 
     /// Resumes with `Cancelled`; what `ensure` waits for gets `cancel_ms_max`, then each wait is cancelled at once. A
     /// job that goes on after `CANCELS_MAX` of those is given up: its fibre is never resumed again.
-    async fn cancel<T>(&mut self, finish: impl Fn(&Scope<'_>, Ended<'_>) -> T) -> T {
+    async fn cancel<T>(&mut self, finish: impl Fn(&Scope<'_>, JobResult<'_>) -> T) -> T {
         let grace = Duration::from_millis(self.host.settings.limits.cancel_ms_max);
         let until = tokio::time::Instant::now() + grace;
         let mut input = cancelled();
@@ -208,7 +208,7 @@ impl Parked {
     }
 
     /// Ends a job without its fibre's consent.
-    fn give_up<T>(&mut self, finish: impl Fn(&Scope<'_>, Ended<'_>) -> T) -> T {
+    fn give_up<T>(&mut self, finish: impl Fn(&Scope<'_>, JobResult<'_>) -> T) -> T {
         let exchange = self
             .job
             .as_ref()
@@ -225,7 +225,7 @@ impl Parked {
         self.fibre = None;
         let result = self.host.vm.enter(|scope| {
             let cancelled = scope.error("Tsumugi::Cancelled", OVER);
-            finish(scope, Ended::Raised(cancelled.0))
+            finish(scope, JobResult::Raised(cancelled.0))
         });
         self.job = None;
         result
@@ -240,7 +240,7 @@ fn cancelled() -> Answer {
 
 /// Keeps the operation where a drop of the driving future finds it in order: first the operation, then the fibre.
 struct AwaitedOperation<'a> {
-    parked: &'a Parked,
+    parked: &'a ParkedFibre,
     operation: &'a mut Operation,
 }
 
@@ -269,7 +269,7 @@ async fn over(bounds: &Bounds) {
     }
 }
 
-impl Drop for Parked {
+impl Drop for ParkedFibre {
     fn drop(&mut self) {
         if self.cancelling {
             return self.end_at_once();
@@ -277,7 +277,7 @@ impl Drop for Parked {
         let Some(fibre) = self.fibre.take() else {
             return;
         };
-        let mut rest = Parked {
+        let mut rest = ParkedFibre {
             host: Rc::clone(&self.host),
             fibre: Some(fibre),
             operation: None,
@@ -298,8 +298,8 @@ impl Drop for Parked {
 }
 
 /// What `ensure` raised is worth a line; `Cancelled` itself is not.
-fn report_after_cancel(scope: &Scope<'_>, ended: &Ended<'_>) {
-    if let Ended::Raised(exception) = *ended {
+fn report_after_cancel(scope: &Scope<'_>, ended: &JobResult<'_>) {
+    if let JobResult::Raised(exception) = *ended {
         let report = scope.report(tsumugi_mruby::Raise(exception));
         if report.class != "Tsumugi::Cancelled" {
             tracing::error!("after a cancelled request: {report}");

@@ -6,7 +6,7 @@ use tsumugi_mruby::{ExceptionReport, SyntaxError};
 
 use crate::frames;
 
-/// What the author of an application can be told.
+/// Errors that an author of an application sees.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

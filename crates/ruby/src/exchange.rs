@@ -19,7 +19,7 @@ use crate::web::incoming::Incoming;
 pub(crate) struct Exchange {
     pub request: Box<Request>,
     pub body: Incoming,
-    pub captures: Captured,
+    pub captures: OwnedCaptures,
     /// `file:line` of the route, for errors that have no place of their own.
     pub location: Option<Rc<str>>,
     pub draft: RefCell<Draft>,
@@ -28,7 +28,7 @@ pub(crate) struct Exchange {
 
 /// The captures of a route, owned.
 #[derive(Default)]
-pub(crate) struct Captured {
+pub(crate) struct OwnedCaptures {
     pub names: Option<Rc<[Box<str>]>>,
     pub values: Vec<Capture>,
 }
@@ -105,7 +105,7 @@ pub(crate) enum RowSource {
 impl Exchange {
     pub fn new(
         mut request: Box<Request>,
-        captures: Captured,
+        captures: OwnedCaptures,
         location: Option<Rc<str>>,
         entry: Entry,
     ) -> Exchange {

@@ -11,7 +11,7 @@ use tsumugi_server::dispatch::RequestRefusal;
 
 use crate::exchange::{Content, ContentBody, Exchange, StreamPlan};
 use crate::frames;
-use crate::host::{Ended, Host};
+use crate::host::{Host, JobResult};
 use crate::natives::rows;
 use crate::{json, natives};
 
@@ -19,16 +19,16 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 /// A response, and the stream that is to be started for its body.
-pub(crate) struct Finished {
+pub(crate) struct FinishedResponse {
     pub response: HttpResponse,
     pub stream: Option<StreamPlan>,
     /// The file of `send_file`.
     pub file: Option<PathBuf>,
 }
 
-impl Finished {
-    fn plain(response: HttpResponse) -> Finished {
-        Finished {
+impl FinishedResponse {
+    fn plain(response: HttpResponse) -> FinishedResponse {
+        FinishedResponse {
             response,
             stream: None,
             file: None,
@@ -41,14 +41,14 @@ pub(crate) fn finish(
     host: &Host,
     exchange: &Exchange,
     scope: &Scope<'_>,
-    ended: Ended<'_>,
-) -> Finished {
+    ended: JobResult<'_>,
+) -> FinishedResponse {
     match ended {
-        Ended::Value(value) => match body(host, exchange, scope, value) {
+        JobResult::Value(value) => match body(host, exchange, scope, value) {
             Ok(content) => assemble(exchange, content),
             Err(raised) => failed(host, exchange, scope, raised),
         },
-        Ended::Raised(exception) => failed(host, exchange, scope, Raise(exception)),
+        JobResult::Raised(exception) => failed(host, exchange, scope, Raise(exception)),
     }
 }
 
@@ -95,7 +95,7 @@ fn content(media_type: HeaderValue, bytes: Vec<u8>) -> Content {
     }
 }
 
-fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
+fn assemble(exchange: &Exchange, content: Option<Content>) -> FinishedResponse {
     let mut draft = exchange.draft.borrow_mut();
     let mut response = HttpResponse::new(draft.status.unwrap_or(StatusCode::OK), Bytes::new());
     if !draft.headers.is_empty() {
@@ -116,24 +116,29 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> Finished {
             ContentBody::File(path) => file = Some(path),
         }
     }
-    Finished {
+    FinishedResponse {
         response,
         stream,
         file,
     }
 }
 
-fn failed(host: &Host, exchange: &Exchange, scope: &Scope<'_>, raised: Raise<'_>) -> Finished {
+fn failed(
+    host: &Host,
+    exchange: &Exchange,
+    scope: &Scope<'_>,
+    raised: Raise<'_>,
+) -> FinishedResponse {
     let report = scope.report(raised);
     if report.class == "Tsumugi::Cancelled" {
         // Nothing else than its deadline ends a handler whose client is still there.
         let limit_ms = host.settings.limits.request_ms_max;
         let refusal = RequestRefusal::Deadline { limit_ms };
         tracing::error!("{}: {refusal}", exchange.line());
-        return Finished::plain(refusal.response());
+        return FinishedResponse::plain(refusal.response());
     }
     let report = tell(host, exchange, report);
-    Finished::plain(natives::error_page(host, scope, raised, &report))
+    FinishedResponse::plain(natives::error_page(host, scope, raised, &report))
 }
 
 /// Logs what a handler raised, with the request and its route.

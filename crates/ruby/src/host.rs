@@ -31,7 +31,7 @@ pub(crate) struct Host {
     pub finished: Cell<bool>,
     /// Fibres between jobs.
     idle: RefCell<Vec<Root>>,
-    pub known: RefCell<Option<Known>>,
+    pub known: RefCell<Option<WellKnownObjects>>,
     pub jobs: JobTable,
     /// The job whose step runs now.
     pub job: CurrentJob,
@@ -61,7 +61,7 @@ impl std::fmt::Display for StalledTurn {
 }
 
 /// Ruby objects that are needed too often to be looked up by their names.
-pub(crate) struct Known {
+pub(crate) struct WellKnownObjects {
     pub tsumugi: Root,
     pub thrown: Root,
     /// `DB::Rows`.
@@ -79,7 +79,7 @@ pub(crate) enum Step<T> {
 }
 
 /// How a job ended, in the scope of its last step.
-pub(crate) enum Ended<'s> {
+pub(crate) enum JobResult<'s> {
     /// It returned a value.
     Value(Value<'s>),
     /// It raised.
@@ -149,7 +149,7 @@ impl Host {
         }
     }
 
-    pub fn known(&self) -> std::cell::Ref<'_, Known> {
+    pub fn known(&self) -> std::cell::Ref<'_, WellKnownObjects> {
         std::cell::Ref::map(self.known.borrow(), |known| {
             known.as_ref().expect("the prelude is loaded")
         })
@@ -162,7 +162,7 @@ impl Host {
         job: &mut Job,
         fibre: &Root,
         start: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
-        finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
+        finish: impl FnOnce(&Scope<'_>, JobResult<'_>) -> T,
     ) -> Step<T> {
         let number = job.number;
         self.job.enter(job);
@@ -176,7 +176,7 @@ impl Host {
             match resumed {
                 Ok(output) => self.after(scope, fibre, output, finish),
                 // What was raised in the fibre's own loop ends the fibre, for instance Overrun at an unlucky moment.
-                Err(raised) => Step::Lost(finish(scope, Ended::Raised(raised.0))),
+                Err(raised) => Step::Lost(finish(scope, JobResult::Raised(raised.0))),
             }
         });
         self.job.leave(job);
@@ -188,7 +188,7 @@ impl Host {
         scope: &Scope<'_>,
         fibre: Value<'_>,
         output: Value<'_>,
-        finish: impl FnOnce(&Scope<'_>, Ended<'_>) -> T,
+        finish: impl FnOnce(&Scope<'_>, JobResult<'_>) -> T,
     ) -> Step<T> {
         if let Some(operation) = self.pending.take() {
             return Step::Wait(operation);
@@ -196,16 +196,16 @@ impl Host {
         if !self.finished.take() {
             // A fibre yields for a wait or at the end of its job: nothing may leave it otherwise. The request is answered all the same.
             let left = scope.error("FiberError", "its fibre was left before its end");
-            return Step::Lost(finish(scope, Ended::Raised(left.0)));
+            return Step::Lost(finish(scope, JobResult::Raised(left.0)));
         }
         // Or each idle fibre would keep its last result.
         scope.forget(fibre);
         let thrown = scope.rooted(&self.known().thrown);
         if output.kind() == Kind::Object && scope.is_a(output, thrown) {
             let exception = scope.ivar(output, scope.intern("@exception"));
-            return Step::Done(finish(scope, Ended::Raised(exception)));
+            return Step::Done(finish(scope, JobResult::Raised(exception)));
         }
-        Step::Done(finish(scope, Ended::Value(output)))
+        Step::Done(finish(scope, JobResult::Value(output)))
     }
 
     /// Collects once what is ready now has run, if nothing runs then: what large requests left is not kept for want of others.
@@ -268,7 +268,7 @@ struct Watchdog {
     turn_cpu: Duration,
     /// The entry into the VM that was running at the last look.
     seen: AtomicU64,
-    /// The entry that was told to stop.
+    /// The entry that has to stop.
     stopped: AtomicU64,
 }
 

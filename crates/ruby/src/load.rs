@@ -11,7 +11,7 @@ use tsumugi_worker::WorkerHandle;
 
 use crate::driver::{self, Bounds};
 use crate::error::Error;
-use crate::host::{Ended, Host, Known};
+use crate::host::{Host, JobResult, WellKnownObjects};
 use crate::natives;
 use crate::settings::Settings;
 
@@ -107,7 +107,7 @@ pub(crate) fn host(worker: &WorkerHandle, settings: Rc<Settings>) -> Result<Rc<H
 
 /// Defines the natives, runs the prelude.
 fn prelude(host: &Rc<Host>) -> Result<(), Error> {
-    let known = host.vm.enter(|scope| -> Result<Known, Error> {
+    let known = host.vm.enter(|scope| -> Result<WellKnownObjects, Error> {
         let wrong = |raised| Error::Prelude(format!("{:?}", scope.report(raised)));
         natives::install(host, scope).map_err(wrong)?;
         run_own(scope, PRELUDE)?;
@@ -142,7 +142,7 @@ fn prelude(host: &Rc<Host>) -> Result<(), Error> {
                 .and_then(|value| scope.root(value))
                 .map_err(wrong)
         };
-        Ok(Known {
+        Ok(WellKnownObjects {
             tsumugi: root("Tsumugi")?,
             thrown: root("Tsumugi::Thrown")?,
             rows: root("DB::Rows")?,
@@ -175,9 +175,9 @@ pub(crate) async fn program(host: &Rc<Host>, path: &Path) -> Result<(), Error> {
     let name = path.to_string_lossy().into_owned();
     host.resources.remember(&name, &source);
     let job = host.vm.enter(|scope| compile(scope, &source, &name))?;
-    let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
-        Ended::Value(_) => Ok(()),
-        Ended::Raised(exception) => Err(Error::Raised {
+    let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
+        JobResult::Value(_) => Ok(()),
+        JobResult::Raised(exception) => Err(Error::Raised {
             report: scope.report(tsumugi_mruby::Raise(exception)),
         }),
     };

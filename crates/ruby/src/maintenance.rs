@@ -12,7 +12,7 @@ use tsumugi_worker::WorkerHandle;
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
-use crate::host::{Ended, Host};
+use crate::host::{Host, JobResult};
 use crate::settings::Settings;
 use crate::{load, natives};
 
@@ -135,13 +135,13 @@ impl Maintenance {
     }
 }
 
-fn finish(scope: &Scope<'_>, ended: Ended<'_>) -> MaintenanceOutcome {
+fn finish(scope: &Scope<'_>, ended: JobResult<'_>) -> MaintenanceOutcome {
     match ended {
-        Ended::Value(value) => match value.as_integer() {
+        JobResult::Value(value) => match value.as_integer() {
             Some(count) => MaintenanceOutcome::Done(u64::try_from(count).unwrap_or_default()),
             None => MaintenanceOutcome::Status(rows(scope, value)),
         },
-        Ended::Raised(exception) => {
+        JobResult::Raised(exception) => {
             let report = scope.report(Raise(exception));
             if report.class == "Tsumugi::Cancelled" {
                 MaintenanceOutcome::Interrupted

@@ -19,7 +19,7 @@ pub(crate) struct Public {
 }
 
 /// `public` as it was written.
-struct Declared {
+struct PublicDeclaration {
     path: PathBuf,
     /// Without a slash at its end; empty at the root.
     at: String,
@@ -34,7 +34,7 @@ impl Public {
         let (declared, compresses) = host.vm.enter(declared)?;
         let beside = host.settings.app.parent().unwrap_or(Path::new(""));
         let mut folders = Vec::with_capacity(declared.len());
-        for Declared {
+        for PublicDeclaration {
             path,
             at,
             cache,
@@ -81,7 +81,7 @@ impl Public {
     }
 }
 
-fn declared(scope: &Scope<'_>) -> Result<(Vec<Declared>, bool), Error> {
+fn declared(scope: &Scope<'_>) -> Result<(Vec<PublicDeclaration>, bool), Error> {
     let raised = |raised| Error::Raised {
         report: scope.report(raised),
     };
@@ -89,7 +89,7 @@ fn declared(scope: &Scope<'_>) -> Result<(Vec<Declared>, bool), Error> {
     let folders = scope.constant("Tsumugi::FOLDERS").map_err(raised)?;
     let folders = (0..scope.array_len(folders)).map(|i| {
         let folder = scope.array_at(folders, i);
-        Declared {
+        PublicDeclaration {
             path: text(folder, 0).into(),
             at: text(folder, 1).trim_end_matches('/').to_owned(),
             cache: cache_policy(scope, scope.array_at(folder, 2)),

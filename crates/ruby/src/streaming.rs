@@ -16,7 +16,7 @@ use tsumugi_server::dispatch::{
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
 use crate::exchange::{Exchange, RowSource, StreamPlan};
-use crate::host::{Ended, Host};
+use crate::host::{Host, JobResult};
 
 /// Gives the response a body that is fed by a task.
 pub(crate) fn start<A: HasJobs>(
@@ -65,9 +65,9 @@ async fn block(
         scope.set_ivar(task, scope.intern("@arguments"), arguments)?;
         Ok(task)
     });
-    let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
-        Ended::Value(_) => None,
-        Ended::Raised(exception) => Some(scope.report(Raise(exception))),
+    let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
+        JobResult::Value(_) => None,
+        JobResult::Raised(exception) => Some(scope.report(Raise(exception))),
     };
     let bounds = Bounds {
         signal: Some(Rc::clone(&gone)),

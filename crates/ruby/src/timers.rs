@@ -9,7 +9,7 @@ use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
-use crate::host::{Ended, Host};
+use crate::host::{Host, JobResult};
 
 /// A timer as the application declared it.
 pub(crate) struct Timer {
@@ -62,9 +62,9 @@ pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<StopSignal>) -> Joi
 async fn tick(host: &Rc<Host>, timer: &Timer, bounds: &Bounds) {
     let object = Rc::clone(&timer.object);
     let job = answer(move |scope| scope.call(scope.rooted(&object), "job", &[]));
-    let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
-        Ended::Value(_) => None,
-        Ended::Raised(exception) => Some(scope.report(Raise(exception))),
+    let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
+        JobResult::Value(_) => None,
+        JobResult::Raised(exception) => Some(scope.report(Raise(exception))),
     };
     if let Some(report) = driver::run(host, job, bounds, finish).await
         && report.class != "Tsumugi::Cancelled"

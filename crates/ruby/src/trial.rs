@@ -11,7 +11,7 @@ use crate::answer::answer;
 use crate::app::App;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
-use crate::host::Ended;
+use crate::host::JobResult;
 use crate::load;
 
 /// The Ruby of the client in the same process, for tests and consoles.
@@ -73,11 +73,11 @@ impl Trial {
             let index = scope.integer(i64::try_from(index).unwrap_or(i64::MAX));
             scope.call(scope.constant("Tsumugi::Tests")?, "job", &[index])
         });
-        let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
-            Ended::Value(assertions) => TestOutcome::Passed {
+        let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
+            JobResult::Value(assertions) => TestOutcome::Passed {
                 assertions: assertions.as_integer().unwrap_or_default(),
             },
-            Ended::Raised(exception) => {
+            JobResult::Raised(exception) => {
                 let report = scope.report(Raise(exception));
                 if report.class == "Tsumugi::Cancelled" {
                     TestOutcome::Overdue

@@ -89,7 +89,7 @@ impl ServerProcess {
 
     /// For a test that failed: when a fault ended the server, it is reported to `make test`, which then repeats the test's program. [`crash`] is told
     /// too, because that is what it imitates.
-    pub fn tell_fault(&mut self, server: &str) {
+    pub fn report_fault(&mut self, server: &str) {
         // Its connections close before its end can be seen.
         let until = Instant::now() + END_SEEN_MAX;
         while let Some(child) = &mut self.child {

@@ -63,8 +63,8 @@ pub use command::{Commands, main};
 pub use context::Context;
 pub use error::{Error, Result, story};
 pub use extract::{
-    Accepted, BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers,
-    Multipart, Path, Query, State, Upload, WebSocketUpgrade,
+    BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, Multipart, Path,
+    Query, State, Upload, WebSocketResponse, WebSocketUpgrade,
 };
 pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post, put};
@@ -80,7 +80,7 @@ pub use ruby::Ruby;
 pub use session::{Session, Sessions};
 pub use settings::Settings;
 pub use store::Kv;
-pub use stream_response::{Event, Events, Sse, Streamed};
+pub use stream_response::{Event, Events, Sse, StreamResponse};
 pub use streaming::Output;
 pub use timers::{On, TickOutcome};
 pub use tsumugi_http::cookie::SameSite;
@@ -108,11 +108,12 @@ pub mod prelude {
     pub use std::time::Duration;
 
     pub use crate::{
-        Accepted, BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader,
-        Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, Message, Methods, Migration, Mode,
+        BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader, Header,
+        Headers, Html, IntoResponse, Json, JsonRows, Kv, Message, Methods, Migration, Mode,
         Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response, Result,
-        Router, Session, Sessions, Sse, State, Streamed, Table, Tx, WebSocket, WebSocketUpgrade,
-        Worker, any, delete, get, head, options, patch, post, put,
+        Router, Session, Sessions, Sse, State, StreamResponse, Table, Tx, WebSocket,
+        WebSocketResponse, WebSocketUpgrade, Worker, any, delete, get, head, options, patch, post,
+        put,
     };
     pub use bytes::Bytes;
     pub use http::StatusCode;

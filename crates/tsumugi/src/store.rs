@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use tsumugi_kv::single_flight::{FlightLease, FlightOutcome, JoinOutcome, SingleFlight};
-use tsumugi_kv::{Computed, KvDatabase, SetMode, Spec, Write, WriteResult, mark_json};
+use tsumugi_kv::{ComputedValue, KvDatabase, SetMode, Spec, Write, WriteResult, mark_json};
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
@@ -179,10 +179,10 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
         let text = std::str::from_utf8(text).ok()?;
         T::deserialize(StrDeserializer::<ValueError>::new(text)).ok()
     };
-    match Computed::of(bytes) {
-        Computed::Json(value) => json(value),
+    match ComputedValue::of(bytes) {
+        ComputedValue::Json(value) => json(value),
         // What is not wanted as text may be JSON that Ruby made into a String.
-        Computed::Text(value) => text(value).map_or_else(|| json(value), Ok),
-        Computed::Unmarked(value) => json(value).or_else(|error| text(value).ok_or(error)),
+        ComputedValue::Text(value) => text(value).map_or_else(|| json(value), Ok),
+        ComputedValue::Unmarked(value) => json(value).or_else(|error| text(value).ok_or(error)),
     }
 }

@@ -8,12 +8,12 @@ use crate::local::Local;
 use crate::response::{IntoResponse, Response};
 use crate::streaming::Output;
 
-/// A body that a function writes: `Streamed::new("text/plain", async |out| { … })`. An error in it breaks the response off.
-pub struct Streamed(Response);
+/// A body that a function writes: `StreamResponse::new("text/plain", async |out| { … })`. An error in it breaks the response off.
+pub struct StreamResponse(Response);
 
-impl Streamed {
+impl StreamResponse {
     /// The function is called once the response has begun.
-    pub fn new<F>(content_type: &'static str, write: F) -> Streamed
+    pub fn new<F>(content_type: &'static str, write: F) -> StreamResponse
     where
         F: AsyncFnOnce(&mut Output) -> Result<()> + 'static,
     {
@@ -24,11 +24,11 @@ impl Streamed {
                 Ok(())
             })
         };
-        Streamed(Response::produced(content_type, Box::new(producer)))
+        StreamResponse(Response::produced(content_type, Box::new(producer)))
     }
 }
 
-impl IntoResponse for Streamed {
+impl IntoResponse for StreamResponse {
     fn into_response(self) -> Response {
         self.0
     }
@@ -58,8 +58,8 @@ impl Sse {
     where
         F: AsyncFnOnce(&mut Events<'_>) -> Result<()> + 'static,
     {
-        let Streamed(response) =
-            Streamed::new("text/event-stream", async move |output: &mut Output| {
+        let StreamResponse(response) =
+            StreamResponse::new("text/event-stream", async move |output: &mut Output| {
                 send(&mut Events(output)).await
             });
         let no_store = http::HeaderValue::from_static("no-store");

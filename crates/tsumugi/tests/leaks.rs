@@ -16,7 +16,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use tsumugi::{
-    Accepted, Db, Error, Plugin, Program, Result, Router, Settings, State, Streamed,
+    Db, Error, Plugin, Program, Result, Router, Settings, State, StreamResponse, WebSocketResponse,
     WebSocketUpgrade, Worker, get,
 };
 use tsumugi_http::ServerTls;
@@ -78,8 +78,8 @@ async fn wait(_: State<App>) -> &'static str {
     "done"
 }
 
-async fn stream(app: State<App>) -> Streamed {
-    Streamed::new("text/plain", async move |out| {
+async fn stream(app: State<App>) -> StreamResponse {
+    StreamResponse::new("text/plain", async move |out| {
         let _held = held();
         let _app = app;
         for _ in 0..1000 {
@@ -101,7 +101,7 @@ async fn transaction(app: State<App>) -> Result<&'static str> {
         .await
 }
 
-async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+async fn socket(app: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
     upgrade.accept(async move |socket| {
         let _held = held();
         let _app = app;

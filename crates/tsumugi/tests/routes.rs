@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tsumugi::{
     BodyStream, Context, Cookies, Error, Event, Extension, Form, FromHeader, Header, Headers, Html,
     HttpResponse, IntoResponse, Json, Limits, Local, Mount, MountedApp, Multipart, Next, On, Path,
-    Plugin, Query, Redirect, Request, Response, Result, Router, Settings, Sse, State, Streamed,
-    Worker, any, get, post, put, trial,
+    Plugin, Query, Redirect, Request, Response, Result, Router, Settings, Sse, State,
+    StreamResponse, Worker, any, get, post, put, trial,
 };
 
 /// Sends each request and compares status and text: `GET /path` or `POST /path body`, of JSON.
@@ -466,7 +466,7 @@ fn one_waiting_request_more_than_the_limit_is_refused() {
 fn bodies_are_written_while_they_are_sent() {
     let routes = || {
         let pieces = async || {
-            Streamed::new("text/plain", async |out| {
+            StreamResponse::new("text/plain", async |out| {
                 for piece in ["a", "b", "c"] {
                     out.write(piece).await?;
                     tokio::task::yield_now().await;
@@ -475,7 +475,7 @@ fn bodies_are_written_while_they_are_sent() {
             })
         };
         let broken = async || {
-            Streamed::new("text/plain", async |out| {
+            StreamResponse::new("text/plain", async |out| {
                 out.write("a").await?;
                 Err(Error::Usage("no more".into()))
             })

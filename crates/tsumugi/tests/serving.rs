@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tsumugi::{
-    Accepted, Db, HttpResponse, Kv, Local, Mount, MountedApp, Plugin, Program, Request, Result,
-    Router, Settings, State, Streamed, WebSocketUpgrade, Worker, get,
+    Db, HttpResponse, Kv, Local, Mount, MountedApp, Plugin, Program, Request, Result, Router,
+    Settings, State, StreamResponse, WebSocketResponse, WebSocketUpgrade, Worker, get,
 };
 use tsumugi_http::admin::AdminSource as _;
 use tsumugi_server::{AdminPages, Front, MetricsRegistry, Service};
@@ -75,8 +75,8 @@ async fn wait(_: State<App>) {
     tokio::time::sleep(Duration::from_secs(3600)).await;
 }
 
-async fn endless(_: State<App>) -> Streamed {
-    Streamed::new("text/plain", async |out| {
+async fn endless(_: State<App>) -> StreamResponse {
+    StreamResponse::new("text/plain", async |out| {
         let _running = Running::begin();
         loop {
             out.write(vec![b'x'; 1000]).await?;
@@ -86,15 +86,15 @@ async fn endless(_: State<App>) -> Streamed {
 }
 
 /// A stream that waits for something else than its client.
-async fn silent(_: State<App>) -> Streamed {
-    Streamed::new("text/plain", async |out| {
+async fn silent(_: State<App>) -> StreamResponse {
+    StreamResponse::new("text/plain", async |out| {
         let _running = Running::begin();
         out.write("x").await?;
         std::future::pending().await
     })
 }
 
-async fn socket(_: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+async fn socket(_: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
     upgrade.accept(async |socket| {
         let _running = Running::begin();
         socket.send("hello").await?;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tsumugi::trial::{self, Client, Reply};
 use tsumugi::{
-    Error, Forms, Mode, Result, Router, Secret, Session, Sessions, Settings, Streamed, get, post,
+    Error, Forms, Mode, Result, Router, Secret, Session, Sessions, Settings, StreamResponse, get,
+    post,
 };
 
 async fn count(session: Session) -> Result<String> {
@@ -22,8 +23,8 @@ async fn show(session: Session) -> Result<String> {
     ))
 }
 
-async fn late(session: Session) -> Streamed {
-    Streamed::new("text/plain", async move |out| {
+async fn late(session: Session) -> StreamResponse {
+    StreamResponse::new("text/plain", async move |out| {
         let error = session.set("count", 9).await.unwrap_err().to_string();
         out.write(error).await
     })

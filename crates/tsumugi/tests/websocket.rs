@@ -9,7 +9,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tsumugi::trial::{self, Client, Socket};
 use tsumugi::{
-    Accepted, Close, Error, Message, Plugin, Result, Router, Settings, State, WebSocket,
+    Close, Error, Message, Plugin, Result, Router, Settings, State, WebSocket, WebSocketResponse,
     WebSocketUpgrade, Worker, get,
 };
 
@@ -42,7 +42,7 @@ impl Drop for Open {
     }
 }
 
-async fn echo(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+async fn echo(app: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
     upgrade.protocols(["v2", "v1"]).accept(async move |socket| {
         let _open = Open::begin(&app);
         while let Some(message) = socket.receive().await? {
@@ -56,18 +56,18 @@ async fn echo(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
     })
 }
 
-async fn elsewhere(app: State<App>, upgrade: WebSocketUpgrade) -> Accepted {
+async fn elsewhere(app: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
     upgrade.accept(async move |_: &WebSocket| {
         let _open = Open::begin(&app);
         std::future::pending().await
     })
 }
 
-async fn broken(upgrade: WebSocketUpgrade) -> Accepted {
+async fn broken(upgrade: WebSocketUpgrade) -> WebSocketResponse {
     upgrade.accept(async |_| Err(Error::Usage("no".into())))
 }
 
-async fn refusing(upgrade: WebSocketUpgrade) -> Accepted {
+async fn refusing(upgrade: WebSocketUpgrade) -> WebSocketResponse {
     upgrade.accept(async |_| Err(Error::conflict("no")))
 }
 

@@ -14,6 +14,7 @@ mod loss;
 mod pipeline;
 mod pump;
 mod replies;
+mod secret;
 mod send_buffer;
 mod slots;
 #[cfg(test)]
@@ -25,5 +26,6 @@ pub use self::pipeline::{
 };
 pub use self::pump::start;
 pub use self::replies::Replies;
+pub use self::secret::Secret;
 pub use self::send_buffer::FlushMode;
 pub use self::slots::{Delivery, Item, Ticket};

@@ -81,7 +81,7 @@ impl<P: Protocol, S: AsyncRead + AsyncWrite + Unpin> Pump<P, S> {
             }
             let wrote = self.write(cx)?;
             if self.pipeline.closing.get() && self.is_done() {
-                self.say_goodbye(cx);
+                self.send_goodbye(cx);
                 return Ok(Poll::Ready(()));
             }
             let read = if self.is_choked() {
@@ -104,7 +104,7 @@ impl<P: Protocol, S: AsyncRead + AsyncWrite + Unpin> Pump<P, S> {
     }
 
     /// A courtesy: when it does not go out at once, the server learns of the end by that of the socket.
-    fn say_goodbye(&mut self, cx: &mut Context<'_>) {
+    fn send_goodbye(&mut self, cx: &mut Context<'_>) {
         self.pipeline
             .append(|out| self.pipeline.driver.goodbye(out));
         if self.write(cx).is_ok() {
@@ -131,7 +131,7 @@ impl<P: Protocol, S: AsyncRead + AsyncWrite + Unpin> Pump<P, S> {
             let ready = out.ready(|bytes| self.layers.seal(bytes))?;
             match write_some(&mut self.stream, cx, ready)? {
                 Some(count) => {
-                    out.took(count);
+                    out.record_written(count);
                     pipeline.moved(count);
                     self.unflushed = true;
                     step = Step::Moved;

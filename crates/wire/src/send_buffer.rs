@@ -114,7 +114,7 @@ impl SendBuffer {
     }
 
     /// The socket has taken so many of the bytes that were ready.
-    pub(crate) fn took(&mut self, count: usize) {
+    pub(crate) fn record_written(&mut self, count: usize) {
         self.bytes.advance(count);
         self.sealed = self.sealed.saturating_sub(count);
     }
@@ -166,7 +166,7 @@ mod tests {
     /// Everything goes to a socket that passes bytes as they are.
     fn send(out: &mut SendBuffer) {
         let count = out.ready(|_| Ok::<_, ()>(0)).unwrap().len();
-        out.took(count);
+        out.record_written(count);
         out.emptied();
     }
 
@@ -248,7 +248,7 @@ mod tests {
         let mut out = SendBuffer::new();
         put(&mut out, b"abcd", FlushMode::Now);
         assert_eq!(out.ready(|_| Ok::<_, ()>(0)), Ok(&b"abcd"[..]));
-        out.took(3);
+        out.record_written(3);
         assert_eq!(out.sent(), 3);
         put(&mut out, b"ef", FlushMode::Now);
         assert_eq!(out.ready(|_| Ok::<_, ()>(0)), Ok(&b"def"[..]));
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!((out.sent(), out.end()), (0, 2));
         assert_eq!(out.ready(seal), Ok(&b"a!b!"[..]));
         assert_eq!(out.sent(), 2);
-        out.took(1);
+        out.record_written(1);
         put(&mut out, b"c", FlushMode::Now);
         assert_eq!(
             out.ready(seal),
@@ -278,7 +278,7 @@ mod tests {
             "what came later is not sealed yet"
         );
         assert_eq!((out.sent(), out.end()), (2, 3));
-        out.took(3);
+        out.record_written(3);
         assert_eq!(out.ready(seal), Ok(&b"c!"[..]));
         assert_eq!(out.sent(), 3);
     }

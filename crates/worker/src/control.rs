@@ -69,7 +69,7 @@ impl Control {
     pub async fn govern(mut self) -> Result<Exit> {
         let failure = match self.load().await {
             Round::Loaded => {
-                self.tell_all(Command::Commit);
+                self.send_to_all(Command::Commit);
                 tracing::info!(workers = self.commands.len(), "serving");
                 self.serve().await;
                 None
@@ -104,7 +104,7 @@ impl Control {
     }
 
     async fn load(&mut self) -> Round {
-        self.tell_all(Command::Load);
+        self.send_to_all(Command::Load);
         let mut missing = self.commands.len();
         while missing > 0 {
             if self.ending() {
@@ -135,7 +135,7 @@ impl Control {
         tracing::info!("reloading");
         match self.load().await {
             Round::Loaded => {
-                self.tell_all(Command::Commit);
+                self.send_to_all(Command::Commit);
                 tracing::info!("reloaded");
                 self.state.reloaded(number, Ok(()));
             }
@@ -150,7 +150,7 @@ impl Control {
 
     /// Waits until every worker has given up what it loaded, so that no late report meets the next reload.
     async fn discard(&mut self) {
-        self.tell_all(Command::Discard);
+        self.send_to_all(Command::Discard);
         let mut missing = self.commands.len();
         while missing > 0 && !self.ending() {
             if let Some(WorkerReport {
@@ -165,7 +165,7 @@ impl Control {
 
     async fn drain(&mut self, deadline: Instant) -> Exit {
         tracing::info!(connections = self.connections(), "draining");
-        self.tell_all(Command::Drain);
+        self.send_to_all(Command::Drain);
         let mut listening = self.commands.len();
         while self.alive > 0 {
             if self.state.wish() == ServerCommand::Abort {
@@ -279,7 +279,7 @@ impl Control {
             .sum()
     }
 
-    fn tell_all(&self, command: Command) {
+    fn send_to_all(&self, command: Command) {
         for commands in &self.commands {
             // Fails only for a worker that has ended. Full it cannot be: a round is answered before the next.
             let _ = commands.try_send(command);

@@ -82,7 +82,7 @@ impl<'a> Generator<'a> {
         })
     }
 
-    /// Loads until the time is over, and at the open pace until all who were due are answered, or given up.
+    /// Loads until the time is over, and at the open pace until all requests that were due are answered or given up.
     pub fn run(mut self) -> Result<Tally> {
         let mut events = vec![EpollEvent::empty(); EVENTS_MAX];
         self.begin(Instant::now())?;

@@ -66,7 +66,7 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// Loads until the time is over, and at the open pace until all who were due are answered, or given up.
+    /// Loads until the time is over, and at the open pace until all requests that were due are answered or given up.
     pub async fn run(self) -> Result<Tally> {
         let lanes = self.under_way.borrow().len();
         let each = (0..lanes).map(|lane| self.lane(lane, &self.links[lane % self.links.len()]));
@@ -120,7 +120,7 @@ impl<'a> Lanes<'a> {
         Ok(())
     }
 
-    /// Waits until a request is due, if there is another, and tells since when it is: at the closed pace, now.
+    /// Waits until a request is due, if there is another, and returns since when it is: at the closed pace, now.
     async fn take(&self) -> Option<Instant> {
         let Some(bell) = &self.bell else {
             let now = Instant::now();

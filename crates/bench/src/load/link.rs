@@ -146,7 +146,7 @@ impl Sender {
 pub struct LoadLink {
     target: LoadTarget,
     sender: RefCell<Option<Sender>>,
-    /// Held by who opens the next connection, so that streams that lost theirs share one.
+    /// Held by the stream that opens the next connection, so that streams that lost theirs share one.
     opening: Mutex<()>,
 }
 

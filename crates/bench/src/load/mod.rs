@@ -245,7 +245,7 @@ impl LoadOutcome {
     }
 }
 
-/// Loads the server. `look` tells its processor time so far, in microseconds.
+/// Loads the server. `look` returns its processor time so far, in microseconds.
 pub fn run(
     plan: &LoadPlan<'_>,
     stop: &StopFlag,
@@ -301,7 +301,7 @@ pub fn run(
     })
 }
 
-/// A thread: connects, tells so, waits for the word to start, and loads. Without the word it counts nothing.
+/// A thread: connects, reports it, waits for the signal to start, and loads. Without the signal it counts nothing.
 fn drive(
     plan: &LoadPlan<'_>,
     connections: usize,

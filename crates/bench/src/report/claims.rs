@@ -132,7 +132,7 @@ impl ReportClaim<'_> {
         }
     }
 
-    /// What was asked of whom: `World and Fortune: /db, beside axum`.
+    /// The request and the program it went to: `World and Fortune: /db, beside axum`.
     pub fn subject(&self) -> String {
         let program = match self.program {
             "tsumugi" => String::new(),

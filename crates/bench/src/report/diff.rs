@@ -22,7 +22,7 @@ pub enum Judgement {
 /// A figure of both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Suite, table, case, program, and over whom it is when it is a ratio.
+    /// Suite, table, case, program, and the program it is divided by when it is a ratio.
     pub what: String,
     /// The middle of the first.
     pub before: f64,

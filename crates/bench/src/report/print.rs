@@ -67,7 +67,7 @@ pub fn ratio(over: &RatioRuns) -> String {
     format!("{} x {}", Ratio::of(&over.runs), over.program)
 }
 
-/// What was published, with whose it is.
+/// Published figures, with their authors.
 pub fn published(published: &PublishedFigure) -> String {
     let (low, high) = published.range;
     let shown = if low < high {

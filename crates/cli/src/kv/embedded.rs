@@ -101,7 +101,7 @@ impl Options {
 }
 
 impl BoundService {
-    /// Serves on threads of its own. Its end is the application's, too: who relies on both restarts both.
+    /// Serves on threads of its own. Its end is the application's, too: a supervisor restarts both.
     pub fn start(self, application: Handle) -> Result<RunningService> {
         tell(self.server.addresses(), self.workers, self.tls.as_ref());
         let (handle, store) = (self.server.handle(), self.store);

@@ -36,10 +36,10 @@ pub fn escaped(bytes: &[u8]) -> String {
 #[error(
     "a backslash is followed by something else than t, n, r, a, b, f, v, 0, xHH or another backslash; write \\\\ for one"
 )]
-pub struct Malformed;
+pub struct EscapeError;
 
 /// The bytes that a text stands for.
-pub fn read(text: &[u8]) -> Result<Vec<u8>, Malformed> {
+pub fn read(text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((first, tail)) = rest.split_first() {
@@ -48,7 +48,7 @@ pub fn read(text: &[u8]) -> Result<Vec<u8>, Malformed> {
             bytes.push(*first);
             continue;
         }
-        let (letter, tail) = rest.split_first().ok_or(Malformed)?;
+        let (letter, tail) = rest.split_first().ok_or(EscapeError)?;
         rest = tail;
         bytes.push(match letter {
             b't' => b'\t',
@@ -61,11 +61,11 @@ pub fn read(text: &[u8]) -> Result<Vec<u8>, Malformed> {
             b'0' => 0,
             b'\\' => b'\\',
             b'x' => {
-                let (digits, tail) = rest.split_at_checked(2).ok_or(Malformed)?;
+                let (digits, tail) = rest.split_at_checked(2).ok_or(EscapeError)?;
                 rest = tail;
-                hex(digits).ok_or(Malformed)?
+                hex(digits).ok_or(EscapeError)?
             }
-            _ => return Err(Malformed),
+            _ => return Err(EscapeError),
         });
     }
     Ok(bytes)
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_backslash_before_nothing_known_is_refused() {
         for text in ["\\", "a\\q", "\\x", "\\x0", "\\xzz"] {
-            assert_eq!(read(text.as_bytes()), Err(Malformed), "{text}");
+            assert_eq!(read(text.as_bytes()), Err(EscapeError), "{text}");
         }
         assert_eq!(read(b"\\0\\a\\b\\f\\v"), Ok(vec![0, 7, 8, 12, 11]));
     }

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read as _};
 
 use bytes::Bytes;
 
-use super::escape::{self, Malformed};
+use super::escape::{self, EscapeError};
 use crate::limits::LINE_BYTES_MAX;
 
 /// How records are written.
@@ -31,7 +31,7 @@ pub enum Error {
     Io(#[from] io::Error),
     /// A line is no record.
     #[error(transparent)]
-    Escape(#[from] Malformed),
+    Escape(#[from] EscapeError),
     /// A line has a key alone.
     #[error("the line has no tab between key and value")]
     Tab,

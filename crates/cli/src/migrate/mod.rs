@@ -128,8 +128,9 @@ fn perform(place: &MigrateTarget, task: Task, mode: RunMode) -> Result<ExitCode>
     let outcome = tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
         let show = Rc::new(RefCell::new(Show::new(mode)));
         let shown = Rc::clone(&show);
-        let maintenance =
-            Maintenance::open(&worker, settings, move |news| shown.borrow_mut().hear(news))?;
+        let maintenance = Maintenance::open(&worker, settings, move |news| {
+            shown.borrow_mut().record(news)
+        })?;
         let url = place.database.clone();
         let outcome = maintenance.run(task, mode, url, interrupted()).await;
         show.borrow_mut().end();

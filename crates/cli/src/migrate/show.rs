@@ -29,7 +29,7 @@ impl Show {
     }
 
     /// Shows it.
-    pub fn hear(&mut self, news: MaintenanceEvent) {
+    pub fn record(&mut self, news: MaintenanceEvent) {
         match news {
             MaintenanceEvent::Began {
                 name, direction, ..

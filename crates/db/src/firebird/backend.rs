@@ -8,7 +8,7 @@ use tsumugi_firebird_proto::Value as Sent;
 
 use super::bind;
 use super::blobs::Source;
-use super::link::{Link, Opened, Session};
+use super::link::{Link, OpenSessions, Session};
 use super::plan::{self, StatementEffect};
 use super::rows::{Rows, Shapes};
 use super::settings;
@@ -22,7 +22,7 @@ use crate::value::Value;
 pub struct Firebird {
     /// The server, its port and what the database is called there.
     address: (String, u16, String),
-    opened: Rc<Opened>,
+    opened: Rc<OpenSessions>,
     pub(super) shapes: Shapes,
 }
 
@@ -46,7 +46,7 @@ impl ServerBackend for Firebird {
         let name = config.database.as_str();
         let name = name.rsplit(['/', '\\']).next().unwrap_or(name).into();
         let address = (config.host.clone(), config.port, config.database.clone());
-        let opened = Rc::new(Opened::default());
+        let opened = Rc::new(OpenSessions::default());
         let link = Link {
             connector: Connector::new(config),
             opened: Rc::clone(&opened),

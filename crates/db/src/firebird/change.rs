@@ -18,7 +18,7 @@ use crate::options::TransactionMode;
 
 /// What was changed of tables, and what becomes of it.
 pub(super) struct Change {
-    wanted: Wanted,
+    wanted: ChangeMode,
     /// There are changes that are not committed.
     open: Cell<bool>,
     /// There were, and they are.
@@ -29,7 +29,7 @@ pub(super) struct Change {
 
 /// What happens to other statements after a change of tables.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum ChangeMode {
     /// They see the tables as they were.
     Nothing,
     /// They see the change, which is committed.
@@ -42,11 +42,11 @@ impl Change {
     pub(super) fn of(mode: TransactionMode) -> Change {
         Change {
             wanted: match mode {
-                TransactionMode::Schema | TransactionMode::Rebuild => Wanted::Commits,
-                TransactionMode::Trial => Wanted::Trial,
+                TransactionMode::Schema | TransactionMode::Rebuild => ChangeMode::Commits,
+                TransactionMode::Trial => ChangeMode::Trial,
                 TransactionMode::Deferred
                 | TransactionMode::Immediate
-                | TransactionMode::Exclusive => Wanted::Nothing,
+                | TransactionMode::Exclusive => ChangeMode::Nothing,
             },
             open: Cell::new(false),
             is_committed: Cell::new(false),
@@ -65,7 +65,7 @@ impl Change {
 
     /// Whether something has to happen before another statement.
     pub(super) fn is_due(&self) -> bool {
-        self.open.get() && self.wanted != Wanted::Nothing
+        self.open.get() && self.wanted != ChangeMode::Nothing
     }
 
     /// Whether changes have been committed.
@@ -74,7 +74,7 @@ impl Change {
     }
 
     pub(super) fn is_trial(&self) -> bool {
-        self.wanted == Wanted::Trial
+        self.wanted == ChangeMode::Trial
     }
 }
 

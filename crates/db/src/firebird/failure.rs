@@ -8,7 +8,7 @@ use tsumugi_firebird_proto::status::{Argument, Clause};
 use tsumugi_firebird_proto::values::EncodeError;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
-use crate::error::{Code, Error, Failed};
+use crate::error::{Code, Error, FailedStatement};
 use crate::options::Names;
 use crate::server::{DriverError, StatementContext};
 
@@ -140,7 +140,7 @@ fn clause(error: &ServerError, code: GdsCode) -> Option<&Clause> {
 }
 
 /// A column got NULL, or what the check of its domain refuses.
-fn not_valid(clause: &Clause, names: Names, statement: Failed) -> Error {
+fn not_valid(clause: &Clause, names: Names, statement: FailedStatement) -> Error {
     let text = |at: usize| match clause.arguments.get(at) {
         Some(Argument::Text(text)) => text.as_str(),
         _ => "",

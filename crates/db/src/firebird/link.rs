@@ -12,7 +12,7 @@ use tsumugi_firebird_proto::{GdsCode, ServerError};
 
 use super::plan::StatementEffect;
 use crate::server::Expiry;
-use crate::server::connections::{self, Refused, Retryable};
+use crate::server::connections::{self, ConnectFailure, Retryable};
 
 /// How long a connection that writes nothing keeps transactions begun for what it may write next.
 const SPARES: Duration = Duration::from_secs(10);
@@ -20,14 +20,14 @@ const SPARES: Duration = Duration::from_secs(10);
 /// Opens and judges connections.
 pub(crate) struct Link {
     pub(super) connector: Connector,
-    pub(super) opened: Rc<Opened>,
+    pub(super) opened: Rc<OpenSessions>,
 }
 
 /// All connections of a pool, for what concerns them all.
 #[derive(Default)]
-pub(super) struct Opened(RefCell<Vec<Weak<Session>>>);
+pub(super) struct OpenSessions(RefCell<Vec<Weak<Session>>>);
 
-impl Opened {
+impl OpenSessions {
     fn add(&self, session: &Rc<Session>) {
         let mut sessions = self.0.borrow_mut();
         sessions.retain(|session| session.strong_count() > 0);
@@ -120,9 +120,9 @@ impl std::ops::Deref for Session {
 impl connections::Link for Link {
     type Connection = Rc<Session>;
 
-    async fn open(&self) -> Result<Rc<Session>, Refused> {
+    async fn open(&self) -> Result<Rc<Session>, ConnectFailure> {
         let connection = Connection::open(&self.connector).await;
-        let connection = connection.map_err(|error| Refused {
+        let connection = connection.map_err(|error| ConnectFailure {
             retryable: retryable(&error),
             reason: reason(&error).into(),
         })?;

@@ -16,7 +16,7 @@ use super::stream::CursorRows;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::{Isolation, TransactionOptions};
-use crate::outcome::Ended;
+use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
 use crate::server::{
     Expiry, NextStep, Outcome, Running, SavepointCommand, SavepointName, Scope, ServerBackend as _,
@@ -202,7 +202,7 @@ impl Transactional for Firebird {
         };
         let run = tokio::time::timeout(pool.options.statement_timeout, run).await;
         let run = run.unwrap_or_else(|_| {
-            transaction.end(Ended::Stopped);
+            transaction.end(EndReason::Stopped);
             Err(pool.statement(sql, &[]).late())
         });
         pool.stats.count(run)

@@ -169,7 +169,7 @@ impl Session {
     }
 }
 
-/// What a statement came to on a shared connection, as far as the server's name for what was done tells it.
+/// The effect of a statement on a shared connection, as far as its command tag shows it.
 pub(super) fn check_by_tag(
     connection: &Session,
     plan: &Plan,
@@ -179,7 +179,7 @@ pub(super) fn check_by_tag(
         && let Ok(rows) = &outcome
     {
         let command = rows.command();
-        let tells = command.is_some_and(|tag| plan::tells_of_a_change(tag.command()));
+        let tells = command.is_some_and(|tag| plan::changes_session(tag.command()));
         connection.changed.set(connection.changed.get() || tells);
         plan.harmless.set(!tells);
         if tells {

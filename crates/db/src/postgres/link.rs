@@ -10,7 +10,7 @@ use tsumugi_pg::connection::{Behaviour, Event};
 use tsumugi_pg::{Cause, Connection, Connector, Error};
 use tsumugi_pg_proto::TransactionStatus;
 
-use crate::server::connections::{self, Refused, Retryable};
+use crate::server::connections::{self, ConnectFailure, Retryable};
 
 /// Opens and judges connections.
 pub(crate) struct Link {
@@ -98,9 +98,9 @@ impl std::ops::Deref for Session {
 impl connections::Link for Link {
     type Connection = Session;
 
-    async fn open(&self) -> Result<Session, Refused> {
+    async fn open(&self) -> Result<Session, ConnectFailure> {
         let connection = Connection::open_with(&self.connector, self.behaviour).await;
-        let connection = connection.map_err(|error| Refused {
+        let connection = connection.map_err(|error| ConnectFailure {
             retryable: retryable(&error),
             reason: reason(&error, &self.connector.config().database).into(),
         })?;

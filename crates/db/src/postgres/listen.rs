@@ -5,10 +5,10 @@
 use std::rc::Rc;
 
 use super::backend::{Inner, Postgres};
-use crate::error::{Error, Failed, Result};
+use crate::error::{Error, FailedStatement, Result};
 use crate::limits::LISTENERS_MAX;
 use crate::server::{Limits, Pool};
-use crate::session::Heard;
+use crate::session::ListenerEvent;
 
 /// Hears what is notified. See [`crate::Listener`].
 pub struct Listener {
@@ -51,7 +51,7 @@ impl Pool<Postgres> {
             return Err(Error::QueueFull {
                 limit: "listeners_max",
                 max: LISTENERS_MAX,
-                statement: Failed::none(),
+                statement: FailedStatement::none(),
             });
         }
         listeners.set(listeners.get() + 1);
@@ -60,21 +60,21 @@ impl Pool<Postgres> {
 }
 
 impl Listener {
-    pub(crate) async fn recv(&mut self) -> Result<Heard> {
+    pub(crate) async fn recv(&mut self) -> Result<ListenerEvent> {
         let heard = self.listener.recv().await;
         let pool = &self.place.0;
         match heard.map_err(|error| pool.error("LISTEN", error))? {
-            tsumugi_pg::Heard::Notification {
+            tsumugi_pg::ListenerEvent::Notification {
                 channel,
                 payload,
                 process_id,
-            } => Ok(Heard::Notification {
+            } => Ok(ListenerEvent::Notification {
                 channel,
                 payload,
                 process_id,
             }),
             // A gap in time or in the queue: either way something may be missing.
-            _ => Ok(Heard::Gap),
+            _ => Ok(ListenerEvent::Gap),
         }
     }
 }

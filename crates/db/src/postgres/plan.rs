@@ -20,7 +20,7 @@ use crate::sql_text::{Placeholders, SqlText};
 pub(crate) struct Plan {
     pub(super) sql: Arc<str>,
     pub(super) effect: StatementEffect,
-    /// It has run, and the server's name for what it did told of no change.
+    /// It has run, and its command tag shows no change.
     pub(super) harmless: Cell<bool>,
 }
 
@@ -66,13 +66,13 @@ pub(super) const MIXED: &str =
 #[derive(Default)]
 pub(super) struct Plans {
     /// Of texts with `?`, as callers write them.
-    question: Known,
+    question: PlanMap,
     /// Of texts as the server takes them, as the builder writes them. One of these may look like one of the others and mean something else.
-    native: Known,
+    native: PlanMap,
 }
 
 /// Plans by their texts.
-type Known = RefCell<HashMap<Arc<str>, Rc<Plan>, RandomState>>;
+type PlanMap = RefCell<HashMap<Arc<str>, Rc<Plan>, RandomState>>;
 
 impl Plans {
     pub(super) fn of(&self, sql: &SqlText) -> Rc<Plan> {
@@ -253,8 +253,8 @@ fn quoted(text: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Whether the server's name for what a statement did tells that the session is not as it was.
-pub(super) fn tells_of_a_change(command: &str) -> bool {
+/// Whether a statement's command tag shows that the session has changed.
+pub(super) fn changes_session(command: &str) -> bool {
     matches!(
         command,
         "BEGIN"

@@ -9,7 +9,7 @@ use tsumugi_pg_proto::types::{Decode as _, DecodeError, Format, Kind, Type, prin
 use tsumugi_values::json::write_string;
 use tsumugi_values::{Timestamp, TimestampTz};
 
-use crate::error::{Error, Failed, Result};
+use crate::error::{Error, FailedStatement, Result};
 use crate::rows::Columns;
 use crate::value::{Rich, ValueKind, ValueRef};
 
@@ -214,7 +214,7 @@ impl<'a> Field<'a> {
     fn not_utf8(self) -> Error {
         Error::InvalidText {
             column: (*self.column.name).to_owned(),
-            statement: Failed::none(),
+            statement: FailedStatement::none(),
         }
     }
 

@@ -16,7 +16,7 @@ use super::stream::PortalRows;
 use super::transaction::begin_within;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
 use crate::server::{Answer, Limits, Pool, RowStream, Scope, Transaction, TransactionInner};
@@ -54,7 +54,7 @@ impl Session {
         self.run(sql, values).await.map(|answer| answer.rows)
     }
 
-    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         let answer = self.run(sql, values).await;
         answer.map(|answer| answer.executed())
     }

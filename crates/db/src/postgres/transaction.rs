@@ -14,7 +14,7 @@ use super::stream::PortalRows;
 use crate::batch::BatchSize;
 use crate::error::Result;
 use crate::options::{Access, Isolation, TransactionOptions};
-use crate::outcome::Ended;
+use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
 use crate::server::{
     Limits, Outcome, SavepointCommand, SavepointName, ServerBackend as _, TransactionInner,
@@ -176,8 +176,8 @@ impl Transactional for Postgres {
         transaction.settle(&run);
         pool.finish_script(&sql, run)?;
         if open.status() == TransactionStatus::Idle {
-            transaction.end(Ended::ByScript);
-            return Err(Ended::ByScript.error());
+            transaction.end(EndReason::ByScript);
+            return Err(EndReason::ByScript.error());
         }
         Ok(())
     }

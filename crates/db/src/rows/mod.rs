@@ -12,7 +12,7 @@ use tsumugi_values::json;
 use crate::value::ValueRef;
 use crate::{firebird, postgres};
 
-use packed::{Packed, PackedRow, Packer};
+use packed::{PackedRow, PackedRows, Packer};
 use typed::DeclaredType;
 
 /// The names of a result's columns, shared by all results of the same statement.
@@ -107,13 +107,13 @@ pub struct Rows(RowsRepr);
 /// How each driver keeps its rows.
 #[derive(Clone)]
 enum RowsRepr {
-    Packed(Packed),
+    Packed(PackedRows),
     Postgres(postgres::Rows),
     Firebird(firebird::Rows),
 }
 
-impl From<Packed> for Rows {
-    fn from(packed: Packed) -> Self {
+impl From<PackedRows> for Rows {
+    fn from(packed: PackedRows) -> Self {
         Rows(RowsRepr::Packed(packed))
     }
 }

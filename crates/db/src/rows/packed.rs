@@ -20,7 +20,7 @@ const BLOB: u8 = 4;
 
 /// Rows that were packed by [`Packer`].
 #[derive(Clone)]
-pub(crate) struct Packed {
+pub(crate) struct PackedRows {
     columns: Arc<Columns>,
     cells: Vec<u8>,
     /// Where each row but the first begins, so that a single row needs no second allocation.
@@ -28,7 +28,7 @@ pub(crate) struct Packed {
     len: usize,
 }
 
-impl Packed {
+impl PackedRows {
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -83,10 +83,10 @@ impl Packed {
     }
 }
 
-impl fmt::Debug for Packed {
+impl fmt::Debug for PackedRows {
     /// Sizes and column names only: row data does not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Packed")
+        f.debug_struct("PackedRows")
             .field("columns", &self.columns.names)
             .field("len", &self.len)
             .field("packed_bytes", &self.cells.len())
@@ -243,21 +243,21 @@ impl Packer {
     }
 
     /// Hands out what was packed and becomes empty.
-    pub(crate) fn finish(&mut self, columns: Arc<Columns>) -> Packed {
+    pub(crate) fn finish(&mut self, columns: Arc<Columns>) -> PackedRows {
         let len = std::mem::take(&mut self.len);
         if self.cells.len() > limits::COPY_MAX_BYTES {
             let (cells, starts) = (
                 std::mem::take(&mut self.cells),
                 std::mem::take(&mut self.starts),
             );
-            return Packed {
+            return PackedRows {
                 columns,
                 cells,
                 starts,
                 len,
             };
         }
-        let rows = Packed {
+        let rows = PackedRows {
             columns,
             cells: self.cells.clone(),
             starts: self.starts.clone(),
@@ -285,18 +285,18 @@ mod tests {
         Rows::from(packer.finish(Arc::new(Columns::new(names.iter().copied()))))
     }
 
-    fn value(dice: &Dice) -> Owned {
+    fn value(dice: &Dice) -> OwnedCell {
         match dice.below(5) {
-            0 => Owned::Null,
-            1 => Owned::Integer([0, 1, -1, i64::MIN, i64::MAX][dice.place(5)]),
-            2 => Owned::Real([0.0, -0.0, f64::MIN_POSITIVE, f64::MAX, 0.1][dice.place(5)]),
-            3 => Owned::Text("紡ぎ\0x".repeat(dice.place(40))),
-            _ => Owned::Blob((0..dice.below(300)).map(|byte| byte as u8).collect()),
+            0 => OwnedCell::Null,
+            1 => OwnedCell::Integer([0, 1, -1, i64::MIN, i64::MAX][dice.place(5)]),
+            2 => OwnedCell::Real([0.0, -0.0, f64::MIN_POSITIVE, f64::MAX, 0.1][dice.place(5)]),
+            3 => OwnedCell::Text("紡ぎ\0x".repeat(dice.place(40))),
+            _ => OwnedCell::Blob((0..dice.below(300)).map(|byte| byte as u8).collect()),
         }
     }
 
     #[derive(Debug)]
-    enum Owned {
+    enum OwnedCell {
         Null,
         Integer(i64),
         Real(f64),
@@ -304,14 +304,14 @@ mod tests {
         Blob(Vec<u8>),
     }
 
-    impl Owned {
+    impl OwnedCell {
         fn cell(&self) -> Cell<'_> {
             match self {
-                Owned::Null => Cell::Null,
-                Owned::Integer(integer) => Cell::Integer(*integer),
-                Owned::Real(real) => Cell::Real(*real),
-                Owned::Text(text) => Cell::Text(text.as_bytes()),
-                Owned::Blob(blob) => Cell::Blob(blob),
+                OwnedCell::Null => Cell::Null,
+                OwnedCell::Integer(integer) => Cell::Integer(*integer),
+                OwnedCell::Real(real) => Cell::Real(*real),
+                OwnedCell::Text(text) => Cell::Text(text.as_bytes()),
+                OwnedCell::Blob(blob) => Cell::Blob(blob),
             }
         }
     }
@@ -324,12 +324,12 @@ mod tests {
             let rows = dice.place(8);
             let names: Vec<String> = (0..columns).map(|column| format!("c{column}")).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let values: Vec<Vec<Owned>> = (0..rows)
+            let values: Vec<Vec<OwnedCell>> = (0..rows)
                 .map(|_| (0..columns).map(|_| value(&dice)).collect())
                 .collect();
             let cells: Vec<Vec<Cell<'_>>> = values
                 .iter()
-                .map(|row| row.iter().map(Owned::cell).collect())
+                .map(|row| row.iter().map(OwnedCell::cell).collect())
                 .collect();
             let packed = pack(&cells, &names);
             assert_eq!(packed.len(), rows);

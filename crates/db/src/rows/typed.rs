@@ -100,7 +100,7 @@ impl DeclaredType {
     }
 }
 
-/// A value whose text has been looked at.
+/// A value whose text has been classified.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Typed<'a> {
     Decimal(Digits<'a>, u16),

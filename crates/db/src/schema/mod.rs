@@ -27,7 +27,7 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::Usage`] within a transaction that [`Database::inside`] knows of.
-    /// [`Error::TableDiffers`] if there is another one of this name. [`Error::PoolTimeout`] if somebody else has changed the schema for
+    /// [`Error::TableDiffers`] if there is another one of this name. [`Error::PoolTimeout`] if another caller has been changing the schema for
     /// longer than [`schema_wait`](crate::Options::schema_wait).
     pub async fn create(&self, table: &Table) -> Result<bool> {
         self.make(table, Patience::short(self.options())).await

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use crate::database::{Database, Transaction};
-use crate::error::{Error, Failed, Result};
+use crate::error::{Error, FailedStatement, Result};
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
 use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
 use crate::outcome::attended;
@@ -15,7 +15,7 @@ use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::{Value, ValueRef, bounded};
 
-/// The number of PostgreSQL's advisory lock that who changes a schema holds until the end of the transaction.
+/// The number of PostgreSQL's advisory lock that a changer of the schema holds until the end of the transaction.
 pub const LOCK: i64 = 8_319_104_722_905_361;
 
 tokio::task_local! {
@@ -28,7 +28,7 @@ struct Inside {
     outer: Option<Rc<Inside>>,
 }
 
-/// How long somebody waits, and has been waiting.
+/// How long a caller waits at most, and how long it has been waiting.
 pub(super) struct Patience {
     /// The option or limit that bounds it.
     limit: &'static str,
@@ -46,7 +46,7 @@ impl Patience {
         }
     }
 
-    /// Of one change: who holds the turn may be the caller's own transaction, which then never ends.
+    /// Of one change: the holder of the turn may be the caller's own transaction, which then never ends.
     pub(super) fn short(options: &Options) -> Patience {
         Patience {
             limit: "schema_wait",
@@ -68,7 +68,7 @@ impl Patience {
                 connection: "turn to change the schema",
                 limit: self.limit,
                 waited_ms: milliseconds(waited),
-                statement: Failed::none(),
+                statement: FailedStatement::none(),
             });
         }
         sleep(SCHEMA_LOCK_POLL).await;
@@ -103,7 +103,7 @@ impl Database {
         Ok(())
     }
 
-    /// Runs this in a transaction in which nobody else changes the schema.
+    /// Runs this in a transaction that excludes all other changes of the schema.
     pub(super) async fn change<T, E: From<Error>>(
         &self,
         mode: TransactionMode,
@@ -134,7 +134,7 @@ impl Database {
         }
     }
 
-    /// A file has one writer: that it has another now, of this process or not, is the same as a lock that somebody holds.
+    /// A file has one writer: that it has another now, of this process or not, is the same as a lock that another caller holds.
     fn is_busy(&self, error: &Error) -> bool {
         let busy = matches!(
             error,
@@ -168,7 +168,7 @@ impl Transaction {
         }
     }
 
-    /// Takes the lock until the end of the transaction, unless somebody else has it.
+    /// Takes the lock until the end of the transaction, unless another session has it.
     pub async fn has_schema(&self) -> Result<bool> {
         match self {
             Transaction::Sqlite(_) => return Ok(true),

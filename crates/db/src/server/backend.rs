@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures_util::future::{Either, FutureExt as _, TryFutureExt as _};
 
 use crate::error::{Error, Result};
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::metrics::Snapshot;
 use crate::options::Options;
 use crate::rows::Rows;
@@ -97,10 +97,10 @@ impl Answer {
         }
     }
 
-    pub(crate) fn executed(&self) -> Executed {
+    pub(crate) fn executed(&self) -> ExecuteResult {
         // Servers have no last id: `insert … returning id` gives it.
         let returned = self.rows.first().and_then(|row| row.value(0));
-        Executed {
+        ExecuteResult {
             affected: self.affected,
             last_insert_id: match returned {
                 Some(ValueRef::Integer(id)) => Some(id),

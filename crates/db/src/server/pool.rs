@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::batch::BatchSize;
 use crate::error::Result;
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::metrics::Snapshot;
 use crate::options::{Options, TransactionOptions};
 use crate::rows::Rows;
@@ -78,7 +78,7 @@ impl<B: Transactional> Pool<B> {
         self.run(sql, values).await.map(|answer| answer.rows)
     }
 
-    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         self.run(sql, values).await.map(|answer| answer.executed())
     }
 

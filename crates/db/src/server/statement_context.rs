@@ -1,7 +1,7 @@
 //! A statement that failed, or that no connection was to be had for: what every driver to a server makes of that.
 //! Rule: the statement goes into the error, for callers that look at it.
 
-use crate::error::{Error, Failed};
+use crate::error::{Error, FailedStatement};
 use crate::options::Options;
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -16,8 +16,8 @@ pub(crate) struct StatementContext<'a> {
 }
 
 impl StatementContext<'_> {
-    pub(crate) fn failed(self, detail: String) -> Failed {
-        Failed::new(self.sql.into(), self.values, detail)
+    pub(crate) fn failed(self, detail: String) -> FailedStatement {
+        FailedStatement::new(self.sql.into(), self.values, detail)
     }
 
     /// A misuse of ours.

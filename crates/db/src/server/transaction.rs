@@ -12,9 +12,9 @@ use tokio::time::Instant;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::options::{Options, TransactionOptions};
-use crate::outcome::{Abandon, Ended, Savepoints};
+use crate::outcome::{Abandon, EndReason, Savepoints};
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -138,7 +138,7 @@ pub(crate) struct TransactionInner<B: Transactional> {
     pub(crate) pool: Rc<PoolInner<B>>,
     /// None once it has ended.
     open: RefCell<Option<B::Open>>,
-    ended: Cell<Ended>,
+    ended: Cell<EndReason>,
     savepoints: RefCell<Savepoints>,
     /// A savepoint that was dropped, to which the transaction goes back before anything else.
     undo: Cell<Option<SavepointName>>,
@@ -168,7 +168,7 @@ impl<B: Transactional> Transaction<B> {
         let inner = Rc::new(TransactionInner {
             pool: Rc::clone(pool),
             open: RefCell::new(Some(open)),
-            ended: Cell::new(Ended::RolledBack),
+            ended: Cell::new(EndReason::RolledBack),
             savepoints: RefCell::default(),
             undo: Cell::new(None),
             is_streaming: Cell::new(false),
@@ -192,9 +192,9 @@ impl<B: Transactional> Transaction<B> {
         Ok(answer.map_or_else(Rows::none, |answer| answer.rows))
     }
 
-    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         let answer = self.0.run(sql, values).await?;
-        Ok(answer.map_or_else(Executed::default, |answer| answer.executed()))
+        Ok(answer.map_or_else(ExecuteResult::default, |answer| answer.executed()))
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
@@ -255,11 +255,11 @@ impl<B: Transactional> Transaction<B> {
     pub(crate) async fn commit(&self) -> Result<()> {
         drop(self.0.ready().await?);
         let closing = self.0.take().await?;
-        self.0.ended.set(Ended::Uncommitted);
+        self.0.ended.set(EndReason::Uncommitted);
         let pool = &self.0.pool;
         let committed = pool.command("COMMIT", B::commit(closing)).await;
         if committed.is_ok() {
-            self.0.ended.set(Ended::Committed);
+            self.0.ended.set(EndReason::Committed);
         }
         committed.map_err(|fault| pool.error("COMMIT", fault))
     }
@@ -289,7 +289,7 @@ impl<B: Transactional> std::fmt::Debug for Transaction<B> {
 
 impl<B: Transactional> Abandon for TransactionInner<B> {
     fn abandon(&self) {
-        self.end(Ended::Unattended);
+        self.end(EndReason::Unattended);
     }
 }
 
@@ -303,7 +303,7 @@ impl<B: Transactional> StreamOwner for TransactionInner<B> {
     }
 
     fn stop(&self) {
-        self.end(Ended::Stopped);
+        self.end(EndReason::Stopped);
     }
 }
 
@@ -312,7 +312,7 @@ impl<B: Transactional> Expiry for TransactionInner<B> {
         let is_idle = self.running.get() == 0 && !self.is_streaming.get();
         let timeout = self.pool.options.idle_timeout;
         if is_idle && self.used.get().is_some_and(|used| used.elapsed() > timeout) {
-            self.end(Ended::Idle);
+            self.end(EndReason::Idle);
         }
     }
 }
@@ -347,7 +347,7 @@ impl<B: Transactional> TransactionInner<B> {
         if let Some(name) = self.undo.take() {
             let sql = B::savepoint_sql(SavepointCommand::RollBack, name);
             let undone = self.command(&open, &sql).await;
-            undone.inspect_err(|_| self.end(Ended::SavepointLost))?;
+            undone.inspect_err(|_| self.end(EndReason::SavepointLost))?;
         }
         Ok(open)
     }
@@ -374,12 +374,12 @@ impl<B: Transactional> TransactionInner<B> {
     /// Goes on with another transaction in place of the one that was taken.
     pub(crate) fn replace(&self, open: B::Open) {
         self.open.replace(Some(open));
-        self.ended.set(Ended::RolledBack);
+        self.ended.set(EndReason::RolledBack);
     }
 
     /// Its end is under way, and nothing is known of it if it fails.
     pub(crate) fn note_commit(&self) {
-        self.ended.set(Ended::Uncommitted);
+        self.ended.set(EndReason::Uncommitted);
     }
 
     pub(crate) fn savepoint_depth(&self) -> usize {
@@ -387,7 +387,7 @@ impl<B: Transactional> TransactionInner<B> {
     }
 
     /// Rolls back without waiting, unless it is over.
-    pub(crate) fn end(&self, how: Ended) {
+    pub(crate) fn end(&self, how: EndReason) {
         let Some(open) = self.open.borrow_mut().take() else {
             return;
         };
@@ -398,7 +398,7 @@ impl<B: Transactional> TransactionInner<B> {
     /// Ends the transaction if a call in it was given up for its time.
     pub(crate) fn settle<T>(&self, outcome: &Outcome<B, T>) {
         if matches!(outcome, Err(Fault::Late)) {
-            self.end(Ended::Stopped);
+            self.end(EndReason::Stopped);
         }
     }
 

@@ -13,12 +13,12 @@ use rusqlite::types::{ToSql, ToSqlOutput, Value as SqliteValue, ValueRef as Sqli
 use rusqlite::{Batch, CachedStatement, ErrorCode, OpenFlags, Row, Rows as SqliteRows};
 
 use crate::batch::BatchSize;
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::json;
 use crate::limits;
-use crate::options::{Access, Missing};
+use crate::options::{Access, MissingFile};
 use crate::rows::Columns;
-use crate::rows::packed::{Cell, Packed, Packer};
+use crate::rows::packed::{Cell, PackedRows, Packer};
 use crate::rows::typed::{self, DeclaredType};
 use crate::value::Value;
 
@@ -36,7 +36,7 @@ const WATCH_INSTRUCTIONS: i32 = 4_000;
 pub(super) struct Opening {
     /// None for a database in memory.
     pub(super) path: Option<PathBuf>,
-    pub(super) missing: Missing,
+    pub(super) missing: MissingFile,
     pub(super) busy_timeout: Duration,
     pub(super) statement_cache: usize,
 }
@@ -81,7 +81,7 @@ impl Opening {
             Some(path) => {
                 flags.set(
                     OpenFlags::SQLITE_OPEN_CREATE,
-                    self.missing == Missing::Create,
+                    self.missing == MissingFile::Create,
                 );
                 rusqlite::Connection::open_with_flags(path, flags)?
             }
@@ -282,7 +282,7 @@ impl Connection {
         }
     }
 
-    fn query(&mut self, statement: &Statement, rows_max_bytes: usize) -> Result<Packed, Fault> {
+    fn query(&mut self, statement: &Statement, rows_max_bytes: usize) -> Result<PackedRows, Fault> {
         let Connection {
             sqlite,
             desk,
@@ -306,7 +306,7 @@ impl Connection {
         Ok(desk.finish(&statement.sql, &prepared))
     }
 
-    fn execute(&mut self, statement: &Statement) -> Result<Executed, Fault> {
+    fn execute(&mut self, statement: &Statement) -> Result<ExecuteResult, Fault> {
         let mut prepared = prepare(&self.sqlite, statement, self.access)?;
         let before = self.sqlite.total_changes();
         let last_row_id = self.sqlite.last_insert_rowid();
@@ -328,7 +328,7 @@ impl Connection {
         let row_id = self.sqlite.last_insert_rowid();
         let has_id = row_id != last_row_id || watch::has_inserted_into(&statement.sql);
         let last_insert_id = (inserts && has_id).then_some(row_id);
-        Ok(Executed {
+        Ok(ExecuteResult {
             affected,
             last_insert_id,
         })
@@ -394,7 +394,7 @@ impl Cursor<'_> {
     }
 
     /// The batch of a statement that turned out to give no row.
-    pub(super) fn no_rows(&mut self) -> Packed {
+    pub(super) fn no_rows(&mut self) -> PackedRows {
         self.desk.finish(&self.sql, &self.prepared)
     }
 }
@@ -411,7 +411,10 @@ pub(super) struct Batches<'a> {
 
 impl Batches<'_> {
     /// The next rows, if there was ever a row, and whether they are the last.
-    pub(super) fn next(&mut self, rows_max_bytes: usize) -> Result<(Option<Packed>, bool), Fault> {
+    pub(super) fn next(
+        &mut self,
+        rows_max_bytes: usize,
+    ) -> Result<(Option<PackedRows>, bool), Fault> {
         let mut is_last = false;
         while self.desk.has_room_in_batch(self.by) {
             let Some(row) = self.rows.next().map_err(Fault::Run)? else {
@@ -467,7 +470,7 @@ impl ResultBuffers {
         self.packer.len() < by.rows_max() && self.packer.packed_bytes() < limits::BATCH_MAX_BYTES
     }
 
-    fn finish(&mut self, sql: &Arc<str>, prepared: &rusqlite::Statement<'_>) -> Packed {
+    fn finish(&mut self, sql: &Arc<str>, prepared: &rusqlite::Statement<'_>) -> PackedRows {
         let columns = self.columns(sql, prepared);
         self.packer.finish(columns)
     }

@@ -13,11 +13,11 @@ use tracing::warn;
 
 use crate::error::{Error, Result};
 use crate::metrics::{Counters, Snapshot};
-use crate::options::{Location, Missing, Options};
+use crate::options::{Location, MissingFile, Options};
 
 use super::connection::{Connection, Opening};
 use super::job::Job;
-use super::queue::{Lane, Pushed, Queues};
+use super::queue::{Lane, PushOutcome, Queues};
 use super::serve::Seat;
 
 /// What makes two connects mean the same database.
@@ -60,7 +60,7 @@ impl Engine {
     fn open_shared(location: Location, options: Arc<Options>) -> Result<Arc<Engine>> {
         let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
         let (key, missing) = match location {
-            Location::Memory(name) => (Key::Memory(name), Missing::Create),
+            Location::Memory(name) => (Key::Memory(name), MissingFile::Create),
             Location::File { path, missing } => (Key::File(canonical(path, missing)?), missing),
         };
         if let Some(engine) = engines.get(&key).and_then(Weak::upgrade) {
@@ -132,7 +132,7 @@ impl Engine {
         } else {
             Lane::Writer
         };
-        if self.queues.push(lane, job) == Pushed::Refused {
+        if self.queues.push(lane, job) == PushOutcome::Refused {
             self.counters.turned_away();
         }
     }
@@ -193,7 +193,7 @@ fn expire(lane: Lane, job: Job, readers: Option<usize>, counters: &Counters) {
 }
 
 /// The one path of a file, which need not exist yet.
-fn canonical(path: PathBuf, missing: Missing) -> Result<PathBuf> {
+fn canonical(path: PathBuf, missing: MissingFile) -> Result<PathBuf> {
     let error = |reason: String, source: Option<std::io::Error>| {
         let source = source.map(|source| Box::new(source).into());
         Err(Error::Open {
@@ -208,7 +208,7 @@ fn canonical(path: PathBuf, missing: Missing) -> Result<PathBuf> {
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
             return error(cause.to_string(), Some(cause));
         }
-        Err(_) if missing == Missing::Fail => {
+        Err(_) if missing == MissingFile::Fail => {
             return error("there is no such file; mode=rwc creates it".into(), None);
         }
         Err(_) => {}

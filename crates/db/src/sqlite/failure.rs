@@ -3,12 +3,12 @@
 
 use rusqlite::ffi;
 
-use crate::error::{Code, Error, Failed};
+use crate::error::{Code, Error, FailedStatement};
 use crate::options::Options;
 
 use super::job::Statement;
 use super::policy::Refusal;
-use super::watch::{Seen, Stop};
+use super::watch::{Stop, WatchReport};
 
 /// Why a statement gave no result.
 #[derive(Debug)]
@@ -29,13 +29,18 @@ pub(super) enum Fault {
 
 impl Fault {
     /// Whether the statement should be tried on the writer instead.
-    pub(super) fn needs_writer(&self, seen: &Seen) -> bool {
+    pub(super) fn needs_writer(&self, seen: &WatchReport) -> bool {
         matches!(self, Fault::NeedsWriter) || seen.refusal == Some(Refusal::NeedsWriter)
     }
 }
 
 /// The error to give to the caller.
-pub(super) fn error(fault: Fault, seen: &Seen, statement: Statement, options: &Options) -> Error {
+pub(super) fn error(
+    fault: Fault,
+    seen: &WatchReport,
+    statement: Statement,
+    options: &Options,
+) -> Error {
     if fault.needs_writer(seen) {
         let message = "this transaction is read-only: begin one that may write".into();
         return Error::Usage {
@@ -76,7 +81,7 @@ pub(super) fn error(fault: Fault, seen: &Seen, statement: Statement, options: &O
     }
 }
 
-fn prepare(cause: rusqlite::Error, seen: &Seen, statement: Statement) -> Error {
+fn prepare(cause: rusqlite::Error, seen: &WatchReport, statement: Statement) -> Error {
     if let Some(Refusal::Usage(message)) = seen.refusal {
         return Error::Usage {
             message: message.into(),
@@ -243,9 +248,14 @@ fn database(code: i32, detail: String, statement: Statement) -> Error {
 }
 
 /// The error for a statement of this crate's own, such as `COMMIT`.
-pub(super) fn own(cause: rusqlite::Error, seen: &Seen, sql: &str, options: &Options) -> Error {
+pub(super) fn own(
+    cause: rusqlite::Error,
+    seen: &WatchReport,
+    sql: &str,
+    options: &Options,
+) -> Error {
     if seen.stop == Some(Stop::TimedOut) {
-        let statement = Failed::new(sql.into(), Vec::new(), String::new());
+        let statement = FailedStatement::new(sql.into(), Vec::new(), String::new());
         return Error::Timeout {
             limit: options.statement_timeout,
             statement,

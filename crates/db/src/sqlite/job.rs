@@ -8,10 +8,10 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
-use crate::error::{Error, Failed, Result};
-use crate::execution::Executed;
+use crate::error::{Error, FailedStatement, Result};
+use crate::execution::ExecuteResult;
 use crate::options::{Options, TransactionOptions};
-use crate::rows::packed::Packed;
+use crate::rows::packed::PackedRows;
 use crate::value::Value;
 
 use super::session::End;
@@ -24,9 +24,9 @@ pub(super) type Reply = oneshot::Sender<Result<Output>>;
 #[derive(Debug)]
 pub(super) enum Output {
     Done,
-    Rows(Packed),
-    Executed(Executed),
-    Batch { rows: Packed, is_last: bool },
+    Rows(PackedRows),
+    Executed(ExecuteResult),
+    Batch { rows: PackedRows, is_last: bool },
 }
 
 /// What to do with the SQL of a job or command.
@@ -53,8 +53,8 @@ impl Statement {
     }
 
     /// Gives the statement to the error about it.
-    pub(super) fn failed(self, detail: String) -> Failed {
-        Failed::new(self.sql, self.values, detail)
+    pub(super) fn failed(self, detail: String) -> FailedStatement {
+        FailedStatement::new(self.sql, self.values, detail)
     }
 }
 
@@ -90,7 +90,7 @@ impl Job {
     }
 
     /// Answers with an error about the job's own statement.
-    pub(super) fn refuse(self, error: impl FnOnce(Failed) -> Error) {
+    pub(super) fn refuse(self, error: impl FnOnce(FailedStatement) -> Error) {
         // The caller may have gone away: then nobody wants the answer.
         let _ = self
             .reply

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::execution::Executed;
+use crate::execution::ExecuteResult;
 use crate::metrics::Snapshot;
 use crate::options::{self, Options, TransactionOptions};
 use crate::rows::Rows;
@@ -21,7 +21,7 @@ use super::job::{Call, Job, Output, Statement, Work};
 use super::policy::{self, Leading};
 use super::queue::Lane;
 use super::session::Transaction;
-use super::stream::{Finished, RowStream};
+use super::stream::{FinishedFlag, RowStream};
 
 /// The connections to one SQLite database, with the options of one connect. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct Pool {
 pub(crate) struct Watch(Weak<Engine>);
 
 impl Watch {
-    /// None when nobody has the database open any more.
+    /// None once the last handle of the database was dropped.
     pub(crate) fn snapshot(&self) -> Option<Snapshot> {
         Some(self.0.upgrade()?.snapshot())
     }
@@ -94,7 +94,7 @@ impl Pool {
         }
     }
 
-    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         match self
             .ask(
                 Lane::Writer,
@@ -133,7 +133,7 @@ impl Pool {
             first,
             demand,
             self.engine.clone(),
-            Arc::new(Finished::new()),
+            Arc::new(FinishedFlag::new()),
         ))
     }
 

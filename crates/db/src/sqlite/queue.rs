@@ -32,7 +32,7 @@ struct State {
     readers: Line,
     writer: Line,
     is_closed: bool,
-    /// When the sweeper wakes up by itself. None: when told to.
+    /// When the sweeper wakes up by itself. None: when it is notified.
     next_sweep: Option<Instant>,
 }
 
@@ -67,7 +67,7 @@ impl Queues {
     }
 
     /// Queues a job, or answers it with an error when too many wait. Returns whether it was queued.
-    pub(super) fn push(&self, lane: Lane, job: Job) -> Pushed {
+    pub(super) fn push(&self, lane: Lane, job: Job) -> PushOutcome {
         let mut state = self.lock();
         if state.is_closed {
             drop(state);
@@ -75,7 +75,7 @@ impl Queues {
                 what: "database",
                 reason: "it was closed",
             });
-            return Pushed::Refused;
+            return PushOutcome::Refused;
         }
         let expires = job.expires();
         let line = state.line(lane);
@@ -89,7 +89,7 @@ impl Queues {
                 max: limits::QUEUE_MAX,
                 statement,
             });
-            return Pushed::Refused;
+            return PushOutcome::Refused;
         }
         line.jobs.push_back(job);
         let (has_idle, must_wait) = (line.idle > 0, line.jobs.len() > line.idle);
@@ -105,7 +105,7 @@ impl Queues {
         if must_sweep {
             self.sweep.notify_one();
         }
-        Pushed::Queued
+        PushOutcome::Queued
     }
 
     /// The next job whose caller still waits. Sleeps until there is one; None when the queues are closed.
@@ -180,7 +180,7 @@ impl Queues {
 
 /// What became of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pushed {
+pub(super) enum PushOutcome {
     Queued,
     Refused,
 }
@@ -235,7 +235,7 @@ mod tests {
         let mut answers = Vec::new();
         for sql in ["a", "b", "c", "d"] {
             let (job, answer) = job(sql, 1_000);
-            assert_eq!(queues.push(Lane::Readers, job), Pushed::Queued);
+            assert_eq!(queues.push(Lane::Readers, job), PushOutcome::Queued);
             answers.push(answer);
         }
         drop(answers.remove(1));
@@ -252,11 +252,11 @@ mod tests {
         let mut answers: Vec<Answer> = Vec::new();
         for _ in 0..limits::QUEUE_MAX {
             let (job, answer) = job("select 1", 1_000);
-            assert_eq!(queues.push(Lane::Writer, job), Pushed::Queued);
+            assert_eq!(queues.push(Lane::Writer, job), PushOutcome::Queued);
             answers.push(answer);
         }
         let (one_more, mut answer) = job("select 2", 1_000);
-        assert_eq!(queues.push(Lane::Writer, one_more), Pushed::Refused);
+        assert_eq!(queues.push(Lane::Writer, one_more), PushOutcome::Refused);
         let error = answer.try_recv().unwrap().unwrap_err();
         assert!(matches!(
             error,
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(error.sql(), Some("select 2"));
         answers.pop();
         let (another, _answer) = job("select 3", 1_000);
-        assert_eq!(queues.push(Lane::Writer, another), Pushed::Queued);
+        assert_eq!(queues.push(Lane::Writer, another), PushOutcome::Queued);
     }
 
     #[test]

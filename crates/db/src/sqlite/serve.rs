@@ -12,13 +12,13 @@ use std::time::Instant;
 use tracing::debug;
 
 use crate::batch::BatchSize;
-use crate::error::{Error, Failed, Result};
+use crate::error::{Error, FailedStatement, Result};
 use crate::limits::TIMEOUT_MAX;
 use crate::log::Line;
 use crate::metrics::Counters;
 use crate::options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
-use crate::outcome::Ended;
-use crate::rows::packed::Packed;
+use crate::outcome::EndReason;
+use crate::rows::packed::PackedRows;
 
 use super::connection::{Connection, Opening};
 use super::failure::{self, Fault};
@@ -235,7 +235,7 @@ impl Service<'_> {
         policy: Policy,
     ) -> Result<(), Fault> {
         let mut started = Instant::now();
-        let send = |rows: Packed, is_last, started| {
+        let send = |rows: PackedRows, is_last, started| {
             let reply = watch::disarm().caller;
             log(self.options, statement, started, Some(rows.len()), None);
             self.counters.statements.fetch_add(1, Relaxed);
@@ -303,18 +303,18 @@ impl Service<'_> {
         loop {
             let command = match commands.recv_timeout(self.options.idle_timeout) {
                 Ok(command) => command,
-                Err(RecvTimeoutError::Disconnected) => return end.set(Ended::RolledBack),
-                Err(RecvTimeoutError::Timeout) => return end.set(Ended::Idle),
+                Err(RecvTimeoutError::Disconnected) => return end.set(EndReason::RolledBack),
+                Err(RecvTimeoutError::Timeout) => return end.set(EndReason::Idle),
             };
             if command.reply.as_ref().is_some_and(Reply::is_closed) {
-                end.set(Ended::Unattended);
+                end.set(EndReason::Unattended);
             }
             if end.is_set() {
                 return;
             }
             self.command(command, end);
             if self.connection.is_clean() {
-                return end.set(Ended::Stopped);
+                return end.set(EndReason::Stopped);
             }
             if end.is_set() {
                 return;
@@ -342,17 +342,17 @@ impl Service<'_> {
                     self.own(&format!("ROLLBACK TO s{number}; RELEASE s{number}"), reply);
                 // Nobody would learn that its changes are still there: they go with all others.
                 if is_dropped && undone.is_err() {
-                    end.set(Ended::SavepointLost);
+                    end.set(EndReason::SavepointLost);
                 }
                 answer(reply, undone);
             }
-            Request::Commit => self.finish("COMMIT", Ended::Committed, reply, end),
-            Request::RollBack => self.finish("ROLLBACK", Ended::RolledBack, reply, end),
+            Request::Commit => self.finish("COMMIT", EndReason::Committed, reply, end),
+            Request::RollBack => self.finish("ROLLBACK", EndReason::RolledBack, reply, end),
         }
     }
 
     /// Ends the transaction. Not stopped when the caller goes away: it has asked, and half an end does not exist.
-    fn finish(&mut self, sql: &str, ended: Ended, reply: Option<Reply>, end: &End) {
+    fn finish(&mut self, sql: &str, ended: EndReason, reply: Option<Reply>, end: &End) {
         if let Some(refusal) = self.refuse_commit(ended) {
             return answer(reply, Err(refusal));
         }
@@ -364,8 +364,8 @@ impl Service<'_> {
     }
 
     /// What keeps a transaction from being committed in which no foreign key was looked at.
-    fn refuse_commit(&mut self, ended: Ended) -> Option<Error> {
-        if ended != Ended::Committed || !self.connection.forgot_references() {
+    fn refuse_commit(&mut self, ended: EndReason) -> Option<Error> {
+        if ended != EndReason::Committed || !self.connection.forgot_references() {
             return None;
         }
         watch::arm(None, TIMEOUT_MAX, Policy::Internal);
@@ -375,7 +375,7 @@ impl Service<'_> {
             Ok(None) => None,
             Ok(Some(constraint)) => Some(Error::ForeignKeyViolation {
                 constraint: Some(constraint),
-                statement: Failed::none(),
+                statement: FailedStatement::none(),
             }),
             Err(cause) => Some(failure::own(cause, &seen, "COMMIT", self.options)),
         }
@@ -454,12 +454,12 @@ fn answer(reply: Option<Reply>, outcome: Result<Output, Error>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Missing;
+    use crate::options::MissingFile;
     use std::path::PathBuf;
     use std::time::Duration;
 
     fn opening(path: Option<PathBuf>) -> Opening {
-        let (missing, busy_timeout) = (Missing::Create, Duration::from_millis(1));
+        let (missing, busy_timeout) = (MissingFile::Create, Duration::from_millis(1));
         Opening {
             path,
             missing,

@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
-use crate::error::{Error, Failed, Result};
-use crate::execution::Executed;
+use crate::error::{Error, FailedStatement, Result};
+use crate::execution::ExecuteResult;
 use crate::limits;
 use crate::options::TransactionOptions;
-use crate::outcome::{Abandon, Ended, Savepoints};
+use crate::outcome::{Abandon, EndReason, Savepoints};
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -22,15 +22,15 @@ use super::engine::Engine;
 use super::job::{Call, Command, Output, Reply, Request, Statement, Work};
 use super::pool::Pool;
 use super::queue::Lane;
-use super::stream::{Finished, RowStream};
+use super::stream::{FinishedFlag, RowStream};
 
 /// How a transaction ended, written once: by the thread that served it, or by its owner.
 #[derive(Debug, Default)]
-pub(super) struct End(OnceLock<Ended>);
+pub(super) struct End(OnceLock<EndReason>);
 
 impl End {
     /// The first word counts.
-    pub(super) fn set(&self, ended: Ended) {
+    pub(super) fn set(&self, ended: EndReason) {
         let _ = self.0.set(ended);
     }
 
@@ -64,7 +64,7 @@ struct Session {
     savepoints: RefCell<Savepoints>,
     /// The commit was asked for.
     committing: Cell<bool>,
-    stream: Arc<Finished>,
+    stream: Arc<FinishedFlag>,
     engine: Arc<Engine>,
 }
 
@@ -89,7 +89,7 @@ impl Transaction {
             end,
             savepoints: RefCell::default(),
             committing: Cell::new(false),
-            stream: Arc::new(Finished::new()),
+            stream: Arc::new(FinishedFlag::new()),
             engine: pool.engine().clone(),
         };
         Ok(Transaction {
@@ -105,7 +105,7 @@ impl Transaction {
         }
     }
 
-    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<Executed> {
+    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         let request = Request::Statement(Call::Execute, Statement::new(sql, values));
         match self.session.ask(request).await? {
             Output::Executed(executed) => Ok(executed),
@@ -168,15 +168,15 @@ impl Transaction {
 impl Abandon for Session {
     fn abandon(&self) {
         self.end(match self.committing.get() {
-            true => Ended::Uncommitted,
-            false => Ended::Unattended,
+            true => EndReason::Uncommitted,
+            false => EndReason::Unattended,
         });
     }
 }
 
 impl Session {
     /// Rolls back without waiting, unless it is over.
-    fn end(&self, how: Ended) {
+    fn end(&self, how: EndReason) {
         self.end.set(how);
         self.commands.borrow_mut().take();
     }
@@ -205,7 +205,7 @@ impl Session {
                     Request::Statement(_, statement) | Request::Stream(statement, ..) => {
                         statement.failed(String::new())
                     }
-                    _ => Failed::none(),
+                    _ => FailedStatement::none(),
                 };
                 let (limit, max) = ("transaction_queue_max", limits::TRANSACTION_QUEUE_MAX);
                 Err(Error::QueueFull {
@@ -265,7 +265,7 @@ impl Drop for Savepoint {
             return;
         }
         if let Err(TrySendError::Full(_)) = session.send(Request::RollBackTo(self.number), None) {
-            session.end(Ended::SavepointLost);
+            session.end(EndReason::SavepointLost);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
-use crate::rows::packed::Packed;
+use crate::rows::packed::PackedRows;
 use crate::rows::{Columns, Rows};
 
 use super::engine::Engine;
@@ -16,11 +16,11 @@ use super::job::{Output, Reply};
 
 /// Whether no stream of a transaction is open. Shared by the transaction and the stream.
 #[derive(Debug)]
-pub(super) struct Finished(AtomicBool);
+pub(super) struct FinishedFlag(AtomicBool);
 
-impl Finished {
-    pub(super) fn new() -> Finished {
-        Finished(AtomicBool::new(true))
+impl FinishedFlag {
+    pub(super) fn new() -> FinishedFlag {
+        FinishedFlag(AtomicBool::new(true))
     }
 
     pub(super) fn is_set(&self) -> bool {
@@ -43,13 +43,13 @@ impl Finished {
 pub struct RowStream {
     columns: Arc<Columns>,
     /// The batch that came with the answer to the statement.
-    first: Option<Packed>,
+    first: Option<PackedRows>,
     /// None after the last batch.
     demand: Option<mpsc::Sender<Reply>>,
     /// An answer that was asked for. Kept here, not in the future that waits for it, so that dropping that future
     /// loses no rows.
     pending: Option<oneshot::Receiver<Result<Output>>>,
-    finished: Arc<Finished>,
+    finished: Arc<FinishedFlag>,
     _engine: Arc<Engine>,
 }
 
@@ -58,7 +58,7 @@ impl RowStream {
         first: Output,
         demand: mpsc::Sender<Reply>,
         engine: Arc<Engine>,
-        finished: Arc<Finished>,
+        finished: Arc<FinishedFlag>,
     ) -> RowStream {
         let (rows, is_last) = batch(first);
         let mut stream = RowStream {
@@ -134,7 +134,7 @@ impl Drop for RowStream {
     }
 }
 
-fn batch(output: Output) -> (Packed, bool) {
+fn batch(output: Output) -> (PackedRows, bool) {
     match output {
         Output::Batch { rows, is_last } => (rows, is_last),
         other => unreachable!("a stream was answered with {other:?}"),

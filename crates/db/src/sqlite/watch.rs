@@ -37,7 +37,7 @@ thread_local! {
 
 /// What the watch saw.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct WatchReport {
     pub(super) caller: Option<Reply>,
     pub(super) stop: Option<Stop>,
     pub(super) refusal: Option<Refusal>,
@@ -55,9 +55,9 @@ pub(super) fn arm(caller: Option<Reply>, timeout: Duration, policy: Policy) {
 }
 
 /// Ends it and gives the caller back.
-pub(super) fn disarm() -> Seen {
+pub(super) fn disarm() -> WatchReport {
     let watch = WATCH.take();
-    Seen {
+    WatchReport {
         caller: watch.caller,
         stop: watch.stop,
         refusal: watch.refusal,

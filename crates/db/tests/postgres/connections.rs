@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use tsumugi_db::{Database, Error, Heard, Options, TransactionOptions};
+use tsumugi_db::{Database, Error, ListenerEvent, Options, TransactionOptions};
 use tsumugi_testkit::postgres::{Pooler, PostgresDatabase as Place, Server};
 
 /// Runs a test with a database of its own, which tells who is connected.
@@ -140,7 +140,9 @@ fn listeners_are_beside_the_pool_and_have_a_limit_of_their_own() {
         for listener in &mut listeners {
             let heard = timeout(Duration::from_secs(10), listener.recv());
             let heard = heard.await.expect("it is told").unwrap();
-            assert!(matches!(heard, Heard::Notification { payload, .. } if payload == "all"));
+            assert!(
+                matches!(heard, ListenerEvent::Notification { payload, .. } if payload == "all")
+            );
         }
         // A place is free again at once, its connection a moment later.
         listeners.pop();

@@ -89,8 +89,8 @@ fn a_slow_statement_a_second_leaves_the_reads_quick() {
 
 /// Bytes of memory that this process has.
 fn resident() -> usize {
-    let told = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = told.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
     pages.unwrap_or(0_usize) * 4096
 }
 
@@ -307,7 +307,7 @@ fn the_limit_is_for_each_batch_of_a_stream_and_holds_again_afterwards() {
     });
 }
 
-/// With such a pooler the server is told nothing of our limits when we connect; a plain server stands for it here.
+/// With such a pooler the server gets none of our limits when we connect; a plain server stands for it here.
 #[test]
 fn limits_hold_also_behind_a_pooler_that_knows_none() {
     let options = "?pool=1&pooler=transaction&statement_timeout_ms=300&idle_timeout_ms=300";

@@ -13,7 +13,7 @@ pub use self::legacy::legacy_hash;
 pub use self::name::login_name;
 pub use self::srp::{Proof, Srp};
 
-/// A way to prove who one is, by the name that both sides call it.
+/// An authentication method, by the name of its plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plugin {
     /// SRP whose proof is hashed with SHA-256: the usual one from Firebird 4.0 on.

@@ -36,7 +36,7 @@ pub struct Srp {
 pub struct Proof {
     /// To be sent, in hexadecimal.
     pub text: String,
-    /// Known to both sides and nobody else.
+    /// The secret that both sides share.
     pub key: [u8; 20],
 }
 

@@ -50,7 +50,7 @@ fn refuse(salt: &str, key: &str) {
 }
 
 #[test]
-fn a_login_is_proved() {
+fn login_with_the_right_password_is_proved() {
     check(&Login {
         user: "SYSDBA",
         password: "masterkey",
@@ -76,7 +76,7 @@ fn our_key_may_begin_with_zeros() {
 }
 
 #[test]
-fn the_servers_key_may_have_an_odd_number_of_digits() {
+fn servers_key_may_have_an_odd_number_of_digits() {
     check(&Login {
         user: "SYSDBA",
         password: "masterkey",
@@ -89,7 +89,7 @@ fn the_servers_key_may_have_an_odd_number_of_digits() {
 }
 
 #[test]
-fn the_servers_key_may_begin_with_a_zero_byte() {
+fn servers_key_may_begin_with_a_zero_byte() {
     check(&Login {
         user: "SYSDBA",
         password: "masterkey",
@@ -102,7 +102,7 @@ fn the_servers_key_may_begin_with_a_zero_byte() {
 }
 
 #[test]
-fn the_hash_of_a_name_may_begin_with_a_zero_byte() {
+fn hash_of_a_name_may_begin_with_a_zero_byte() {
     check(&Login {
         user: "U206",
         password: "leading zero",
@@ -115,7 +115,7 @@ fn the_hash_of_a_name_may_begin_with_a_zero_byte() {
 }
 
 #[test]
-fn a_password_may_be_beyond_ascii() {
+fn password_beyond_ascii_is_proved() {
     check(&Login {
         user: "JAPANESE",
         password: "秘密の言葉",
@@ -128,7 +128,7 @@ fn a_password_may_be_beyond_ascii() {
 }
 
 #[test]
-fn the_shared_secret_may_begin_with_a_zero_byte() {
+fn shared_secret_may_begin_with_a_zero_byte() {
     check(&Login {
         user: "SYSDBA",
         password: "masterkey",
@@ -150,7 +150,7 @@ fn our_key_is_sent_without_leading_zeros() {
 }
 
 #[test]
-fn a_server_that_makes_the_secret_known_is_refused() {
+fn server_key_that_reveals_the_secret_is_refused() {
     let prime = "E67D2E994B2F900C3F41F08F5BB2627ED0D49EE1FE767A52EFCD565CD6E768812C3E1E9CE8F0A8BEA6CB13CD29DDEBF7A96D4A93B55D488DF099A15C89DCB0640738EB2CBDD9A8F7BAB561AB1B0DC1C6CDABF303264A08D1BCA932D1F1EE428B619D970F342ABA9A65793B8B2F041AE5364350C16F735F56ECBCA87BD57B29E7";
     for key in ["", "0", "1", "0001", prime, &prime.replace("29E7", "29E8")] {
         refuse(SALT, key);
@@ -170,7 +170,7 @@ fn data_that_is_none_is_refused() {
 }
 
 #[test]
-fn the_old_hash_is_that_of_crypt() {
+fn legacy_hash_equals_that_of_crypt() {
     for (password, expected) in [
         ("masterkey", "QP3LMZ/MJh."),
         ("masterke", "QP3LMZ/MJh."),
@@ -183,7 +183,7 @@ fn the_old_hash_is_that_of_crypt() {
 }
 
 #[test]
-fn a_name_is_in_capitals_unless_it_is_quoted() {
+fn name_is_in_capitals_unless_it_is_quoted() {
     for (user, expected) in [
         ("sysdba", "SYSDBA"),
         ("U206", "U206"),

@@ -26,7 +26,7 @@ pub enum Expect {
     Fetch(Arc<Format>),
 }
 
-/// What the server said. `T` is what the caller knows its request by.
+/// A message of the server. `T` is the caller's token of its request.
 #[derive(Debug, Clone)]
 pub enum Event<T> {
     /// The answer to what expected [`Expect::Response`] or [`Expect::Deferred`].

@@ -134,12 +134,12 @@ fn check(expect: &str, words: &str, expected: &str) {
 }
 
 #[test]
-fn answers_go_to_whom_they_belong() {
+fn replies_of_pipelined_requests_reach_their_callers() {
     check("D R R", "ok=3 bad ok=5", "0:ok=3 1:error=335544794 2:ok=5");
 }
 
 #[test]
-fn a_query_in_one_write_is_three_answers() {
+fn query_in_one_write_gets_three_replies() {
     check(
         "R F D",
         "ok row=a row=bcd null row= eof ok",
@@ -149,7 +149,7 @@ fn a_query_in_one_write_is_three_answers() {
 }
 
 #[test]
-fn an_error_after_rows_keeps_them() {
+fn rows_before_an_error_are_delivered() {
     check(
         "F R",
         "row=a row=b bad ok=1",
@@ -159,13 +159,13 @@ fn an_error_after_rows_keeps_them() {
 }
 
 #[test]
-fn a_row_without_cursor_comes_before_its_response() {
+fn row_without_cursor_comes_before_its_response() {
     check("S R", "sql=x ok=1 ok=2", "0:x ok=1 1:ok=2");
     check("S", "sql ok", "0:ok=0");
 }
 
 #[test]
-fn a_failed_execution_may_say_that_it_has_no_row() {
+fn failed_execution_without_a_row_is_read() {
     check("S R", "sql bad ok=2", "0:error=335544794 1:ok=2");
     check("S R", "bad ok=2", "0:error=335544794 1:ok=2");
 }
@@ -215,7 +215,7 @@ fn rows_beyond_the_limit_come_in_pieces() {
 }
 
 #[test]
-fn an_answer_of_another_kind_ends_the_connection() {
+fn answer_of_another_kind_ends_the_connection() {
     check(
         "R",
         "eof",
@@ -244,7 +244,7 @@ fn reply_without_a_caller_ends_the_connection() {
 }
 
 #[test]
-fn a_value_longer_than_its_column_ends_the_connection() {
+fn value_longer_than_its_column_ends_the_connection() {
     check(
         "F",
         "row=elevenchars",

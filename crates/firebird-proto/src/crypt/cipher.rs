@@ -18,7 +18,7 @@ pub enum Cipher {
     ChaCha64,
     /// ChaCha20 with a nonce of 96 bits. Firebird 4.0 and later.
     ChaCha,
-    /// RC4: all that Firebird 3.0 has. It is broken: it hides little from somebody who listens for long.
+    /// RC4: all that Firebird 3.0 has. It is broken: it hides little from a long observation of the traffic.
     Arc4,
 }
 

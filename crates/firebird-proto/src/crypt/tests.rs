@@ -56,7 +56,7 @@ fn chacha64_begins_at_nothing() {
 }
 
 #[test]
-fn a_start_of_another_length_is_refused() {
+fn start_of_another_length_is_refused() {
     for (cipher, length) in [
         (Cipher::ChaCha, 12),
         (Cipher::ChaCha, 17),
@@ -82,7 +82,7 @@ fn choose(keys: &[(u8, &[u8])], expected: Option<(Cipher, &[u8])>) {
 }
 
 #[test]
-fn the_best_cipher_that_both_have_is_chosen() {
+fn best_cipher_that_both_have_is_chosen() {
     let symmetric = (0, b"Symmetric".as_slice());
     choose(&[symmetric, (1, b"Arc4")], Some((Cipher::Arc4, b"")));
     let all = (1, b"ChaCha64 ChaCha Arc4".as_slice());

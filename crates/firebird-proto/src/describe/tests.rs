@@ -80,7 +80,7 @@ const ONE: &str = "#1 t496 s0 l4 fID rT oU aID .";
 const TWO: &str = "#2 t581 s-4 l8 fN rT oU aTOTAL .";
 
 #[test]
-fn a_statement_is_described_by_its_columns_and_parameters() {
+fn statement_is_described_by_its_columns_and_parameters() {
     check(
         &[&format!(
             "k1 select n2 {ONE} {TWO} bind n1 #1 t449 l40 . end"
@@ -107,7 +107,7 @@ fn description_that_was_cut_is_requested_from_the_first_missing_item() {
 }
 
 #[test]
-fn a_cut_between_the_sections_asks_for_parameters_only() {
+fn cut_between_the_sections_asks_for_parameters_only() {
     let cut = format!("k1 select n1 {ONE} cut");
     let Ok(Progress::More(items)) = describe(&[&cut]) else {
         panic!("more");
@@ -117,14 +117,14 @@ fn a_cut_between_the_sections_asks_for_parameters_only() {
 }
 
 #[test]
-fn an_answer_that_brings_nothing_new_ends_it() {
+fn answer_that_brings_nothing_new_ends_it() {
     let cut = format!("k1 select n2 {ONE} cut");
     assert!(describe(&[&cut, "select n2 cut"]).is_err());
     assert!(describe(&["cut"]).is_err());
 }
 
 #[test]
-fn a_description_without_end_is_refused() {
+fn description_without_end_is_refused() {
     let mut describe = Describe::new();
     let long = "x".repeat(60_000);
     let mut refused = None;
@@ -156,7 +156,7 @@ fn columns_that_do_not_add_up_are_refused() {
 }
 
 #[test]
-fn a_description_cut_anywhere_is_refused_or_asks_on() {
+fn description_cut_anywhere_is_refused_or_asks_on() {
     let whole = data(&format!(
         "k1 select n2 {ONE} {TWO} bind n1 #1 t449 l40 . end"
     ));
@@ -167,7 +167,7 @@ fn a_description_cut_anywhere_is_refused_or_asks_on() {
 }
 
 #[test]
-fn a_text_knows_its_character_set() {
+fn text_column_is_described_with_its_character_set() {
     let mut column = Column::of(449).unwrap();
     column.sub_type = 4 | 2 << 8;
     assert_eq!(column.character_set(), Some(4));

@@ -41,7 +41,7 @@ fn accept(packet: &str) -> Accept {
 }
 
 #[test]
-fn an_acceptance_without_data_lets_in() {
+fn acceptance_without_data_ends_the_handshake() {
     let accept = accept("00000003 ffff800f 00000001 00000105");
     assert_eq!(accept.version, Version::V15);
     assert_eq!(accept.compression, Compression::Zlib);
@@ -49,7 +49,7 @@ fn an_acceptance_without_data_lets_in() {
 }
 
 #[test]
-fn an_acceptance_with_data_says_when_the_proof_is_due() {
+fn acceptance_with_data_says_when_the_proof_is_due() {
     let rest = "ffff800d 00000001 00000005 00000003 61626300 00000003 53727000";
     for (op, authenticated, expected) in [
         ("0000005e", "00000000", Demand::Proof),
@@ -72,14 +72,14 @@ fn dummy_packet_in_a_handshake_is_skipped() {
 }
 
 #[test]
-fn a_server_may_keep_the_connection_open_for_long() {
+fn many_dummy_packets_in_a_handshake_are_skipped() {
     let mut input = BytesMut::from(&hex("00000047").repeat(300_000)[..]);
     assert_eq!(answer(&mut input, None), Ok(None));
     assert!(input.is_empty());
 }
 
 #[test]
-fn the_first_servers_leave_out_the_room_for_a_key() {
+fn first_servers_leave_out_the_room_for_a_key() {
     let mut input = BytesMut::from(&hex("00000061 00000001 78000000")[..]);
     assert_eq!(answer(&mut input, None), Ok(None));
     let found = answer(&mut input, Some(Version::V13)).unwrap();
@@ -87,7 +87,7 @@ fn the_first_servers_leave_out_the_room_for_a_key() {
 }
 
 #[test]
-fn a_rejection_names_the_versions() {
+fn rejection_names_the_versions() {
     assert_eq!(read("00000004"), Err(Error::Refused(Refusal::Version)));
 }
 

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_says_storage_and_character_sets() {
+    fn block_says_storage_and_character_sets() {
         let mut block = BlobParameters::new(BlobStorage::Stream);
         block.transliterate(52, 4);
         let expected = [1, 3, 1, 1, 1, 1, 1, 2, 1, 1, 4, 1, 52, 5, 1, 4];

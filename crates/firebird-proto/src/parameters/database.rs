@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_says_dialect_character_set_and_user() {
+    fn block_says_dialect_character_set_and_user() {
         let mut block = DatabaseParameters::new("UTF8").unwrap();
         block.user("U").unwrap();
         assert_eq!(
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_for_a_new_database_says_how_it_is_made() {
+    fn block_for_a_new_database_says_how_it_is_made() {
         let mut block = DatabaseParameters::new("UTF8").unwrap();
         block.default_character_set("UTF8").unwrap();
         block.page_size(8192).overwrite();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_names_its_plugin() {
+    fn proof_names_its_plugin() {
         let mut block = DatabaseParameters::new("UTF8").unwrap();
         let proof = LoginProof {
             data: b"AB",

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_reader_holds_nothing_back() {
+    fn long_reader_is_read_only_and_read_committed() {
         check(
             TransactionParameters {
                 isolation: Isolation::ReadCommitted,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limited_wait_is_in_seconds() {
+    fn limited_wait_is_in_seconds() {
         check(
             TransactionParameters {
                 wait: Wait::Seconds(300),

@@ -40,7 +40,7 @@ fn check_version(version: Version, write: impl FnOnce(&mut Requests<'_>), expect
 }
 
 #[test]
-fn a_database_is_opened_and_left() {
+fn database_requests_attach_and_detach() {
     check(
         |r| r.attach("test", b"p").unwrap(),
         r"19 0 4 test 1 p\x00\x00\x00",
@@ -64,7 +64,7 @@ fn cancel_has_its_three_kinds() {
 }
 
 #[test]
-fn a_transaction_begins_and_ends() {
+fn transaction_requests_begin_and_end() {
     let parameters = TransactionParameters::default();
     check(|r| r.transaction(D, &parameters), r"29 1 4 \x03\t\x02\x06");
     check(|r| r.commit(T), "30 2");
@@ -74,7 +74,7 @@ fn a_transaction_begins_and_ends() {
 }
 
 #[test]
-fn a_statement_lives_and_dies() {
+fn statement_requests_allocate_prepare_and_free() {
     check(|r| r.allocate_statement(D), "62 1");
     check(
         |r| r.prepare(T, Statement::LAST, b"sql", ASKED).unwrap(),
@@ -94,7 +94,7 @@ fn a_statement_lives_and_dies() {
 }
 
 #[test]
-fn an_execution_carries_its_message() {
+fn execution_carries_its_message() {
     check(
         |r| r.execute(S, T, Message::default(), 7).unwrap(),
         "63 3 2 0 0 0",
@@ -114,7 +114,7 @@ fn an_execution_carries_its_message() {
 }
 
 #[test]
-fn a_timeout_goes_to_servers_that_know_it() {
+fn timeout_is_sent_to_servers_that_support_it() {
     for version in [Version::V16, Version::V17] {
         check_version(
             version,
@@ -130,7 +130,7 @@ fn a_timeout_goes_to_servers_that_know_it() {
 }
 
 #[test]
-fn the_number_of_the_last_statement_is_not_executed() {
+fn number_of_the_last_statement_is_not_executed() {
     let mut out = BytesMut::new();
     let mut requests = Requests::new(&mut out, Version::V15);
     let last = Statement::LAST;
@@ -145,7 +145,7 @@ fn the_number_of_the_last_statement_is_not_executed() {
 }
 
 #[test]
-fn a_blob_is_written_and_read() {
+fn blob_is_written_and_read() {
     check(
         |r| r.create_blob(T, &[1]).unwrap(),
         r"57 1 \x01\x00\x00\x00 2 0 0",
@@ -165,7 +165,7 @@ fn a_blob_is_written_and_read() {
 }
 
 #[test]
-fn a_piece_of_a_blob_is_at_most_what_16_bits_count() {
+fn piece_of_a_blob_is_at_most_what_16_bits_count() {
     let mut out = BytesMut::new();
     let mut requests = Requests::new(&mut out, Version::V15);
     let long = vec![0; 65_536];
@@ -178,7 +178,7 @@ fn a_piece_of_a_blob_is_at_most_what_16_bits_count() {
 }
 
 #[test]
-fn events_are_asked_for_by_number() {
+fn event_request_carries_its_number() {
     check(|r| r.connect_request(D), "53 1 1 0");
     check(
         |r| r.que_events(D, b"epb.", EventId(9)).unwrap(),
@@ -188,7 +188,7 @@ fn events_are_asked_for_by_number() {
 }
 
 #[test]
-fn a_text_beyond_the_limit_leaves_nothing_written() {
+fn text_beyond_the_limit_leaves_nothing_written() {
     let mut out = BytesMut::new();
     let mut requests = Requests::new(&mut out, Version::V15);
     let long = vec![b'x'; SENT_BYTES_MAX + 1];

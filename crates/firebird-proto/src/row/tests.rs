@@ -68,7 +68,7 @@ fn every_type_has_its_place_and_its_description() {
 }
 
 #[test]
-fn a_char_of_wide_characters_travels_without_the_room_it_does_not_need() {
+fn char_of_wide_characters_travels_without_the_room_it_does_not_need() {
     for (set, blr) in [
         (4, [37, 20, 0]),
         (3, [37, 20, 0]),
@@ -83,7 +83,7 @@ fn a_char_of_wide_characters_travels_without_the_room_it_does_not_need() {
 }
 
 #[test]
-fn the_bitmap_grows_by_four_bytes_for_32_columns() {
+fn bitmap_grows_by_four_bytes_for_32_columns() {
     for (count, bitmap) in [
         (1, 4),
         (8, 4),
@@ -107,7 +107,7 @@ fn the_bitmap_grows_by_four_bytes_for_32_columns() {
 }
 
 #[test]
-fn a_row_kept_as_bytes_must_be_exactly_one() {
+fn row_kept_as_bytes_must_be_exactly_one() {
     let format = Format::new(vec![column(497, 4, 0)]).unwrap();
     assert!(Row::of(&format, &[0; 8]).is_some());
     assert!(Row::of(&format, &[0; 7]).is_none());
@@ -116,7 +116,7 @@ fn a_row_kept_as_bytes_must_be_exactly_one() {
 }
 
 #[test]
-fn a_message_counts_a_flag_with_each_value() {
+fn message_counts_a_flag_with_each_value() {
     let format = Format::new(vec![column(496, 4, 0); 3]).unwrap();
     assert_eq!(
         format.blr()[..],
@@ -127,7 +127,7 @@ fn a_message_counts_a_flag_with_each_value() {
 }
 
 #[test]
-fn a_form_that_is_too_big_is_refused() {
+fn form_that_is_too_big_is_refused() {
     let too_many = vec![column(496, 4, 0); COLUMNS_MAX + 1];
     assert!(matches!(
         Format::new(too_many),
@@ -141,7 +141,7 @@ fn a_form_that_is_too_big_is_refused() {
 }
 
 #[test]
-fn a_length_beyond_the_column_is_refused() {
+fn length_beyond_the_column_is_refused() {
     let format = Format::new(vec![column(448, 3, 0)]).unwrap();
     let found = format.skip(&mut Reader::new(&[0, 0, 0, 0, 0, 0, 0, 4]));
     assert!(matches!(
@@ -151,7 +151,7 @@ fn a_length_beyond_the_column_is_refused() {
 }
 
 #[test]
-fn a_type_that_is_not_known_is_refused() {
+fn type_that_is_not_known_is_refused() {
     assert!(Column::of(600).is_err());
     assert!(Column::of(-1).is_err());
     assert_eq!(Column::of(581).unwrap().kind, Kind::Int64);

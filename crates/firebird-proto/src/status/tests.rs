@@ -51,7 +51,7 @@ fn check(words: &str, expected: &str) {
 }
 
 #[test]
-fn an_error_of_the_sql_text_says_where_and_what() {
+fn error_of_the_sql_text_says_where_and_what() {
     check(
         "g335544569 g335544436 #-104 g335544634 #1 #1 g335544382 selec",
         "335544634 42000 unexpected word at line 1, column 1: selec",
@@ -65,7 +65,7 @@ fn an_error_of_the_sql_text_says_where_and_what() {
 }
 
 #[test]
-fn a_violated_constraint_is_named() {
+fn violated_constraint_is_named() {
     let words = "g335544665 PK_A A g335545072 (\"ID\"~=~1)";
     check(
         words,
@@ -75,7 +75,7 @@ fn a_violated_constraint_is_named() {
 }
 
 #[test]
-fn a_conflict_tells_the_transaction_in_the_way() {
+fn conflict_names_the_other_transaction() {
     check(
         "g335544336 g335544451 g335544878 #12",
         "335544336 40001 deadlock or conflict with another transaction; another transaction changed the row, by transaction 12",
@@ -93,7 +93,7 @@ fn overflow_is_named_by_its_most_specific_code() {
 }
 
 #[test]
-fn an_exception_of_the_schema_shows_its_text() {
+fn exception_of_the_schema_shows_its_text() {
     check(
         "g335544517 #1 g335544382 E_STOCK g335544382 在庫切れ~5 g335544842 At~block~line:~1",
         "335544517 HY000 exception E_STOCK: 在庫切れ 5; At block line: 1",
@@ -105,7 +105,7 @@ fn an_exception_of_the_schema_shows_its_text() {
 }
 
 #[test]
-fn a_change_of_the_schema_says_why_it_failed() {
+fn change_of_the_schema_says_why_it_failed() {
     check(
         "g335544351 g336397286 T1 g336068740 T1",
         "336068740 42S01 table T1 exists already",
@@ -134,12 +134,12 @@ fn arguments_beyond_the_words_are_kept_and_missing_ones_show() {
 }
 
 #[test]
-fn a_state_that_the_server_sends_is_taken() {
+fn state_that_the_server_sends_is_taken() {
     check("g335999999 !45000", "335999999 45000 error 335999999");
 }
 
 #[test]
-fn success_may_warn() {
+fn success_with_a_warning_is_read() {
     let bytes = vector("g0 w335544807 #301");
     let vector = StatusVector::read(&mut Reader::new(&bytes)).unwrap();
     assert_eq!(vector.error(), None);
@@ -152,14 +152,14 @@ fn success_may_warn() {
 }
 
 #[test]
-fn a_vector_without_end_is_refused() {
+fn vector_without_end_is_refused() {
     let bytes = [0, 0, 0, 4, 0, 0, 0, 0].repeat(STATUS_ITEMS_MAX + 1);
     let found = StatusVector::read(&mut Reader::new(&bytes));
     assert!(matches!(found, Err(Stop::Wrong(Violation::TooMany { .. }))));
 }
 
 #[test]
-fn a_vector_of_long_texts_is_refused_before_it_is_all_there() {
+fn vector_of_long_texts_is_refused_before_it_is_all_there() {
     let mut bytes = Vec::new();
     for _ in 0..STATUS_BYTES_MAX / STATUS_TEXT_BYTES_MAX + 1 {
         bytes.put_u32(2);
@@ -170,7 +170,7 @@ fn a_vector_of_long_texts_is_refused_before_it_is_all_there() {
 }
 
 #[test]
-fn an_unknown_tag_is_refused() {
+fn unknown_tag_is_refused() {
     let bytes = [0, 0, 0, 3, 0, 0, 0, 0];
     let found = StatusVector::read(&mut Reader::new(&bytes));
     assert!(matches!(
@@ -180,7 +180,7 @@ fn an_unknown_tag_is_refused() {
 }
 
 #[test]
-fn the_rows_are_in_order_and_their_states_are_sound() {
+fn rows_are_in_order_and_their_states_are_sound() {
     assert!(ROWS.windows(2).all(|pair| pair[0].0 < pair[1].0));
     for row in ROWS {
         assert!(SqlState::new(row.1.as_bytes()).is_some(), "{}", row.0);

@@ -313,7 +313,7 @@ const TRIM: TextRules = TextRules {
 };
 
 #[test]
-fn a_char_has_as_many_characters_as_its_column() {
+fn char_has_as_many_characters_as_its_column() {
     check_text(452, 4, 20, b"abc                 ", PLAIN, "abc  ");
     check_text(452, 4, 20, "日本語     ".as_bytes(), PLAIN, "日本語  ");
     check_text(452, 4, 12, "日本語".as_bytes(), PLAIN, "日本語");
@@ -400,7 +400,7 @@ fn check_parameter(number: i64, value: Value<'_>, blr: &[u8], row: &[u8]) {
 }
 
 #[test]
-fn a_value_goes_as_what_it_is() {
+fn value_is_sent_in_its_own_type() {
     let quad = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
     check_parameter(496, Value::Integer(7), &[16, 0], &quad);
     check_parameter(
@@ -487,7 +487,7 @@ fn numbers_that_only_newer_servers_know_go_to_others_as_text() {
 }
 
 #[test]
-fn of_a_question_for_null_only_the_bitmap_is_sent() {
+fn null_test_parameter_sends_the_bitmap_only() {
     check_parameter(32_766, Value::Integer(7), &[14, 0, 0], &[0; 4]);
     check_parameter(32_766, Value::Null, &[14, 0, 0], &[1, 0, 0, 0]);
 }
@@ -502,13 +502,13 @@ fn nulls_are_bits_and_take_no_room() {
 }
 
 #[test]
-fn without_parameters_there_is_no_message() {
+fn statement_without_parameters_has_no_message() {
     let parameters = Parameters::new(&[], &[], CharacterSet::UTF8).unwrap();
     assert!(parameters.message().blr.is_empty() && parameters.message().row.is_empty());
 }
 
 #[test]
-fn a_value_that_cannot_be_sent_is_named() {
+fn value_that_cannot_be_sent_is_named() {
     let described = vec![column(448, 16, 4, 0); 2];
     let refused = |value: Value<'_>, set| {
         Parameters::new(&described, &[Value::Null, value], set).unwrap_err()

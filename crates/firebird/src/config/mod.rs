@@ -1,7 +1,6 @@
 //! Where the database is and how to reach it, read from a URL. It opens no socket and reads no environment.
 //! Rule: no error and no `Debug` holds a password, not even a piece of one that was quoted wrongly.
 
-mod secret;
 mod url;
 
 #[cfg(test)]
@@ -20,7 +19,7 @@ use crate::limits::{
     STATEMENT_CACHE_DEFAULT, STATEMENT_CACHE_MAX,
 };
 
-pub use self::secret::Secret;
+pub use tsumugi_wire::Secret;
 
 const PORT_DEFAULT: u16 = 3050;
 

@@ -14,7 +14,7 @@ fn check(url: &str, expected: &str) {
 }
 
 #[test]
-fn the_first_slash_divides_the_server_from_its_database() {
+fn first_slash_divides_the_server_from_its_database() {
     check("firebird://u:secret@h/test", "firebird://u@h:3050/test");
     check(
         "firebird://u:secret@h:3051//srv/x.fdb",
@@ -26,7 +26,7 @@ fn the_first_slash_divides_the_server_from_its_database() {
 }
 
 #[test]
-fn keys_say_what_they_take() {
+fn key_with_a_wrong_value_is_refused_with_what_it_takes() {
     check("firebird://u@h/a?charset=utf8", "firebird://u@h:3050/a");
     check(
         "firebird://u@h/a?charset=NONE",

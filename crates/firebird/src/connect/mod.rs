@@ -111,7 +111,7 @@ impl Connector {
         Err(Cause::Io(failure.unwrap_or_else(address::none)))
     }
 
-    /// The socket that the server tells of events on.
+    /// The socket on which the server sends events.
     pub(crate) async fn second(&self, port: u16) -> Result<TcpStream, Error> {
         let phase = Cell::new(Phase::Resolve);
         self.limited(&phase, self.socket(port, &phase, Phase::Events))

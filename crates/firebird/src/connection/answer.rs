@@ -51,7 +51,7 @@ pub(crate) enum Effect {
     RollsBack(Transaction),
 }
 
-/// By what the protocol knows one answer.
+/// The token that the protocol keeps for one reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub(super) ticket: Ticket,

@@ -100,7 +100,7 @@ impl Writer<'_> {
     }
 
     /// Commits a transaction. If the server refuses that, it is rolled back.
-    pub(crate) fn tell_commit(&mut self, transaction: Transaction) -> Result<()> {
+    pub(crate) fn register_commit(&mut self, transaction: Transaction) -> Result<()> {
         let effect = Effect::Commits(transaction);
         self.put(Taker::None, effect, Expect::Response, |requests| {
             requests.commit(transaction);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_is_used_again_is_another_transaction() {
+    fn number_that_is_used_again_is_another_transaction() {
         let mut ends = Ends::default();
         let (first, other) = (ends.within(Transaction(1)), ends.within(Transaction(2)));
         assert!(ends.is_open(first));

@@ -49,7 +49,7 @@ impl Connection {
         self.end(self.take_spares());
         let mut asked = self.ask(|writer| {
             if let Some(transaction) = self.forget_automatic() {
-                writer.tell_commit(transaction)?;
+                writer.register_commit(transaction)?;
             }
             writer.ask(Expect::Response, |requests| {
                 requests.drop_database(self.0.driver.database);

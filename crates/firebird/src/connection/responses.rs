@@ -47,6 +47,6 @@ impl Responses {
     /// [`Error::Lost`], [`Error::Usage`]; nothing was written.
     pub(crate) fn more(&mut self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) -> Result<()> {
         let written = FirebirdDriver::write(self.replies.pipeline(), self.ticket, write);
-        written.map_err(Error::behind_sent)
+        written.map_err(Error::after_partial_send)
     }
 }

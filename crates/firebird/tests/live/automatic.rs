@@ -254,7 +254,7 @@ fn rows_that_a_procedure_leaves_in_its_transaction_are_unseen_elsewhere() {
 }
 
 #[test]
-fn a_procedure_that_is_selected_from_posts_its_events() {
+fn procedure_that_is_selected_from_posts_its_events() {
     run(async {
         let database = Server::shared().database();
         database.isql(
@@ -269,7 +269,7 @@ fn a_procedure_that_is_selected_from_posts_its_events() {
 }
 
 #[test]
-fn a_commit_that_is_refused_undoes_its_statement_and_no_other() {
+fn commit_that_is_refused_undoes_its_statement_and_no_other() {
     run(async {
         let database = Server::shared().database();
         database.isql(SCHEMA);
@@ -292,7 +292,7 @@ fn a_commit_that_is_refused_undoes_its_statement_and_no_other() {
 }
 
 #[test]
-fn a_transaction_that_was_not_begun_executes_nothing_elsewhere() {
+fn transaction_that_was_not_begun_executes_nothing_elsewhere() {
     run(async {
         let database = Server::shared().database();
         database.isql(SCHEMA);
@@ -343,7 +343,7 @@ fn rows_that_are_locked_outside_of_a_transaction_are_free_again() {
 }
 
 #[test]
-fn a_statement_whose_rows_were_not_taken_is_undone_and_others_go_on() {
+fn statement_whose_rows_were_not_taken_is_undone_and_others_go_on() {
     run(async {
         let database = Server::shared().database();
         database.isql(SCHEMA);
@@ -365,7 +365,7 @@ fn a_statement_whose_rows_were_not_taken_is_undone_and_others_go_on() {
 }
 
 #[test]
-fn a_large_blob_that_is_not_waited_for_leaves_those_of_others_alone() {
+fn large_blob_that_is_not_waited_for_leaves_those_of_others_alone() {
     run(async {
         let database = Server::shared().database();
         database.isql(SCHEMA);

@@ -64,7 +64,7 @@ fn small_empty_and_missing_blobs_are_distinguished() {
 }
 
 #[test]
-fn a_blob_that_fills_one_answer_or_two_is_whole() {
+fn blob_that_fills_one_answer_or_two_is_whole() {
     run(async {
         let database = Server::shared().database();
         let db = prepared(&database).await;
@@ -122,7 +122,7 @@ fn ten_megabytes_go_both_ways_in_pieces() {
 }
 
 #[test]
-fn a_value_too_long_for_a_message_becomes_a_blob() {
+fn value_too_long_for_a_message_becomes_a_blob() {
     run(async {
         let database = Server::shared().database();
         let db = prepared(&database).await;

@@ -41,7 +41,7 @@ async fn row(db: &Connection, rules: TextRules) -> Vec<String> {
 }
 
 #[test]
-fn a_connection_in_utf8_writes_and_reads_every_character_set() {
+fn connection_in_utf8_writes_and_reads_every_character_set() {
     run(async {
         let database = Server::shared().database();
         let db = filled(&database).await;
@@ -61,7 +61,7 @@ fn a_connection_in_utf8_writes_and_reads_every_character_set() {
 }
 
 #[test]
-fn text_without_a_character_set_is_read_in_the_readers() {
+fn text_without_a_character_set_is_read_in_the_connections() {
     run(async {
         let database = Server::shared().database();
         let db = filled(&database).await;
@@ -80,7 +80,7 @@ fn text_without_a_character_set_is_read_in_the_readers() {
 }
 
 #[test]
-fn a_text_that_does_not_convert_fails_alone() {
+fn text_that_does_not_convert_fails_alone() {
     run(async {
         let database = Server::shared().database();
         let db = filled(&database).await;

@@ -65,8 +65,8 @@ fn errors_have_their_code_their_state_and_their_words() {
             ),
         ] {
             let error = db.query(sql, &[]).await.expect_err(sql);
-            let told = error.server().expect("the server says why").to_string();
-            assert_eq!(told, expected, "{sql}");
+            let message = error.server().expect("the server says why").to_string();
+            assert_eq!(message, expected, "{sql}");
             is_usable(&db).await;
         }
     });

@@ -43,7 +43,7 @@ fn posted_events_are_reported_with_their_counts() {
 }
 
 #[test]
-fn a_listener_that_goes_makes_room_for_another() {
+fn dropped_listener_makes_room_for_another() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = (open(&database).await, open(&database).await);
@@ -60,7 +60,7 @@ fn a_listener_that_goes_makes_room_for_another() {
 }
 
 #[test]
-fn listeners_may_come_and_go() {
+fn listeners_opened_and_dropped_repeatedly_work() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = (open(&database).await, open(&database).await);

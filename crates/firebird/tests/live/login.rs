@@ -44,15 +44,15 @@ fn srp256_is_used_where_the_server_has_it() {
 }
 
 #[test]
-fn names_and_passwords_may_be_anything() {
+fn names_and_passwords_of_any_characters_log_in() {
     run(async {
         let database = Server::shared().database();
-        for (who, expected) in [
+        for (login, expected) in [
             (User::LEADING_ZERO, "U206"),
             (User::QUOTED, "Mixed Case"),
             (User::JAPANESE, "JAPANESE"),
         ] {
-            assert_eq!(user(&database.url_as(who)).await, expected);
+            assert_eq!(user(&database.url_as(login)).await, expected);
         }
     });
 }
@@ -107,7 +107,7 @@ fn encryption_is_agreed_on_or_refused() {
 }
 
 #[test]
-fn a_legacy_user_logs_in_without_encryption() {
+fn legacy_user_logs_in_without_encryption() {
     run(async {
         let server = Options::default()
             .setting("WireCrypt", "Enabled")
@@ -129,7 +129,7 @@ fn a_legacy_user_logs_in_without_encryption() {
 }
 
 #[test]
-fn everything_may_be_compressed() {
+fn compressed_connection_logs_in_with_and_without_required_encryption() {
     run(async {
         let server = Options::default()
             .setting("WireCompression", "true")
@@ -164,7 +164,7 @@ fn host_or_database_that_is_missing_is_an_error_with_its_host() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_given_up() {
+fn silent_server_times_out() {
     run(async {
         let server = Server::start();
         let database = server.database();

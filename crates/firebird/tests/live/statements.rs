@@ -117,7 +117,7 @@ fn returning_gives_a_row_or_none_or_an_error() {
 }
 
 #[test]
-fn procedures_blocks_and_what_they_write() {
+fn procedures_and_blocks_run_and_their_writes_are_seen() {
     run(async {
         let database = Server::shared().database();
         database.isql(
@@ -159,7 +159,7 @@ fn procedures_blocks_and_what_they_write() {
 }
 
 #[test]
-fn an_error_in_the_middle_comes_after_the_rows_before_it() {
+fn error_in_the_middle_comes_after_the_rows_before_it() {
     run(async {
         let database = Server::shared().database();
         let db = open(&database).await;
@@ -218,7 +218,7 @@ fn other_statements_run_while_rows_are_streamed() {
 }
 
 #[test]
-fn a_change_of_the_schema_frees_what_is_prepared() {
+fn change_of_the_schema_frees_what_is_prepared() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = (open(&database).await, open(&database).await);
@@ -314,7 +314,7 @@ async fn none_runs(db: &Connection) {
 }
 
 #[test]
-fn an_answer_beyond_its_limit_is_refused_and_the_connection_goes_on() {
+fn answer_beyond_its_limit_is_refused_and_the_connection_goes_on() {
     run(async {
         let database = Server::shared().database();
         let mut config = Config::parse(&database.url()).unwrap();
@@ -400,7 +400,7 @@ fn late_request_to_cancel_stops_no_statement() {
 }
 
 #[test]
-fn a_statement_left_behind_with_its_commit_ends_perhaps_with_its_connection() {
+fn statement_left_behind_with_its_commit_ends_perhaps_with_its_connection() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = (open(&database).await, open(&database).await);
@@ -440,7 +440,7 @@ fn ten_thousand_executions_leave_nothing_behind() {
 }
 
 #[test]
-fn a_database_is_made_and_dropped() {
+fn database_is_made_and_dropped() {
     run(async {
         let server = Server::shared();
         let path = server.folder().join("data/made.fdb");

@@ -21,7 +21,7 @@ const COUNT: &str = "select count(*) from t";
 const UPDATE: &str = "update t set v = v + 1 where n = 1";
 
 #[test]
-fn a_snapshot_sees_its_beginning_and_read_committed_the_present() {
+fn snapshot_sees_its_beginning_and_read_committed_the_present() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = two(&database).await;
@@ -63,7 +63,7 @@ fn read_only_transaction_refuses_to_write() {
 }
 
 #[test]
-fn a_transaction_that_is_dropped_leaves_nothing() {
+fn transaction_that_is_dropped_leaves_nothing() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = two(&database).await;
@@ -176,7 +176,7 @@ fn deadlock_fails_one_of_its_two_transactions() {
 }
 
 #[test]
-fn a_commit_that_is_refused_can_be_rolled_back() {
+fn commit_that_is_refused_can_be_rolled_back() {
     run(async {
         let database = Server::shared().database();
         let (db, _) = two(&database).await;
@@ -277,7 +277,7 @@ async fn has_ended<F: Future + Unpin>(future: &mut F) -> bool {
 }
 
 #[test]
-fn a_commit_that_was_not_waited_for_leaves_those_begun_meanwhile_alone() {
+fn commit_that_was_not_waited_for_leaves_those_begun_meanwhile_alone() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = two(&database).await;
@@ -300,7 +300,7 @@ fn a_commit_that_was_not_waited_for_leaves_those_begun_meanwhile_alone() {
 }
 
 #[test]
-fn a_commit_that_is_refused_after_its_caller_left_is_rolled_back() {
+fn commit_that_is_refused_after_its_caller_left_is_rolled_back() {
     run(async {
         let database = Server::shared().database();
         let (db, other) = two(&database).await;

@@ -153,7 +153,7 @@ fn dates_and_times_reach_their_ends() {
 }
 
 #[test]
-fn truth_goes_both_ways() {
+fn booleans_are_written_and_read_back() {
     run(async {
         let database = Server::shared().database();
         let db = open(&database).await;
@@ -213,7 +213,7 @@ fn nulls_and_values_are_distinguished_for_any_number_of_columns() {
 }
 
 #[test]
-fn a_question_for_null_takes_anything() {
+fn null_test_parameter_takes_any_value() {
     run(async {
         let database = Server::shared().database();
         let db = open(&database).await;
@@ -230,7 +230,7 @@ fn a_question_for_null_takes_anything() {
 }
 
 #[test]
-fn a_char_has_its_characters_and_an_empty_text_is_one() {
+fn char_has_its_characters_and_an_empty_text_is_one() {
     run(async {
         let database = Server::shared().database();
         let db = open(&database).await;
@@ -268,7 +268,7 @@ fn a_char_has_its_characters_and_an_empty_text_is_one() {
 }
 
 #[test]
-fn the_longest_text_of_a_column_goes_both_ways() {
+fn longest_text_of_a_column_goes_both_ways() {
     run(async {
         let database = Server::shared().database();
         let db = open(&database).await;

@@ -46,7 +46,7 @@ async fn counted(database: &FirebirdDatabase<'_>) -> (Connection, Rc<Cell<usize>
 }
 
 #[test]
-fn a_procedure_that_is_selected_from_costs_a_second_write_for_its_commit() {
+fn procedure_that_is_selected_from_costs_a_second_write_for_its_commit() {
     run(async {
         let database = Server::shared().database();
         database.isql(
@@ -67,7 +67,7 @@ fn a_procedure_that_is_selected_from_costs_a_second_write_for_its_commit() {
 }
 
 #[test]
-fn a_blob_that_fits_one_answer_costs_one_write_to_read_and_one_to_close() {
+fn blob_that_fits_one_answer_costs_one_write_to_read_and_one_to_close() {
     run(async {
         let database = Server::shared().database();
         database.isql("create table t (b blob); commit; insert into t values ('a blob'); commit;");
@@ -89,7 +89,7 @@ fn a_blob_that_fits_one_answer_costs_one_write_to_read_and_one_to_close() {
 }
 
 #[test]
-fn a_statement_that_is_known_costs_one_write() {
+fn statement_that_is_known_costs_one_write() {
     run(async {
         let database = Server::shared().database();
         database.isql("create table t (n int); commit;");

@@ -194,7 +194,7 @@ impl<T> RouteTable<T> {
             },
             captures: CaptureValues::new(),
             passed: SmallVec::new(),
-            malformed: Malformed::No,
+            malformed: MalformedPath::No,
         };
         if let Some(route) = search
             .walk(0, Some(rest))
@@ -209,10 +209,12 @@ impl<T> RouteTable<T> {
             });
         }
         match (search.malformed, search.passed.is_empty()) {
-            (Malformed::Yes, _) => Match::Malformed,
-            (Malformed::No, true) => Match::NotFound,
-            (Malformed::No, false) if *method == Method::OPTIONS => Match::Options(search.allow()),
-            (Malformed::No, false) => Match::MethodNotAllowed(search.allow()),
+            (MalformedPath::Yes, _) => Match::Malformed,
+            (MalformedPath::No, true) => Match::NotFound,
+            (MalformedPath::No, false) if *method == Method::OPTIONS => {
+                Match::Options(search.allow())
+            }
+            (MalformedPath::No, false) => Match::MethodNotAllowed(search.allow()),
         }
     }
 
@@ -250,7 +252,7 @@ enum Escapes {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Malformed {
+enum MalformedPath {
     No,
     Yes,
 }
@@ -262,7 +264,7 @@ struct Search<'r, 'p, 'm> {
     captures: CaptureValues<'p>,
     /// Nodes at which the path ended, but without a route for the method.
     passed: SmallVec<[&'r Node; 2]>,
-    malformed: Malformed,
+    malformed: MalformedPath,
 }
 
 impl<'r, 'p> Search<'r, 'p, '_> {
@@ -279,7 +281,7 @@ impl<'r, 'p> Search<'r, 'p, '_> {
             };
         let Some(decoded) = self.decode(segment) else {
             if !node.captures.is_empty() {
-                self.malformed = Malformed::Yes;
+                self.malformed = MalformedPath::Yes;
             }
             return None;
         };
@@ -316,7 +318,7 @@ impl<'r, 'p> Search<'r, 'p, '_> {
     /// The value of a capture of the rest of the path, if it has one.
     fn rest(&mut self, rest: &'p str) -> Option<Value<'p>> {
         let Some(decoded) = self.decode(rest) else {
-            self.malformed = Malformed::Yes;
+            self.malformed = MalformedPath::Yes;
             return None;
         };
         CaptureKind::Path.value(&decoded)

@@ -376,7 +376,7 @@ impl<'l> Pump<'l> {
             }
             End::Say(close) => {
                 if self.stream.close(Some(close.into())).await.is_ok() {
-                    self.hear_out().await;
+                    self.read_until_close().await;
                 }
             }
         }
@@ -388,7 +388,7 @@ impl<'l> Pump<'l> {
     }
 
     /// Until the client has closed too, or breaks a rule.
-    async fn hear_out(&mut self) {
+    async fn read_until_close(&mut self) {
         while let Some(Ok(message)) = futures_util::StreamExt::next(&mut self.stream).await {
             if let tungstenite::Message::Close(frame) = message {
                 self.closed.borrow_mut().get_or_insert(frame.into());

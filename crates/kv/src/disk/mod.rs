@@ -72,7 +72,7 @@ struct Inner {
     write_latency: Latencies,
 }
 
-/// A number that is odd while something changes: who reads the same even number before and after saw no change.
+/// A number that is odd while something changes: a reader that gets the same even number before and after saw no change.
 #[derive(Default)]
 struct Sequence(AtomicU64);
 

@@ -33,7 +33,7 @@ fn check_last(last: &str, expected: Result<(), Refusal>) {
 }
 
 #[test]
-fn the_example_of_the_standard_is_answered() {
+fn example_exchange_of_the_standard_is_reproduced() {
     let mut scram = example();
     assert_eq!(scram.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
     assert_eq!(
@@ -47,7 +47,7 @@ fn the_example_of_the_standard_is_answered() {
 }
 
 #[test]
-fn a_nonce_that_does_not_extend_ours_is_refused() {
+fn nonce_that_does_not_extend_ours_is_refused() {
     for nonce in [
         "",
         "rOprNGfwEbeRWgbNEkqO",
@@ -67,7 +67,7 @@ fn a_nonce_that_does_not_extend_ours_is_refused() {
 }
 
 #[test]
-fn a_salt_that_is_none_is_refused() {
+fn salt_that_is_not_base64_is_refused() {
     for salt in ["", "!", "W22ZaJ0SNY7soEsUEjb6gQ", &"AAAA".repeat(400)] {
         check_refused(
             &format!("r={NONCE}1,s={salt},i=4096"),
@@ -93,7 +93,7 @@ fn rounds_are_bounded() {
 }
 
 #[test]
-fn a_first_message_of_another_form_is_refused() {
+fn first_message_of_another_form_is_refused() {
     for first in ["", "m=ext,r=x", "s=AAAA,r=x", "e=other-error", "\0"] {
         check_refused(first, Refusal::Scram("nonce"));
     }
@@ -106,7 +106,7 @@ fn a_first_message_of_another_form_is_refused() {
 }
 
 #[test]
-fn a_server_that_proves_nothing_is_refused() {
+fn server_that_proves_nothing_is_refused() {
     check_last(LAST, Ok(()));
     check_last(&format!("{LAST},x=y"), Ok(()));
     check_last("e=invalid-proof", Err(Refusal::ScramRefused));
@@ -121,7 +121,7 @@ fn a_server_that_proves_nothing_is_refused() {
 }
 
 #[test]
-fn channel_binding_is_said_and_signed() {
+fn channel_binding_is_announced_and_signed() {
     let nonce = &[0; NONCE_BYTES];
     let begun = |binding| Scram::new("pw", nonce, binding);
     let answer = |binding| {

@@ -177,7 +177,7 @@ impl<'a> NegotiateProtocolVersion<'a> {
     }
 }
 
-/// What somebody told the listeners of a channel.
+/// A notification on a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification<'a> {
     /// The process that notified; our own included.

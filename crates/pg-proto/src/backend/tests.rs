@@ -48,7 +48,7 @@ fn rows_have_fields_and_nulls() {
 }
 
 #[test]
-fn a_broken_row_ends_with_what_is_wrong() {
+fn broken_row_ends_with_what_is_wrong() {
     let one = Ok(Some(b"x".to_vec()));
     assert_eq!(
         row(b"\0\x01\xff\xff\xff\xfe"),
@@ -73,7 +73,7 @@ fn a_broken_row_ends_with_what_is_wrong() {
 }
 
 #[test]
-fn a_row_has_as_many_fields_as_described() {
+fn row_has_as_many_fields_as_described() {
     check(b'D', b"\0\x02\0\0\0\x01x\xff\xff\xff\xff", |message| {
         let Message::DataRow(row) = message else {
             panic!("{message:?}")
@@ -149,7 +149,7 @@ fn parameters_are_described() {
 }
 
 #[test]
-fn command_tags_tell_rows() {
+fn command_tags_are_read_with_their_row_counts() {
     for (text, command, rows) in [
         ("SELECT 5", "SELECT", Some(5)),
         ("INSERT 0 3", "INSERT", Some(3)),
@@ -303,7 +303,7 @@ fn parameters_key_and_status_of_the_server_are_read() {
 }
 
 #[test]
-fn copy_tells_its_formats() {
+fn copy_responses_are_read_with_their_formats() {
     for tag in [b'G', b'H', b'W'] {
         check(tag, b"\x01\0\x02\0\x01\0\0", |message| {
             let (Message::CopyInResponse(formats)
@@ -380,7 +380,7 @@ fn impossible_heads_are_refused_before_their_content_comes() {
 }
 
 #[test]
-fn a_row_may_have_as_many_columns_as_a_table() {
+fn row_may_have_as_many_columns_as_a_table() {
     const COLUMNS: u16 = 1_600;
     let one = b"id\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\x01";
     let description = [&COLUMNS.to_be_bytes()[..], &one.repeat(COLUMNS.into())].concat();

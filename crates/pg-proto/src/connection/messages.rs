@@ -149,7 +149,7 @@ mod tests {
     const NOTE: &[u8] = b"S\0\0\0\x08a\0b\0";
 
     #[test]
-    fn the_rows_among_other_messages_are_found() {
+    fn rows_among_other_messages_are_found() {
         let bytes = [BOUND, ROW, NOTE, ROW, b"C\0\0\0\x0dSELECT 2\0"].concat();
         assert_eq!(rows(&bytes).len(), 2);
         let mut messages = Messages::new(&bytes);

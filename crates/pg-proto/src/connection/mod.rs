@@ -98,7 +98,7 @@ impl<T: Copy> Connection<T> {
         Request::begin(self, out)
     }
 
-    /// Awaits one more answer, up to a ReadyForQuery. For who writes messages by [`crate::frontend`] that end with one
+    /// Awaits one more answer, up to a ReadyForQuery. For callers that write messages by [`crate::frontend`] that end with one
     /// Sync; [`Self::request`] does both.
     ///
     /// # Errors

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_a_letter_and_a_number() {
+    fn name_is_a_letter_and_a_number() {
         check(1, "s1");
         check(10, "s10");
         check(98_765, "s98765");

@@ -1,4 +1,4 @@
-//! Pipelines, told message by message and played against a server made of words.
+//! Pipelines, shown message by message and played against a server made of words.
 //! Requests: `Parse Bind Execute Sync Query` …; `!` marks the message the server rejects.
 
 use bytes::{BufMut, BytesMut};
@@ -91,7 +91,7 @@ fn words(bytes: &[u8]) -> String {
     words.join(" ")
 }
 
-fn tell(event: Event<usize>) -> String {
+fn describe_event(event: Event<usize>) -> String {
     match event {
         Event::Reply(reply) => {
             let said = words(&reply.bytes);
@@ -123,24 +123,24 @@ fn play(stream: &[u8], shapes: &[Shape], step: usize) -> (Vec<String>, Option<Vi
     for (token, shape) in shapes.iter().enumerate() {
         connection.expect(token, *shape).unwrap();
     }
-    let (mut input, mut told) = (BytesMut::new(), Vec::new());
+    let (mut input, mut events) = (BytesMut::new(), Vec::new());
     for piece in stream.chunks(step) {
         input.extend_from_slice(piece);
         loop {
             match connection.poll(&mut input) {
-                Ok(Some(event)) => told.push(tell(event)),
+                Ok(Some(event)) => events.push(describe_event(event)),
                 Ok(None) => break,
-                Err(violation) => return (told, Some(violation)),
+                Err(violation) => return (events, Some(violation)),
             }
         }
     }
-    (told, None)
+    (events, None)
 }
 
 /// Parts of the same kind become one, and so do pieces: how many there are depends on where the stream is cut.
-fn joined(told: Vec<String>) -> Vec<String> {
+fn joined(events: Vec<String>) -> Vec<String> {
     let mut joined: Vec<String> = Vec::new();
-    for next in told {
+    for next in events {
         let Some((whose, words)) = next.split_once("~ ") else {
             joined.push(next);
             continue;
@@ -160,9 +160,9 @@ fn joined(told: Vec<String>) -> Vec<String> {
 #[track_caller]
 fn check_shapes(requests: &str, shapes: &[Shape], expected: &str) {
     let stream = serve(requests);
-    let (told, violation) = play(&stream, shapes, usize::MAX);
-    let told = joined(told).join(" | ");
-    assert_eq!((told.as_str(), violation), (expected, None));
+    let (events, violation) = play(&stream, shapes, usize::MAX);
+    let events = joined(events).join(" | ");
+    assert_eq!((events.as_str(), violation), (expected, None));
     let steps = if stream.len() > FRAGMENT_BYTES_MAX {
         4_093..4_095
     } else {
@@ -193,7 +193,7 @@ fn check_violation(stream: &[u8], shapes: &[Shape], expected: Violation) {
 }
 
 #[test]
-fn each_sync_has_its_answer() {
+fn each_sync_gets_its_own_reply() {
     check(
         "Parse Bind Execute Sync Bind Execute Sync",
         "0: Parsed Bound Row Complete Ready | 1: Bound Row Complete Ready",
@@ -201,7 +201,7 @@ fn each_sync_has_its_answer() {
 }
 
 #[test]
-fn an_error_in_a_pipeline_skips_to_the_next_sync() {
+fn error_in_a_pipeline_skips_to_the_next_sync() {
     check(
         "Bind! Execute Sync Bind Execute Sync",
         "0: Error Ready | 1: Bound Row Complete Ready",
@@ -226,7 +226,7 @@ fn asynchronous_message_is_an_event_and_no_part_of_a_reply() {
 }
 
 #[test]
-fn a_streamed_answer_comes_in_parts() {
+fn streamed_answer_comes_in_parts() {
     check_shapes(
         "Bind Execute Sync CopyOut Data Data Data Sync Execute Sync",
         &[Shape::Streamed, Shape::Fragments, Shape::Whole],
@@ -237,8 +237,8 @@ fn a_streamed_answer_comes_in_parts() {
 #[test]
 fn whole_rows_that_are_there_come_together() {
     let stream = serve("Data Data Data Sync");
-    let (told, _) = play(&stream, &[Shape::Streamed], usize::MAX);
-    assert_eq!(told, ["0~ Data Data Data", "0: End"]);
+    let (events, _) = play(&stream, &[Shape::Streamed], usize::MAX);
+    assert_eq!(events, ["0~ Data Data Data", "0: End"]);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn long_row_comes_in_fragments_where_they_are_taken() {
 }
 
 #[test]
-fn an_answer_above_the_limit_is_given_up_and_the_next_is_read() {
+fn answer_above_the_limit_is_given_up_and_the_next_is_read() {
     for shape in [Shape::Whole, Shape::Streamed] {
         check_shapes(
             "Huge Notice Execute Huge Sync Execute Sync",
@@ -315,7 +315,7 @@ fn impossible_lengths_are_violations_at_once() {
 }
 
 #[test]
-fn an_unknown_transaction_status_is_a_violation() {
+fn unknown_transaction_status_is_a_violation() {
     let expected = Violation::Value {
         what: "the transaction status",
         value: b'?'.into(),
@@ -351,7 +351,7 @@ fn copy_data_are_ended_with_the_sync_that_counts() {
 }
 
 #[test]
-fn a_copy_may_be_given_up_before_the_server_asks_for_data() {
+fn copy_given_up_before_the_server_requests_data_is_ended() {
     let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
     let mut out = BytesMut::new();
     let request = connection.request(&mut out);
@@ -366,18 +366,18 @@ fn a_copy_may_be_given_up_before_the_server_asks_for_data() {
         Err(Misuse::OutOfTurn("copy_give_up"))
     );
     let mut input = serve("CopyIn Bind! Sync Execute Sync");
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     while let Some(event) = connection.poll(&mut input).unwrap() {
-        told.push(tell(event));
+        events.push(describe_event(event));
     }
     assert_eq!(
-        told,
+        events,
         ["1~ CopyIn", "1~ Error", "1: End", "2: Row Complete Ready"]
     );
 }
 
 #[test]
-fn a_request_that_is_not_ended_leaves_nothing() {
+fn request_that_is_not_ended_leaves_nothing() {
     let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
     let mut out = BytesMut::from(&b"before"[..]);
     let mut request = connection.request(&mut out);

@@ -22,7 +22,7 @@ fn check_refused(write: impl Fn(&mut BytesMut) -> Result<(), Misuse>, expected: 
 }
 
 #[test]
-fn a_connection_is_opened() {
+fn connection_is_opened() {
     check(
         |out| startup(out, [("user", "me"), ("database", "db")]),
         b"\0\0\0\x1d\0\x03\0\0user\0me\0database\0db\0\0",
@@ -51,7 +51,7 @@ fn passwords_are_sent() {
 }
 
 #[test]
-fn statements_and_portals_live_and_die() {
+fn statement_and_portal_messages_create_and_close() {
     check(
         |out| parse(out, "s1", "SELECT $1", &[23]),
         b"P\0\0\0\x17s1\0SELECT $1\0\0\x01\0\0\0\x17",
@@ -170,7 +170,7 @@ fn values_must_be_as_many_as_announced() {
 }
 
 #[test]
-fn a_message_above_the_servers_limit_is_refused() {
+fn message_above_the_servers_limit_is_refused() {
     // Zeroed pages that are never touched cost nothing; the check comes before the copy.
     let big = vec![0; MESSAGE_BYTES_MAX];
     check_refused(|out| copy_data(out, &big), Misuse::MessageLength);
@@ -215,7 +215,7 @@ fn values_are_encoded_by_their_types() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_names_its_parameter() {
+fn value_that_does_not_fit_names_its_parameter() {
     let mut out = BytesMut::from(&b"before"[..]);
     let mut writer = BindWriter::begin(&mut out, "", "", 2).unwrap();
     writer.null().unwrap();

@@ -157,7 +157,7 @@ const PLAIN: &[u8] = b"SCRAM-SHA-256\0\0";
 const BOTH: &[u8] = b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0";
 
 #[test]
-fn trust_lets_us_in() {
+fn trust_authentication_completes_the_start_up() {
     let sent = check(plain(), None, &greeting());
     assert_eq!(
         &sent[..],
@@ -166,7 +166,7 @@ fn trust_lets_us_in() {
 }
 
 #[test]
-fn passwords_are_sent_as_asked() {
+fn passwords_are_sent_in_the_requested_form() {
     let sent = check(
         plain(),
         None,
@@ -186,7 +186,7 @@ fn passwords_are_sent_as_asked() {
 }
 
 #[test]
-fn scram_lets_us_in_with_and_without_channel_binding() {
+fn scram_completes_with_and_without_channel_binding() {
     let hash = &b"hash"[..];
     let bound = || scram_stream(Binding::EndPoint(hash.to_vec()), BOTH);
     check(plain(), None, &scram_stream(Binding::Unsupported, BOTH));
@@ -206,7 +206,7 @@ fn scram_lets_us_in_with_and_without_channel_binding() {
 }
 
 #[test]
-fn required_channel_binding_is_not_talked_away() {
+fn required_channel_binding_cannot_be_downgraded() {
     let direct = || settings(Encryption::Direct, ChannelBinding::Require);
     let expected = "require channel binding";
     let hash = Some(&b"hash"[..]);
@@ -224,7 +224,7 @@ fn required_channel_binding_is_not_talked_away() {
 }
 
 #[test]
-fn a_server_that_skips_its_proof_is_refused() {
+fn server_that_skips_its_proof_is_refused() {
     let first = format!("r={}server,s=AAAA,i=4096", "A".repeat(24));
     let begun = [
         authentication(10, PLAIN),
@@ -244,7 +244,7 @@ fn a_server_that_skips_its_proof_is_refused() {
 }
 
 #[test]
-fn encryption_is_asked_for() {
+fn encryption_request_is_sent_first() {
     let prefer = || settings(Encryption::Prefer, ChannelBinding::Prefer);
     let require = || settings(Encryption::Require, ChannelBinding::Prefer);
     let sent = check(prefer(), None, &[b"N".to_vec(), greeting()].concat());
@@ -297,7 +297,7 @@ fn authentication_without_password_or_of_unknown_kind_is_refused() {
 }
 
 #[test]
-fn the_servers_error_is_the_result() {
+fn server_error_during_start_up_is_returned() {
     let refused = message(
         b'E',
         b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed\0\0",
@@ -332,7 +332,7 @@ fn message_out_of_turn_is_a_violation() {
 }
 
 #[test]
-fn a_server_we_do_not_know_yet_cannot_make_us_keep_much() {
+fn messages_before_authentication_are_bounded_in_memory() {
     let long = message(b'E', &vec![b'x'; PREAUTH_BYTES_MAX]);
     check_refused(plain(), None, &long[..5], "impossible length");
     let many: Vec<u8> = (0..=crate::limits::SETTINGS_MAX)

@@ -120,7 +120,7 @@ fn two_statements_run_under_one_sync() {
 }
 
 #[test]
-fn rows_are_tuples() {
+fn rows_are_read_as_tuples() {
     let select = parse::<(), (i32, Option<String>)>("SELECT a, b FROM t")
         .bind(())
         .execute(0);
@@ -150,7 +150,7 @@ fn rows_are_tuples() {
 }
 
 #[test]
-fn a_null_that_has_no_room_names_its_column() {
+fn null_that_has_no_room_names_its_column() {
     let select = parse::<(), (i32,)>("SELECT a").bind(()).execute(0);
     let said = [
         parsed(),
@@ -170,7 +170,7 @@ fn a_null_that_has_no_room_names_its_column() {
 }
 
 #[test]
-fn a_prepared_statement_is_bound_without_being_described_again() {
+fn prepared_statement_is_bound_without_being_described_again() {
     let prepare = parse::<(i32, &str), (i64,)>("SELECT").named("s1");
     let (sent, reply) = run(
         &prepare,
@@ -200,7 +200,7 @@ fn a_prepared_statement_is_bound_without_being_described_again() {
 }
 
 #[test]
-fn a_statement_that_is_not_what_its_types_say_is_refused() {
+fn statement_that_is_not_what_its_types_say_is_refused() {
     check_mismatch::<(i32,), (i32,)>(
         &[],
         &[INT4],
@@ -229,7 +229,7 @@ fn a_statement_that_is_not_what_its_types_say_is_refused() {
 }
 
 #[test]
-fn an_error_anywhere_is_the_result() {
+fn error_in_any_message_is_returned() {
     let select = parse::<(), (i32,)>("SELECT a").bind(()).execute(0);
     let error = message(b'E', b"SERROR\0C23503\0Mdeferred\0\0");
     let said = [
@@ -260,7 +260,7 @@ fn answers_to_something_else_are_violations() {
 }
 
 #[test]
-fn a_value_that_cannot_be_sent_leaves_nothing() {
+fn value_that_cannot_be_sent_leaves_nothing() {
     let prepare = parse::<(i64,), ()>("SELECT");
     let (_, reply) = run(
         &prepare,

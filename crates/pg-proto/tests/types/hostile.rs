@@ -76,7 +76,7 @@ fn check(ty: &Type, bytes: &[u8], expected: DecodeError) {
 }
 
 #[test]
-fn a_count_beyond_the_bytes_is_an_error() {
+fn count_beyond_the_bytes_is_an_error() {
     let mut array = [1_i32, 0, 23, i32::MAX, 0].map(i32::to_be_bytes).concat();
     check(Type::INT4_ARRAY, &array, DecodeError::Truncated);
     array[..4].copy_from_slice(&6_i32.to_be_bytes());

@@ -6,7 +6,7 @@ use tsumugi_pg_proto::types::{
 };
 
 #[test]
-fn json_is_a_tree() {
+fn json_converts_to_and_from_a_tree() {
     let tree = serde_json::json!({"a": [1, null, "x"]});
     for ty in [Type::JSON, Type::JSONB] {
         let mut out = BytesMut::new();

@@ -128,14 +128,14 @@ fn printed(vector: &Vector) -> String {
 }
 
 #[test]
-fn a_value_prints_as_the_server_prints_it() {
+fn value_prints_as_the_server_prints_it() {
     for vector in vectors() {
         assert_eq!(printed(&vector), vector.text, "{}", vector.ty.name());
     }
 }
 
 #[test]
-fn a_value_is_written_as_it_was_read() {
+fn value_is_written_as_it_was_read() {
     for Vector { ty, binary, text } in vectors() {
         let value = Value::from_binary(&ty, &binary).unwrap();
         let mut out = BytesMut::from(&b"before"[..]);
@@ -151,7 +151,7 @@ fn a_value_is_written_as_it_was_read() {
 }
 
 #[test]
-fn a_value_read_from_text_is_the_one_read_from_binary() {
+fn value_read_from_text_is_the_one_read_from_binary() {
     for Vector { ty, binary, text } in vectors() {
         let value = Value::from_text(&ty, text.as_bytes())
             .unwrap_or_else(|error| panic!("{} {text}: {error}", ty.name()));
@@ -167,7 +167,7 @@ fn a_value_read_from_text_is_the_one_read_from_binary() {
 }
 
 #[test]
-fn a_string_sent_to_any_type_is_its_text_or_its_bytes() {
+fn string_sent_to_any_type_is_its_text_or_its_bytes() {
     for Vector { ty, text, .. } in vectors() {
         let mut out = BytesMut::new();
         match text.as_str().encode(&ty, &mut out).unwrap() {
@@ -244,7 +244,7 @@ fn check(name: &str, text: &str, expected: &str) {
 }
 
 #[test]
-fn the_table_of_json_holds_for_single_values() {
+fn table_of_json_holds_for_single_values() {
     check("bool", "t", "true");
     check("int8", "-9223372036854775808", "-9223372036854775808");
     check("xid8", "18446744073709551615", "18446744073709551615");
@@ -289,7 +289,7 @@ fn the_table_of_json_holds_for_single_values() {
 }
 
 #[test]
-fn the_table_of_json_holds_for_what_is_made_of_parts() {
+fn table_of_json_holds_for_what_is_made_of_parts() {
     check("interval", "1 mon -1 days", r#""1 mon -1 days""#);
     check("int4range", "[1,5)", r#""[1,5)""#);
     check(

@@ -77,7 +77,7 @@ fn rust_types_go_and_come_back() {
 }
 
 #[test]
-fn maps_are_hstore() {
+fn maps_are_sent_and_read_as_hstore() {
     let hstore = Type::new(50_001, "hstore", Kind::Simple);
     let map = [("a", Some("1")), ("b", None)]
         .map(|(key, value)| (key.to_owned(), value.map(str::to_owned)));
@@ -226,7 +226,7 @@ fn text_with_nul_is_refused() {
 }
 
 #[test]
-fn a_string_for_another_type_goes_as_text() {
+fn string_for_another_type_goes_as_text() {
     let text = |text: &str| Ok((Format::Text, text.as_bytes().to_vec()));
     assert_eq!(sent("2024-01-01", Type::TIMESTAMP), text("2024-01-01"));
     assert_eq!(

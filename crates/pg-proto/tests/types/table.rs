@@ -41,7 +41,7 @@ fn arrays_ranges_and_multiranges_name_their_parts() {
 }
 
 #[test]
-fn an_unknown_number_is_no_type() {
+fn unknown_number_is_no_type() {
     assert_eq!(Type::from_oid(0), None);
     assert_eq!(Type::from_oid(16_384), None);
 }

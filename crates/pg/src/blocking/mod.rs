@@ -155,9 +155,9 @@ impl Statement {
     }
 }
 
-struct Borrowed<'a>(Values<'a>);
+struct BorrowedValues<'a>(Values<'a>);
 
-impl Parameters for Borrowed<'_> {
+impl Parameters for BorrowedValues<'_> {
     fn count(&self) -> usize {
         self.0.len()
     }
@@ -184,7 +184,10 @@ impl Link {
         values: Values<'_>,
     ) -> Result<Rows, Error> {
         let (sql, types) = (statement.sql(), statement.types());
-        self.wait(self.connection.query_hinted(sql, types, &Borrowed(values)))
+        self.wait(
+            self.connection
+                .query_hinted(sql, types, &BorrowedValues(values)),
+        )
     }
 
     fn prepare(&self, sql: &str, types: &[Oid]) -> Result<Statement, Error> {

@@ -9,7 +9,6 @@ mod environment;
 mod keys;
 mod keywords;
 mod passfile;
-mod secret;
 mod service;
 mod url;
 
@@ -29,7 +28,7 @@ pub use self::choice::{
 };
 pub use self::environment::Environment;
 pub use self::keys::known_keys;
-pub use self::secret::Secret;
+pub use tsumugi_wire::Secret;
 
 pub(crate) use self::passfile::Passfile;
 
@@ -59,7 +58,7 @@ pub struct Config {
     pub keepalive: Keepalive,
     /// How long sent data may stay unacknowledged before the kernel gives up; `None` is the system's own.
     pub tcp_user_timeout: Option<Duration>,
-    /// Encryption and whom to trust.
+    /// Encryption and trusted certificates.
     pub tls: TlsConfig,
     /// Whether SCRAM must be bound to the TLS connection.
     pub channel_binding: ChannelBinding,
@@ -122,7 +121,7 @@ pub struct Keepalive {
     pub count: Option<u32>,
 }
 
-/// Encryption and whom to trust.
+/// Encryption and trusted certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsConfig {

@@ -98,7 +98,7 @@ fn check_in(environment: &Environment, text: &str, expected: &str) {
 }
 
 #[test]
-fn an_empty_text_is_the_usual_server_of_the_user() {
+fn empty_text_means_the_default_server_of_the_user() {
     let config = Config::parse("", &environment()).unwrap();
     assert_eq!(
         fields(&config)[..5],
@@ -130,7 +130,7 @@ fn an_empty_text_is_the_usual_server_of_the_user() {
 }
 
 #[test]
-fn urls() {
+fn urls_are_read_into_their_parts() {
     for scheme in ["postgres", "postgresql"] {
         check(&format!("{scheme}://"), "");
         check(
@@ -184,7 +184,7 @@ fn urls() {
 }
 
 #[test]
-fn urls_that_are_wrong() {
+fn malformed_urls_are_refused_with_the_reason() {
     check("postgres://h:x", "! url: a port is not a number…");
     check("postgres://h:70000", "! port: not a number from 1 to 65535");
     check("postgres://h:0", "! port: not a number from 1 to 65535");
@@ -222,7 +222,7 @@ fn urls_that_are_wrong() {
 }
 
 #[test]
-fn key_value_texts() {
+fn key_value_texts_are_read_with_their_quotes() {
     check(
         "host=h port=1 user=u password=p dbname=d",
         "hosts: h:1; user: u; password: p; database: d",
@@ -424,7 +424,7 @@ fn keys_of_words_take_their_words_only() {
 }
 
 #[test]
-fn the_environment_fills_what_the_text_leaves_open() {
+fn environment_fills_what_the_text_leaves_open() {
     let given = [
         ("PGHOST", "h", "hosts: h:5432"),
         ("PGHOSTADDR", "127.0.0.1", "hosts: 127.0.0.1:5432"),
@@ -490,7 +490,7 @@ fn the_environment_fills_what_the_text_leaves_open() {
 }
 
 #[test]
-fn a_service_is_a_group_of_keys() {
+fn service_is_a_group_of_keys() {
     let home = tempfile::tempdir().unwrap();
     let system = tempfile::tempdir().unwrap();
     let path = home.path().join(".pg_service.conf");
@@ -561,7 +561,7 @@ fn a_service_is_a_group_of_keys() {
 }
 
 #[test]
-fn a_password_file_is_asked_line_by_line() {
+fn password_file_is_searched_line_by_line() {
     let text = "\
 # comment:*:*:*:no
 h:5432:d:u:plain
@@ -639,7 +639,7 @@ fn unknown_keys_can_be_kept_for_the_caller() {
 }
 
 #[test]
-fn no_text_brings_the_parser_down() {
+fn arbitrary_text_never_panics_the_parser() {
     let pieces = [
         "postgres://",
         "host",

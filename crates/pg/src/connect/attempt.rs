@@ -14,7 +14,7 @@ use tsumugi_pg_proto::{Refusal, Session, SqlState};
 use super::address::{Address, off_thread};
 use super::session_attrs::RoleFilter;
 use super::stream::Stream;
-use super::{Canceller, Connected, Randomness, password, socket};
+use super::{Canceller, Randomness, StartedConnection, password, socket};
 use crate::config::{ChannelBinding, Config, Host, Secret, SslMode, SslNegotiation};
 use crate::error::Cause;
 use crate::limits::READ_BYTES;
@@ -50,7 +50,7 @@ impl Attempt<'_> {
         &self,
         wanted: RoleFilter,
         random: Randomness<'_>,
-    ) -> Result<Connected, Cause> {
+    ) -> Result<StartedConnection, Cause> {
         let ways = self.ways();
         let tls = if ways.iter().all(|way| *way == Encryption::Off) {
             None
@@ -65,7 +65,7 @@ impl Attempt<'_> {
             .check(&opened.session, &mut opened.stream, &mut opened.input)
             .await?;
         let tls = tls.filter(|_| opened.stream.is_encrypted());
-        Ok(Connected {
+        Ok(StartedConnection {
             cancel: opened.session.key.clone().map(|key| Canceller {
                 config: Rc::clone(self.config),
                 host: self.host.clone(),
@@ -129,12 +129,12 @@ impl Attempt<'_> {
             encrypted: false,
         })?;
         let mut encrypted = false;
-        let result = self.talk(&mut startup, way, tls, stream, &mut encrypted);
+        let result = self.run_start_up(&mut startup, way, tls, stream, &mut encrypted);
         result.await.map_err(|cause| Failure { cause, encrypted })
     }
 
     /// Carries bytes until the server is ready.
-    async fn talk(
+    async fn run_start_up(
         &self,
         startup: &mut Startup,
         way: Encryption,

@@ -39,7 +39,7 @@ pub struct Connector {
 
 /// A connection after its start-up.
 #[non_exhaustive]
-pub struct Connected {
+pub struct StartedConnection {
     /// The bytes go here.
     pub stream: Stream,
     /// What has been read already but belongs to what comes next; usually empty, its room can be used further.
@@ -66,7 +66,7 @@ impl Connector {
     }
 
     /// Opens a connection to the first host that will do. Dropped midway, it leaves nothing open.
-    pub async fn connect(&self, random: Randomness<'_>) -> Result<Connected, Error> {
+    pub async fn connect(&self, random: Randomness<'_>) -> Result<StartedConnection, Error> {
         let mut hosts: Vec<&Host> = self.config.hosts.iter().collect();
         if self.config.load_balance_hosts == LoadBalanceHosts::Random {
             address::shuffle(&mut hosts, random);
@@ -105,7 +105,7 @@ impl Connector {
         wanted: RoleFilter,
         random: Randomness<'_>,
         failures: &mut Vec<Error>,
-    ) -> Result<Option<Connected>, Error> {
+    ) -> Result<Option<StartedConnection>, Error> {
         let phase = Cell::new(Phase::Resolve);
         let found = self.limited(host, &phase, address::look_up(host)).await?;
         let mut addresses = found;

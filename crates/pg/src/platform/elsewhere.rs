@@ -42,7 +42,7 @@ pub async fn connect_local(_: &Path, _: u16) -> io::Result<LocalStream> {
     Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }
 
-/// The system's name for who runs this process.
+/// The system's name of the user of this process.
 pub fn user_name() -> Option<String> {
     std::env::var("USERNAME").ok()
 }

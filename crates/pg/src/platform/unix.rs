@@ -19,7 +19,7 @@ pub async fn connect_local(directory: &Path, port: u16) -> io::Result<LocalStrea
     LocalStream::connect(directory.join(format!(".s.PGSQL.{port}"))).await
 }
 
-/// The system's name for who runs this process.
+/// The system's name of the user of this process.
 pub fn user_name() -> Option<String> {
     User::from_uid(Uid::effective())
         .ok()

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_that_of_the_signature() {
+    fn binding_uses_the_hash_of_the_signature() {
         for (identifier, hash) in IDENTIFIERS {
             let algorithm = der(
                 SEQUENCE,

@@ -11,7 +11,7 @@ fn connect() -> Client {
 }
 
 #[test]
-fn the_example_of_the_documentation_runs() -> Result<(), Error> {
+fn example_of_the_documentation_runs() -> Result<(), Error> {
     let mut client = connect();
     client.batch_execute(
         "CREATE TEMP TABLE person (id serial PRIMARY KEY, name text NOT NULL, data bytea)",
@@ -39,7 +39,7 @@ fn the_example_of_the_documentation_runs() -> Result<(), Error> {
 }
 
 #[test]
-fn one_row_is_one_row() {
+fn query_one_with_another_number_of_rows_is_an_error() {
     let mut client = connect();
     let rows = "select n from generate_series(1, $1::int4) n";
     assert!(client.query_opt(rows, &[&0]).unwrap().is_none());
@@ -123,12 +123,12 @@ fn copies_are_written_and_read() {
 }
 
 #[test]
-fn the_simple_protocol_gives_text() {
+fn simple_protocol_gives_text() {
     let mut client = connect();
     let messages = client
         .simple_query("select 1 as n, null as x; create temp table t(n int); insert into t values (1), (2); select 'a'")
         .unwrap();
-    let told: Vec<_> = messages
+    let shown: Vec<_> = messages
         .iter()
         .map(|message| match message {
             SimpleQueryMessage::Row(row) => format!("{:?}", row.get(0)),
@@ -136,7 +136,7 @@ fn the_simple_protocol_gives_text() {
             _ => String::new(),
         })
         .collect();
-    assert_eq!(told, ["Some(\"1\")", "1", "0", "2", "Some(\"a\")", "1"]);
+    assert_eq!(shown, ["Some(\"1\")", "1", "0", "2", "Some(\"a\")", "1"]);
     let SimpleQueryMessage::Row(row) = &messages[0] else {
         panic!("a row comes first");
     };
@@ -144,7 +144,7 @@ fn the_simple_protocol_gives_text() {
 }
 
 #[test]
-fn a_client_knows_when_it_is_closed() {
+fn client_reports_that_it_is_closed() {
     let mut client = connect();
     assert!(!client.is_closed());
     let pid: i32 = client

@@ -83,7 +83,7 @@ fn rows_go_in_and_out_in_binary() {
 }
 
 #[test]
-fn an_error_of_the_server_midway_ends_the_copy_and_nothing_else() {
+fn error_of_the_server_midway_ends_the_copy_and_nothing_else() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int primary key)")
@@ -128,7 +128,7 @@ fn an_error_of_the_server_midway_ends_the_copy_and_nothing_else() {
 }
 
 #[test]
-fn dropped_at_any_point_a_copy_copies_nothing() {
+fn copy_dropped_at_any_point_copies_nothing() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -161,7 +161,7 @@ fn dropped_at_any_point_a_copy_copies_nothing() {
 }
 
 #[test]
-fn a_dropped_transaction_with_a_copy_in_it_is_rolled_back() {
+fn dropped_transaction_with_a_copy_in_it_is_rolled_back() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -175,7 +175,7 @@ fn a_dropped_transaction_with_a_copy_in_it_is_rolled_back() {
 }
 
 #[test]
-fn while_a_copy_runs_nothing_else_does_on_its_connection() {
+fn statement_during_a_copy_on_its_connection_is_refused() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -188,7 +188,7 @@ fn while_a_copy_runs_nothing_else_does_on_its_connection() {
 }
 
 #[test]
-fn copy_and_the_functions_for_other_statements_do_not_mix() {
+fn copy_through_a_function_for_other_statements_is_refused() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -210,7 +210,7 @@ fn copy_and_the_functions_for_other_statements_do_not_mix() {
 }
 
 #[test]
-fn a_field_of_200_megabytes_leaves_in_pieces() {
+fn field_of_200_megabytes_leaves_in_pieces() {
     run(async {
         let db = open("").await;
         let mut out = db
@@ -230,7 +230,7 @@ fn a_field_of_200_megabytes_leaves_in_pieces() {
 }
 
 #[test]
-fn a_field_of_200_megabytes_enters_with_a_bounded_buffer() {
+fn field_of_200_megabytes_enters_with_a_bounded_buffer() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(word text)").await.unwrap();

@@ -27,7 +27,7 @@ async fn check<'c, F: Future>(db: &'c Connection, make: impl Fn(&'c Connection, 
 }
 
 #[test]
-fn a_statement_dropped_at_any_point_leaves_the_next_one_right() {
+fn statement_dropped_at_any_point_leaves_the_next_one_right() {
     run(async {
         let db = open("").await;
         check(&db, |db, n| async move {
@@ -56,7 +56,7 @@ fn a_statement_dropped_at_any_point_leaves_the_next_one_right() {
 }
 
 #[test]
-fn a_stream_dropped_at_any_point_leaves_the_next_statement_right() {
+fn stream_dropped_at_any_point_leaves_the_next_statement_right() {
     run(async {
         let db = open("").await;
         check(&db, |db, _| async move {
@@ -77,7 +77,7 @@ fn a_stream_dropped_at_any_point_leaves_the_next_statement_right() {
 }
 
 #[test]
-fn a_transaction_dropped_at_any_point_is_rolled_back_or_committed() {
+fn transaction_dropped_at_any_point_is_rolled_back_or_committed() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -129,7 +129,7 @@ fn savepoints_end_in_any_order() {
 }
 
 #[test]
-fn a_stream_dropped_midway_does_not_hurt_its_transaction() {
+fn stream_dropped_midway_does_not_hurt_its_transaction() {
     run(async {
         let db = open("").await;
         let transaction = db.begin(Default::default()).await.unwrap();
@@ -177,7 +177,7 @@ async fn check_savepoint<T>(
 }
 
 #[test]
-fn a_savepoint_dropped_while_rows_or_data_are_on_their_way_is_undone() {
+fn savepoint_dropped_while_rows_or_data_are_on_their_way_is_undone() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -220,7 +220,7 @@ fn a_savepoint_dropped_while_rows_or_data_are_on_their_way_is_undone() {
 }
 
 #[test]
-fn a_transaction_dropped_while_rows_are_on_their_way_is_rolled_back() {
+fn transaction_dropped_while_rows_are_on_their_way_is_rolled_back() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -293,7 +293,7 @@ fn cancelling_an_abandoned_statement_never_hits_another() {
 }
 
 #[test]
-fn a_dropped_transaction_is_left_even_while_a_statement_of_it_runs() {
+fn dropped_transaction_is_left_even_while_a_statement_of_it_runs() {
     run(async {
         let db = open("").await;
         for _ in 0..20 {

@@ -82,7 +82,7 @@ fn backend_ended_while_busy_fails_all_waiting_callers() {
 }
 
 #[test]
-fn a_backend_that_is_ended_while_idle_is_noticed() {
+fn backend_that_is_ended_while_idle_is_noticed() {
     run(async {
         let db = open("").await;
         Server::shared().kill_backend(pid(&db).await);
@@ -94,7 +94,7 @@ fn a_backend_that_is_ended_while_idle_is_noticed() {
 }
 
 #[test]
-fn a_backend_that_is_ended_amid_a_copy_fails_it() {
+fn backend_that_is_ended_amid_a_copy_fails_it() {
     run(async {
         let db = open("").await;
         let backend = pid(&db).await;
@@ -124,7 +124,7 @@ fn a_backend_that_is_ended_amid_a_copy_fails_it() {
 }
 
 #[test]
-fn a_backend_that_is_ended_amid_a_stream_or_a_transaction_fails_it() {
+fn backend_that_is_ended_amid_a_stream_or_a_transaction_fails_it() {
     run(async {
         let db = open("").await;
         let backend = pid(&db).await;
@@ -151,7 +151,7 @@ fn a_backend_that_is_ended_amid_a_stream_or_a_transaction_fails_it() {
 }
 
 #[test]
-fn a_frozen_backend_is_given_up_when_the_caller_says_so() {
+fn frozen_backend_is_abandoned_at_the_callers_timeout() {
     run(async {
         let db = open("").await;
         let backend = pid(&db).await;
@@ -216,7 +216,7 @@ fn server_killed_under_load_fails_all_waiting_callers() {
 }
 
 #[test]
-fn a_server_that_waits_for_its_client_is_not_silent() {
+fn server_that_waits_for_its_client_is_not_silent() {
     run(async {
         let pause = || tokio::time::sleep(Duration::from_millis(30));
         let db = open("").await;
@@ -246,7 +246,7 @@ fn a_server_that_waits_for_its_client_is_not_silent() {
 }
 
 #[test]
-fn a_request_to_cancel_that_may_come_late_ends_the_connection() {
+fn request_to_cancel_that_may_come_late_ends_the_connection() {
     run(async {
         let connected = connect(&Server::shared().url(User::TRUST)).await.unwrap();
         let db = Connection::new(

@@ -20,7 +20,7 @@ fn port(host: &Host) -> u16 {
 }
 
 #[tokio::test]
-async fn a_host_that_is_down_is_passed_over() {
+async fn host_that_is_down_is_skipped() {
     let server = Server::shared();
     let (up, down) = (server.port(), closed());
     for hosts in [
@@ -39,7 +39,7 @@ async fn a_host_that_is_down_is_passed_over() {
 }
 
 #[tokio::test]
-async fn every_host_says_why_it_will_not_do() {
+async fn error_of_all_hosts_names_the_reason_of_each() {
     let (one, two) = (closed(), closed());
     let error = text(
         connect(&format!(
@@ -65,7 +65,7 @@ async fn every_host_says_why_it_will_not_do() {
 }
 
 #[tokio::test]
-async fn a_refused_user_ends_the_search() {
+async fn refused_user_ends_the_search() {
     let server = Server::shared();
     let up = server.port();
     let url = format!(
@@ -107,7 +107,7 @@ async fn hosts_are_taken_in_a_random_order_on_request() {
 }
 
 #[tokio::test]
-async fn the_kind_of_server_is_chosen() {
+async fn target_session_attrs_choose_the_server() {
     let primary = Server::start();
     let standby = primary.standby();
     let database = primary.database();
@@ -167,7 +167,7 @@ async fn the_kind_of_server_is_chosen() {
 }
 
 #[tokio::test]
-async fn the_kind_of_server_is_seen_through_a_pooler() {
+async fn target_session_attrs_work_through_a_pooler() {
     let primary = Server::start();
     let standby = primary.standby();
     let poolers = [Pooler::start(&primary), Pooler::start(&standby)];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tsumugi_pg::limits::NOTIFICATIONS_MAX;
-use tsumugi_pg::{Config, Connector, Error, Heard, Listener};
+use tsumugi_pg::{Config, Connector, Error, Listener, ListenerEvent};
 use tsumugi_testkit::postgres::{Server, User};
 
 use crate::{environment, open, run};
@@ -20,7 +20,7 @@ fn url() -> String {
 /// The next notification as `channel=payload`, or the name of what else was heard.
 async fn next(listener: &mut Listener) -> String {
     match listener.recv().await.unwrap() {
-        Heard::Notification {
+        ListenerEvent::Notification {
             channel, payload, ..
         } => format!("{channel}={payload}"),
         other => format!("{other:?}"),
@@ -28,7 +28,7 @@ async fn next(listener: &mut Listener) -> String {
 }
 
 #[test]
-fn several_channels_are_heard_until_they_are_left() {
+fn several_channels_are_received_until_unlistened() {
     run(async {
         let mut listener = listener(&url()).await;
         let other = open("").await;
@@ -53,19 +53,19 @@ fn several_channels_are_heard_until_they_are_left() {
 }
 
 #[test]
-fn oneself_is_heard_too_and_while_busy() {
+fn own_notification_is_received_also_while_busy() {
     run(async {
         let mut listener = listener(&url()).await;
         listener.listen("busy").await.unwrap();
         listener.connection().notify("busy", "mine").await.unwrap();
         assert_eq!(next(&mut listener).await, "busy=mine");
         let other = open("").await;
-        let (slept, told) = tokio::join!(
+        let (slept, sent) = tokio::join!(
             listener.connection().query("select pg_sleep(0.3)", &()),
             other.notify("busy", "theirs")
         );
         slept.unwrap();
-        told.unwrap();
+        sent.unwrap();
         assert_eq!(next(&mut listener).await, "busy=theirs");
         // Dropped again and again, it loses nothing.
         let notified = async {
@@ -91,7 +91,7 @@ fn oneself_is_heard_too_and_while_busy() {
 }
 
 #[test]
-fn a_lost_connection_is_a_gap_and_its_channels_are_heard_again() {
+fn lost_connection_is_a_gap_and_its_channels_are_restored() {
     run(async {
         let mut listener = listener(&url()).await;
         for channel in ["lost_a", "lost_b"] {
@@ -112,7 +112,7 @@ fn a_lost_connection_is_a_gap_and_its_channels_are_heard_again() {
 }
 
 #[test]
-fn a_restarted_server_is_listened_to_again() {
+fn restarted_server_is_listened_to_again() {
     run(async {
         let server = Server::start();
         let mut listener = listener(&server.url(User::TRUST)).await;
@@ -159,7 +159,7 @@ fn notifications_beyond_the_limit_are_counted() {
 }
 
 #[test]
-fn behind_a_pooler_for_transactions_there_is_no_listening() {
+fn listening_behind_a_transaction_pooler_is_refused() {
     run(async {
         let config = Config::parse(&(url() + "?pooler=transaction"), &environment()).unwrap();
         let error = Listener::connect(Connector::new(config)).await.err();

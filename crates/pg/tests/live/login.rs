@@ -14,7 +14,7 @@ fn url(server: &Server, user: User, password: Option<&'static str>) -> String {
 }
 
 #[tokio::test]
-async fn passwords_right_wrong_and_missing() {
+async fn wrong_or_missing_password_is_refused_and_right_one_accepted() {
     let server = Server::shared();
     for user in [User::ADMIN, User::TRUST] {
         connect(&server.url(user)).await.unwrap();
@@ -73,7 +73,7 @@ async fn rounds_of_scram_are_limited() {
 }
 
 #[tokio::test]
-async fn client_certificates_right_wrong_and_missing() {
+async fn wrong_or_missing_client_certificate_is_refused_and_right_one_accepted() {
     let server = Options::default().tls(PostgresTls::Localhost).start();
     let files = server.certificates();
     let url = server.url(User::CERTIFICATE);
@@ -113,7 +113,7 @@ async fn client_certificates_right_wrong_and_missing() {
 }
 
 #[tokio::test]
-async fn the_usual_files_of_the_home_directory_are_used() {
+async fn usual_files_of_the_home_directory_are_used() {
     let server = Options::default().tls(PostgresTls::Localhost).start();
     let files = server.certificates();
     let home = tempfile::tempdir().unwrap();
@@ -140,7 +140,7 @@ async fn the_usual_files_of_the_home_directory_are_used() {
 }
 
 #[tokio::test]
-async fn a_password_file_is_used_unless_others_may_read_it() {
+async fn password_file_is_used_unless_others_may_read_it() {
     let server = Server::shared();
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().display();

@@ -51,7 +51,7 @@ fn every_answer_of_a_long_pipeline_comes() {
 }
 
 #[test]
-fn a_server_that_answers_slowly_is_not_silent() {
+fn server_that_answers_slowly_is_not_silent() {
     run(async {
         let db = open("").await;
         let sql = "select pg_sleep(0.02)";

@@ -21,7 +21,7 @@ mod typed;
 use std::pin::Pin;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
-use tsumugi_pg::{Config, Connected, Connection, Connector, Environment, Error, Rows};
+use tsumugi_pg::{Config, Connection, Connector, Environment, Error, Rows, StartedConnection};
 use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_testkit::postgres::{Server, User};
 
@@ -29,7 +29,7 @@ fn environment() -> Environment {
     Environment::empty().with_user("postgres")
 }
 
-async fn connect(text: &str) -> Result<Connected, Error> {
+async fn connect(text: &str) -> Result<StartedConnection, Error> {
     let config = Config::parse(text, &environment())?;
     Connector::new(config).connect(&mut random).await
 }
@@ -93,13 +93,13 @@ fn int(rows: &Rows) -> i32 {
 }
 
 /// The server's process for this connection.
-fn process(connected: &Connected) -> u32 {
+fn process(connected: &StartedConnection) -> u32 {
     connected.session.key.as_ref().unwrap().process_id
 }
 
 /// The error's text, and that of all its causes, without any password.
 #[track_caller]
-fn text(result: Result<Connected, Error>) -> String {
+fn text(result: Result<StartedConnection, Error>) -> String {
     let error = result.err().expect("it must not connect");
     let mut shown = format!("{error:?} {error:#?}");
     let mut cause: Option<&dyn std::error::Error> = Some(&error);

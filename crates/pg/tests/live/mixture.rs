@@ -72,7 +72,7 @@ async fn one(db: &Connection, kind: u64, number: i32) {
 }
 
 #[test]
-fn in_any_order_every_answer_reaches_its_caller() {
+fn mixed_requests_in_any_order_reach_their_callers() {
     run(async {
         for seed in 1..=3 {
             let db = open("?statement_cache=16").await;

@@ -52,7 +52,7 @@ fn evictions_under_load_mix_no_statements_up() {
 }
 
 #[test]
-fn a_pipeline_of_more_statements_than_are_kept_runs() {
+fn pipeline_of_more_statements_than_are_kept_runs() {
     run(async {
         let db = open("?statement_cache=4").await;
         let texts: Vec<_> = (0..50).map(|n| format!("select {n}")).collect();
@@ -111,7 +111,7 @@ fn several_callers_prepare_the_same_new_statement_once() {
 }
 
 #[test]
-fn the_same_text_with_other_types_is_another_statement() {
+fn same_text_with_other_types_is_another_statement() {
     run(async {
         let db = open("").await;
         let sql = "select pg_typeof($1)::text";
@@ -129,7 +129,7 @@ fn the_same_text_with_other_types_is_another_statement() {
 }
 
 #[test]
-fn a_changed_table_is_prepared_anew_outside_a_transaction_and_an_error_inside() {
+fn changed_table_is_prepared_anew_outside_a_transaction_and_an_error_inside() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(a int); insert into t values (1)")
@@ -184,7 +184,7 @@ async fn check_pipeline(
 }
 
 #[test]
-fn a_changed_table_in_a_pipeline_is_noticed_where_nothing_is_run_twice_or_out_of_order() {
+fn changed_table_in_a_pipeline_is_noticed_where_nothing_is_run_twice_or_out_of_order() {
     use Atomicity::{All, Each};
     run(async {
         let db = open("").await;
@@ -248,7 +248,7 @@ fn a_changed_table_in_a_pipeline_is_noticed_where_nothing_is_run_twice_or_out_of
 }
 
 #[test]
-fn a_discarded_session_keeps_nothing() {
+fn discarded_session_keeps_nothing() {
     run(async {
         let db = open("").await;
         db.query("select $1::int4", &(1,)).await.unwrap();
@@ -367,7 +367,7 @@ fn call_before_a_stale_statement_in_a_pipeline_runs_once() {
 }
 
 #[test]
-fn a_statement_without_a_name_is_read_as_what_it_was_when_it_ran() {
+fn statement_without_a_name_is_read_as_what_it_was_when_it_ran() {
     run(async {
         // As behind a pooler, where each execution is prepared anew.
         let db = open("?statement_cache=0").await;
@@ -438,7 +438,7 @@ fn a_statement_without_a_name_is_read_as_what_it_was_when_it_ran() {
 }
 
 #[test]
-fn a_statement_of_a_changed_table_is_not_mixed_up_while_others_prepare_it_anew() {
+fn statement_of_a_changed_table_is_not_mixed_up_while_others_prepare_it_anew() {
     run(async {
         let db = Rc::new(open("").await);
         db.script("create temp table t(a int); insert into t values (1)")
@@ -474,7 +474,7 @@ fn a_statement_of_a_changed_table_is_not_mixed_up_while_others_prepare_it_anew()
 }
 
 #[test]
-fn a_stream_of_a_changed_table_is_prepared_anew_outside_a_transaction() {
+fn stream_of_a_changed_table_is_prepared_anew_outside_a_transaction() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(a int); insert into t values (1)")

@@ -6,7 +6,7 @@ use tsumugi_testkit::postgres::{Pooler, Server};
 use crate::{int, open_at, run};
 
 #[test]
-fn with_its_setting_many_statements_and_transactions_work() {
+fn pooler_setting_lets_many_statements_and_transactions_run() {
     run(async {
         let pooler = Pooler::start(Server::shared());
         let url = pooler.url("postgres") + "?pooler=transaction";
@@ -51,7 +51,7 @@ fn with_its_setting_many_statements_and_transactions_work() {
 }
 
 #[test]
-fn without_it_answers_are_right_or_the_error_names_the_setting() {
+fn missing_pooler_setting_gives_right_replies_or_an_error_that_names_it() {
     run(async {
         let pooler = Pooler::start(Server::shared());
         let mut tasks = Vec::new();

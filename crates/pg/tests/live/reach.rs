@@ -10,7 +10,7 @@ use tsumugi_testkit::postgres::{Options, PostgresTls, Server, User};
 use crate::{connect, process, text};
 
 #[tokio::test]
-async fn a_server_is_reached_in_every_way() {
+async fn server_is_reached_in_every_way() {
     let server = Server::shared();
     let (port, directory) = (server.port(), server.socket_directory().display());
     for text in [
@@ -82,8 +82,8 @@ async fn start_up_sends_names_and_reads_the_servers_parameters() {
         "select datname, usename, application_name from pg_stat_activity where pid = {}",
         process(&connected)
     );
-    let told = format!("{}|trusting|loom", database.name());
-    assert_eq!(server.psql(&question), told);
+    let expected = format!("{}|trusting|loom", database.name());
+    assert_eq!(server.psql(&question), expected);
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn cancel_a_statement(server: &Server, text: &str) {
 }
 
 #[tokio::test]
-async fn a_statement_is_cancelled_over_every_kind_of_stream() {
+async fn statement_is_cancelled_over_every_kind_of_stream() {
     let server = Options::default().tls(PostgresTls::Localhost).start();
     cancel_a_statement(&server, &server.socket_url(User::ADMIN)).await;
     let url = server.url(User::ADMIN);

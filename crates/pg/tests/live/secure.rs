@@ -48,7 +48,7 @@ const UNSURE: &str = "sslrootcert: not given; name the file";
 const SIGNER: &str = "(TLS): invalid peer certificate: UnknownIssuer; name the file with its signer's certificate as sslrootcert";
 
 #[tokio::test]
-async fn a_server_without_tls() {
+async fn server_without_tls_is_reached_as_sslmode_says() {
     let server = Server::shared();
     let none = "the server does not offer TLS";
     check(
@@ -63,7 +63,7 @@ async fn a_server_without_tls() {
 }
 
 #[tokio::test]
-async fn a_server_with_tls() {
+async fn server_with_tls_is_reached_as_sslmode_says() {
     let server = Options::default().tls(PostgresTls::Localhost).start();
     let files = server.certificates().clone();
     for host in ["localhost", "127.0.0.1"] {
@@ -120,7 +120,7 @@ async fn a_server_with_tls() {
 }
 
 #[tokio::test]
-async fn a_server_with_the_certificate_of_another() {
+async fn certificate_of_another_host_is_refused_by_verify_full_only() {
     let server = Options::default().tls(PostgresTls::Elsewhere).start();
     let files = server.certificates().clone();
     let name = "(TLS): invalid peer certificate: certificate not valid for name \"localhost\"";
@@ -236,7 +236,7 @@ async fn authority_whose_dates_cannot_be_read_is_refused() {
 }
 
 #[tokio::test]
-async fn the_other_way_is_tried_when_the_server_refuses_one() {
+async fn encryption_fallback_is_tried_when_the_server_refuses_one_way() {
     let server = Options::default()
         .tls(PostgresTls::Localhost)
         .access("hostnossl all trusting all reject")

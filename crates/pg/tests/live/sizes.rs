@@ -23,7 +23,7 @@ impl Parameters for Same {
 }
 
 #[test]
-fn as_many_parameters_as_the_protocol_counts_and_no_more() {
+fn statement_with_the_most_parameters_runs_and_one_more_is_refused() {
     run(async {
         let db = open("").await;
         let places: Vec<_> = (1..=65_535).map(|n| format!("${n}::int4")).collect();
@@ -45,7 +45,7 @@ fn as_many_parameters_as_the_protocol_counts_and_no_more() {
 }
 
 #[test]
-fn as_many_columns_as_a_table_has() {
+fn row_with_the_most_columns_of_a_table_is_read() {
     run(async {
         let db = open("").await;
         let columns: Vec<_> = (0..1600).map(|n| format!("{n} as c{n}")).collect();
@@ -83,7 +83,7 @@ fn big_pipelines_in_both_directions_at_once_do_not_block_each_other() {
 }
 
 #[test]
-fn a_portal_gives_as_many_rows_as_it_is_asked_for() {
+fn portal_gives_as_many_rows_as_it_is_asked_for() {
     run(async {
         let db = open("").await;
         let mut rows = db

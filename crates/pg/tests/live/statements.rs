@@ -8,7 +8,7 @@ use tsumugi_pg::{Atomicity, Error, Statement};
 use crate::{code, int, open, poll_once, run};
 
 #[test]
-fn a_row_comes_back_with_its_types() {
+fn row_comes_back_with_its_types() {
     run(async {
         let db = open("").await;
         let rows = db
@@ -27,7 +27,7 @@ fn a_row_comes_back_with_its_types() {
 }
 
 #[test]
-fn an_error_between_two_pipelined_statements_is_only_its_callers() {
+fn error_between_two_pipelined_statements_is_only_its_callers() {
     run(async {
         let db = open("").await;
         let (a, b, c) = tokio::join!(
@@ -58,7 +58,7 @@ fn an_error_between_two_pipelined_statements_is_only_its_callers() {
 }
 
 #[test]
-fn a_thousand_callers_get_their_own_answers() {
+fn thousand_callers_get_their_own_replies() {
     run(async {
         let db = open("").await;
         let tasks: Vec<_> = (0..1000)
@@ -80,7 +80,7 @@ fn a_thousand_callers_get_their_own_answers() {
 }
 
 #[test]
-fn a_pipeline_of_one_sync_is_all_or_nothing() {
+fn pipeline_of_one_sync_is_all_or_nothing() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int primary key)")
@@ -107,7 +107,7 @@ fn a_pipeline_of_one_sync_is_all_or_nothing() {
 }
 
 #[test]
-fn an_abandoned_statement_is_cancelled_and_the_next_is_right() {
+fn abandoned_statement_is_cancelled_and_the_next_is_right() {
     run(async {
         let db = open("").await;
         let begun = std::time::Instant::now();
@@ -195,7 +195,7 @@ fn rows_inserted_under_the_same_sync_as_an_error_are_not_there() {
 }
 
 #[test]
-fn an_error_that_comes_at_the_sync_is_its_callers() {
+fn error_that_comes_at_the_sync_is_its_callers() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int unique deferrable initially deferred)")
@@ -219,7 +219,7 @@ fn an_error_that_comes_at_the_sync_is_its_callers() {
 }
 
 #[test]
-fn an_error_that_comes_at_the_sync_fails_an_atomic_pipeline() {
+fn error_that_comes_at_the_sync_fails_an_atomic_pipeline() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int unique deferrable initially deferred)")
@@ -242,7 +242,7 @@ fn an_error_that_comes_at_the_sync_fails_an_atomic_pipeline() {
 }
 
 #[test]
-fn a_value_that_cannot_be_sent_takes_its_whole_pipeline_back() {
+fn value_that_cannot_be_sent_takes_its_whole_pipeline_back() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -260,7 +260,7 @@ fn a_value_that_cannot_be_sent_takes_its_whole_pipeline_back() {
 }
 
 #[test]
-fn a_request_taken_back_still_closes_what_it_would_have_closed() {
+fn request_taken_back_still_closes_what_it_would_have_closed() {
     run(async {
         let db = open("").await;
         db.query("select $1::int4", &(1,)).await.unwrap();

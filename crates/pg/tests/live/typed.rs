@@ -9,7 +9,7 @@ const WORLD: Statement<(i32,), (i32, String)> =
     Statement::new("SELECT n, 'world ' || n FROM generate_series(1, 3) n WHERE n = $1");
 
 #[test]
-fn rows_are_tuples() {
+fn rows_are_read_as_tuples() {
     run(async {
         let db = open("").await;
         WORLD.prepare(&db).await.unwrap();
@@ -40,7 +40,7 @@ fn rows_are_tuples() {
 }
 
 #[test]
-fn a_statement_that_is_not_what_its_types_say_does_not_run() {
+fn statement_that_is_not_what_its_types_say_does_not_run() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int)").await.unwrap();
@@ -75,7 +75,7 @@ fn a_statement_that_is_not_what_its_types_say_does_not_run() {
 }
 
 #[test]
-fn a_table_that_changes_to_other_types_is_a_mismatch() {
+fn table_that_changes_to_other_types_is_a_mismatch() {
     run(async {
         let db = open("").await;
         db.script("create temp table t(n int); insert into t values (1)")

@@ -34,7 +34,7 @@ async fn read(db: &Connection, number: i32) {
 }
 
 #[test]
-fn a_statement_allocates_no_buffer_once_its_connection_is_warm() {
+fn statement_allocates_no_buffer_once_its_connection_is_warm() {
     with_connection(|run, db| {
         let warm = db.clone();
         run(Box::pin(async move {
@@ -61,7 +61,7 @@ fn a_statement_allocates_no_buffer_once_its_connection_is_warm() {
 }
 
 #[test]
-fn a_million_rows_for_a_slow_reader_take_little_memory_and_leave_others_their_turns() {
+fn million_rows_for_a_slow_reader_take_little_memory_and_leave_others_their_turns() {
     with_connection(|run, db| {
         let turns = Rc::new(Cell::new(0_u64));
         let counter = Rc::clone(&turns);
@@ -98,7 +98,7 @@ fn a_million_rows_for_a_slow_reader_take_little_memory_and_leave_others_their_tu
 }
 
 #[test]
-fn a_copy_for_a_slow_reader_takes_little_memory() {
+fn copy_for_a_slow_reader_takes_little_memory() {
     with_connection(|run, db| {
         let counted = allocation_counter::measure(|| {
             run(Box::pin(async move {

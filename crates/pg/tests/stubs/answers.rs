@@ -210,7 +210,7 @@ fn descriptions_that_do_not_end_are_errors() {
 }
 
 #[test]
-fn a_server_that_goes_away_amid_an_answer_is_lost() {
+fn server_that_goes_away_amid_an_answer_is_lost() {
     let whole = [
         BOUND,
         &row(b"\0\x01\0\0\0\x04\0\0\0\x07"),
@@ -238,7 +238,7 @@ fn a_server_that_goes_away_amid_an_answer_is_lost() {
 }
 
 #[test]
-fn an_answer_in_single_bytes_is_an_answer() {
+fn answer_in_single_bytes_is_an_answer() {
     let whole = [
         BOUND,
         &row(b"\0\x01\0\0\0\x04\0\0\0\x07"),

@@ -103,7 +103,7 @@ async fn tls_begins_at_once_and_names_the_protocol() {
 }
 
 #[tokio::test]
-async fn a_server_for_another_protocol_is_refused() {
+async fn server_for_another_protocol_is_refused() {
     for protocols in [&[][..], &[&b"http/1.1"[..]]] {
         let stub = stub(protocols).await;
         match connect(&words(&stub, "")).await {
@@ -125,7 +125,7 @@ async fn a_server_for_another_protocol_is_refused() {
 }
 
 #[tokio::test]
-async fn the_certificate_is_checked_as_ever() {
+async fn certificate_is_checked_in_direct_tls_too() {
     let (stub, other) = (stub(&[b"postgresql"]).await, stub(&[b"postgresql"]).await);
     let wrong_root = words(&stub, &format!("sslrootcert={}", other.root.display()));
     let text = connect(&wrong_root).await.err().unwrap().to_string();

@@ -195,7 +195,7 @@ async fn now<F: Future>(future: F) -> Option<F::Output> {
 }
 
 #[test]
-fn one_after_the_other_is_sent_at_once() {
+fn sequential_request_is_sent_at_once() {
     run(NEAR, |mut scene| async move {
         for asked in 1..=20 {
             scene.ask(1).await;
@@ -208,7 +208,7 @@ fn one_after_the_other_is_sent_at_once() {
 }
 
 #[test]
-fn of_many_under_way_several_go_together() {
+fn requests_behind_many_others_are_sent_together() {
     run(NEAR, |mut scene| async move {
         scene.fill(64).await;
         for _ in 0..640 {
@@ -241,7 +241,7 @@ fn waiting_requests_are_sent_when_the_server_replies() {
 }
 
 #[test]
-fn behind_a_long_statement_few_wait_and_all_go_when_it_ends() {
+fn requests_behind_a_long_statement_are_sent_when_it_ends() {
     run(NEAR, |mut scene| async move {
         scene.fill(64).await;
         let asked = scene.db.unanswered_since();
@@ -261,7 +261,7 @@ fn behind_a_long_statement_few_wait_and_all_go_when_it_ends() {
 }
 
 #[test]
-fn to_a_server_far_away_nothing_waits() {
+fn request_to_a_distant_server_is_sent_at_once() {
     run(FAR, |mut scene| async move {
         scene.fill(64).await;
         for _ in 0..5 {
@@ -290,7 +290,7 @@ fn request_that_is_no_plain_execution_is_sent_at_once_with_those_waiting() {
 }
 
 #[test]
-fn a_caller_that_leaves_takes_nothing_from_the_others() {
+fn dropped_caller_removes_no_request_of_others() {
     run(NEAR, |mut scene| async move {
         scene.fill(64).await;
         scene.ask(3).await;
@@ -305,7 +305,7 @@ fn a_caller_that_leaves_takes_nothing_from_the_others() {
 }
 
 #[test]
-fn when_all_have_left_the_server_is_asked_to_stop() {
+fn statement_that_all_callers_left_is_cancelled() {
     run(NEAR, |mut scene| async move {
         scene.fill(12).await;
         scene.ask(1).await;
@@ -340,7 +340,7 @@ fn request_waiting_when_the_connection_ends_has_not_run() {
 }
 
 #[test]
-fn the_last_handle_may_go_while_requests_wait() {
+fn last_handle_dropped_while_requests_wait_sends_them() {
     run(NEAR, |mut scene| async move {
         scene.fill(12).await;
         scene.ask(1).await;

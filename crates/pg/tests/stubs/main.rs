@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tsumugi_pg::{Cause, Config, Connected, Connector, Environment, Error, Phase};
+use tsumugi_pg::{Cause, Config, Connector, Environment, Error, Phase, StartedConnection};
 
 const SECRET: &str = "hunter2";
 const AUTHENTICATION_OK: &[u8] = b"R\0\0\0\x08\0\0\0\0";
@@ -95,11 +95,11 @@ async fn read(stream: &mut TcpStream, length: u32) -> io::Result<()> {
 }
 
 /// As `me` with a password; the words come after that.
-async fn connect(words: &str) -> Result<Connected, Error> {
+async fn connect(words: &str) -> Result<StartedConnection, Error> {
     connect_within(words, Some(Duration::from_secs(30))).await
 }
 
-async fn connect_within(words: &str, limit: Option<Duration>) -> Result<Connected, Error> {
+async fn connect_within(words: &str, limit: Option<Duration>) -> Result<StartedConnection, Error> {
     let text = format!("user=me password={SECRET} host=127.0.0.1 {words}");
     let mut config = Config::parse(&text, &Environment::empty())?;
     config.connect_timeout = limit;
@@ -148,7 +148,7 @@ async fn silent(scripts: Vec<Vec<Step>>, words: &str, expected: Phase) {
 }
 
 #[tokio::test]
-async fn silence_ends_in_every_phase() {
+async fn silent_server_times_out_in_every_phase() {
     silent(vec![vec![Silence]], "", Phase::Tls).await;
     silent(vec![vec![Packet, Silence]], "sslmode=require", Phase::Tls).await;
     silent(vec![vec![Packet, say(&[b"S"]), Silence]], "", Phase::Tls).await;
@@ -185,7 +185,7 @@ async fn silence_ends_in_every_phase() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn silence_of_tcp_ends_too() {
+async fn silent_tcp_peer_times_out() {
     // A listener whose queue is full lets new connections wait for an answer.
     let listener =
         socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
@@ -225,7 +225,7 @@ async fn bytes_after_the_answer_to_the_request_for_tls_are_refused() {
 }
 
 #[tokio::test]
-async fn an_error_in_place_of_the_answer_is_not_believed() {
+async fn error_in_place_of_the_tls_reply_is_not_shown() {
     let script = vec![Packet, say(&[&error("28000", "come to my other server")])];
     for mode in ["sslmode=prefer", "sslmode=require"] {
         let expected = "the server answered the request for TLS with an error";
@@ -234,7 +234,7 @@ async fn an_error_in_place_of_the_answer_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_server_that_breaks_off_or_says_nonsense() {
+async fn server_that_breaks_off_or_sends_nonsense_is_an_error() {
     let disabled = "sslmode=disable";
     let closed = "the server closed the connection";
     check(vec![vec![Packet]], disabled, Phase::Authentication, closed).await;
@@ -275,7 +275,7 @@ async fn a_server_that_breaks_off_or_says_nonsense() {
 }
 
 #[tokio::test]
-async fn no_password_goes_where_it_must_not() {
+async fn password_is_never_sent_where_settings_forbid_it() {
     // Somebody who takes TLS away and asks for the password gets nothing.
     let thief = vec![
         Packet,
@@ -325,7 +325,7 @@ async fn no_password_goes_where_it_must_not() {
 }
 
 #[tokio::test]
-async fn the_way_in_the_clear_is_tried_after_a_failed_handshake_only_with_prefer() {
+async fn plaintext_fallback_after_a_failed_handshake_happens_with_prefer_only() {
     let broken = vec![Packet, say(&[b"S", b"this is no TLS record"])];
     let injected = "bytes came with the answer";
     check(vec![broken], "sslmode=require", Phase::Tls, injected).await;
@@ -347,7 +347,7 @@ async fn the_way_in_the_clear_is_tried_after_a_failed_handshake_only_with_prefer
 }
 
 #[tokio::test]
-async fn a_host_that_starts_up_or_is_full_is_passed_over() {
+async fn host_that_starts_up_or_is_full_is_skipped() {
     for code in ["57P03", "53300"] {
         let busy = stub(vec![vec![Packet, say(&[&error(code, "not now")])]]).await;
         let free = stub(vec![vec![
@@ -389,7 +389,7 @@ fn kind(settings: &[Vec<u8>], answer: &[u8]) -> Vec<Step> {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_tell_its_kind_is_asked() {
+async fn server_that_does_not_report_its_kind_is_queried() {
     for (wanted, answer, suits) in [
         ("read-write", "off", true),
         ("read-write", "on", false),
@@ -412,13 +412,13 @@ async fn a_server_that_does_not_tell_its_kind_is_asked() {
         }
     }
     // One that tells is not asked, and `any` asks nobody.
-    let told = [
+    let parameters = [
         setting("in_hot_standby", "on"),
         setting("default_transaction_read_only", "off"),
     ];
     let port = stub(vec![vec![
         Packet,
-        say(&[AUTHENTICATION_OK, &told.concat(), READY]),
+        say(&[AUTHENTICATION_OK, &parameters.concat(), READY]),
         Silence,
     ]])
     .await;
@@ -459,7 +459,7 @@ async fn bytes_behind_the_start_up_are_leftover() {
 }
 
 #[tokio::test]
-async fn a_dropped_attempt_closes_its_socket() {
+async fn dropped_attempt_closes_its_socket() {
     for answer in [None, Some(b'N')] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let words = format!("port={}", listener.local_addr().unwrap().port());

@@ -25,7 +25,7 @@ pub struct ClientIdentity<'a> {
 }
 
 impl Tls {
-    /// Reads the authorities that servers are believed by, and the client's own certificate if it has one. Blocks.
+    /// Reads the authorities that servers are verified by, and the client's own certificate if it has one. Blocks.
     ///
     /// # Errors
     /// [`Error::Certificate`] when a file cannot be used.

@@ -25,8 +25,8 @@ use crate::proto::dbm_service_server::DbmServiceServer;
 /// What describes the service to clients, as protobuf's FileDescriptorSet.
 const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tkrzw_rpc.bin"));
 
-type Answer = Box<dyn Fn(Request<Inbound>) -> Answered + Send + Sync>;
-type Answered = tonic::codegen::BoxFuture<Response<Body>, Infallible>;
+type Answer = Box<dyn Fn(Request<Inbound>) -> AnswerFuture + Send + Sync>;
+type AnswerFuture = tonic::codegen::BoxFuture<Response<Body>, Infallible>;
 
 /// Health and reflection of one server.
 pub(crate) struct HealthAndReflection {
@@ -56,7 +56,7 @@ impl HealthAndReflection {
         })
     }
 
-    /// Tells those who ask for the server's health.
+    /// Reports the server's health to its watchers.
     pub(crate) async fn set_serving(&self, status: ServingStatus) {
         for name in ["", DbmServiceServer::<Calls>::NAME] {
             self.reporter.set_service_status(name, status).await;

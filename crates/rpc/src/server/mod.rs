@@ -52,7 +52,7 @@ use crate::error::{Error, Result};
 use crate::limits::RpcLimits;
 use crate::proto::dbm_service_server::DbmServiceServer;
 
-/// What is served, and to whom.
+/// The stores that are served, and the clients that may use them.
 #[derive(Debug, Default)]
 pub struct ServiceSettings {
     /// The databases, by their index.

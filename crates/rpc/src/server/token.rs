@@ -101,7 +101,7 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// Where tokens are, and who has to show one.
+/// The source of tokens, and the calls that need one.
 #[derive(Clone, Debug)]
 pub struct TokenFile {
     /// The file; read again at each reload.

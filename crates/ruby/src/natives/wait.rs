@@ -12,7 +12,7 @@ use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds};
-use crate::host::{Ended, Host};
+use crate::host::{Host, JobResult};
 use crate::limits::SLEEP_SECONDS_MAX;
 use crate::natives::arguments::wrong_type;
 use crate::natives::definitions::Natives;
@@ -131,11 +131,11 @@ async fn parallel(host: Rc<Host>, bounds: Bounds, tasks: Vec<Root>) -> Answer {
 }
 
 async fn branch(host: &Rc<Host>, task: Root, bounds: &Bounds) -> std::result::Result<Root, Root> {
-    let finish = |scope: &Scope<'_>, ended: Ended<'_>| match ended {
-        Ended::Value(value) => scope
+    let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
+        JobResult::Value(value) => scope
             .root(value)
             .map_err(|raised| scope.root_raised(raised)),
-        Ended::Raised(exception) => Err(scope.root_raised(Raise(exception))),
+        JobResult::Raised(exception) => Err(scope.root_raised(Raise(exception))),
     };
     driver::run(host, driver::job_of(task), bounds, finish).await
 }

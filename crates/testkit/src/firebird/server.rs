@@ -201,7 +201,7 @@ impl Server {
     fn explain_failure(&self) {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
-            self.process().tell_fault("Firebird");
+            self.process().report_fault("Firebird");
         }
     }
 
@@ -359,7 +359,7 @@ impl FirebirdDatabase<'_> {
     /// Firebird finds wrong with it.
     pub fn examine(&self) -> String {
         // Whether it had ended by a fault of its own cannot be seen afterwards.
-        self.server.process().tell_fault("Firebird");
+        self.server.process().report_fault("Firebird");
         if self.server.process().runs() {
             self.server.kill_9();
         }

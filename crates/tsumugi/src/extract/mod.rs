@@ -18,7 +18,7 @@ use crate::session::Session;
 
 pub use body::{BodyStream, Form, Multipart, Upload};
 pub use head::{Cookies, FromHeader, Header, Headers, Path, Query};
-pub use websocket::{Accepted, WebSocketUpgrade};
+pub use websocket::{WebSocketResponse, WebSocketUpgrade};
 
 /// A type that can be made from a request.
 #[diagnostic::on_unimplemented(

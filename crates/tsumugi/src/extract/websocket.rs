@@ -60,12 +60,12 @@ impl WebSocketUpgrade {
     /// Grants it and talks. When the function returns, the WebSocket is closed: with 1000, or with 1011 after an error, which is logged when
     /// its status is 500 or more. Once the conversation is over for another reason, the function has `websocket_close_ms` to return and is
     /// dropped then.
-    pub fn accept<F>(self, talk: F) -> Accepted
+    pub fn accept<F>(self, talk: F) -> WebSocketResponse
     where
         F: AsyncFnOnce(&WebSocket) -> Result<()> + 'static,
     {
         let protocol = self.offer.agreed(&self.protocols);
-        Accepted {
+        WebSocketResponse {
             upgrade: self,
             task: WebSocketTask::new(protocol, talk),
         }
@@ -73,14 +73,14 @@ impl WebSocketUpgrade {
 }
 
 /// A WebSocket that is granted: what a handler returns.
-pub struct Accepted {
+pub struct WebSocketResponse {
     upgrade: WebSocketUpgrade,
     task: WebSocketTask,
 }
 
-impl Answer for Accepted {
+impl Answer for WebSocketResponse {
     async fn answer(self) -> Result<Response> {
-        let Accepted { upgrade, task } = self;
+        let WebSocketResponse { upgrade, task } = self;
         if let Origins::Named(origins) = &upgrade.origins {
             upgrade.offer.check_origin(origins)?;
         }

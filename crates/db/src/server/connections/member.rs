@@ -12,7 +12,7 @@ pub(crate) struct Member<C> {
     retired: Cell<bool>,
     free_since: Cell<Instant>,
     /// When it was last known to live.
-    heard: Cell<Instant>,
+    last_reply_at: Cell<Instant>,
     expires: Instant,
 }
 
@@ -31,7 +31,7 @@ impl<C> Member<C> {
             reserved: Cell::new(false),
             retired: Cell::new(false),
             free_since: Cell::new(Instant::now()),
-            heard: Cell::new(Instant::now()),
+            last_reply_at: Cell::new(Instant::now()),
             expires,
         }
     }
@@ -82,8 +82,8 @@ impl<C> Member<C> {
         self.free_since.get()
     }
 
-    pub(super) fn heard(&self) -> Instant {
-        self.heard.get()
+    pub(super) fn last_reply_at(&self) -> Instant {
+        self.last_reply_at.get()
     }
 
     /// It answered the pool itself, which is no use of it: it is free for as long as it was.
@@ -125,6 +125,6 @@ impl<C> Member<C> {
         self.state.set(State::Free);
         self.reserved.set(false);
         self.free_since.set(Instant::now());
-        self.heard.set(self.free_since.get());
+        self.last_reply_at.set(self.free_since.get());
     }
 }

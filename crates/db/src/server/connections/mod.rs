@@ -36,7 +36,7 @@ pub(crate) trait Link: 'static {
     type Connection: 'static;
 
     /// Connects, within a time that the link bounds.
-    fn open(&self) -> impl Future<Output = Result<Self::Connection, Refused>>;
+    fn open(&self) -> impl Future<Output = Result<Self::Connection, ConnectFailure>>;
 
     /// Whether the connection may be given to another caller, as far as is known without asking the server.
     fn is_usable(&self, connection: &Self::Connection) -> bool;
@@ -65,7 +65,7 @@ pub(crate) trait Link: 'static {
 
 /// Why no connection could be opened.
 #[derive(Clone, Debug)]
-pub(crate) struct Refused {
+pub(crate) struct ConnectFailure {
     /// In words, without secrets.
     pub(crate) reason: Rc<str>,
     /// Whether trying again can help.

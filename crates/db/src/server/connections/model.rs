@@ -27,7 +27,7 @@ struct World {
     refuses: Cell<Option<Retryable>>,
     /// Who has a connection now: sharers, and those who have it alone.
     users: RefCell<HashMap<u32, (usize, usize)>>,
-    /// Callers that wait, by kind and order; when somebody overtook them.
+    /// Callers that wait, by kind and order; when a later caller overtook them.
     waiting: RefCell<[BTreeMap<u64, Option<Instant>>; 2]>,
     leases: RefCell<Vec<Lease>>,
     served: Cell<u64>,
@@ -55,7 +55,7 @@ impl Drop for Attempt<'_> {
 impl Link for Model {
     type Connection = Number;
 
-    async fn open(&self) -> Result<Number, Refused> {
+    async fn open(&self) -> Result<Number, ConnectFailure> {
         let world = &self.0;
         world.opening.set(world.opening.get() + 1);
         let attempt = Attempt(&world.opening);
@@ -63,7 +63,7 @@ impl Link for Model {
         let slow = 1 + world.dice.below(20);
         sleep(Duration::from_millis(slow)).await;
         if let Some(retryable) = world.refuses.get() {
-            return Err(Refused {
+            return Err(ConnectFailure {
                 reason: "refused".into(),
                 retryable,
             });
@@ -248,7 +248,7 @@ async fn call(pool: ConnectionPool<Model>, mut caller: Caller) {
     }
 }
 
-/// Everybody who can go on has gone on.
+/// Every caller that can go on has gone on.
 async fn settle() {
     for _ in 0..20 {
         yield_now().await;

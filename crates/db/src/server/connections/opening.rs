@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::member::Member;
-use super::{AcquireError, Inner, LIFETIME_JITTER, Link, Refused, Retryable, add};
+use super::{AcquireError, ConnectFailure, Inner, LIFETIME_JITTER, Link, Retryable, add};
 
 /// The wait after the first failure.
 const BACKOFF_MIN: Duration = Duration::from_millis(20);
@@ -73,7 +73,7 @@ pub(super) fn begin<L: Link>(pool: &Rc<Inner<L>>) {
         drop(under_way);
         match opened {
             Ok(connection) if pool.link.is_usable(&connection) => succeed(&pool, connection),
-            Ok(_) => fail(&pool, &Refused::at_once()),
+            Ok(_) => fail(&pool, &ConnectFailure::at_once()),
             Err(refused) => fail(&pool, &refused),
         }
         // Callers that still wait are the reason for the next attempt.
@@ -81,7 +81,7 @@ pub(super) fn begin<L: Link>(pool: &Rc<Inner<L>>) {
     });
 }
 
-fn fail<L: Link>(pool: &Inner<L>, refused: &Refused) {
+fn fail<L: Link>(pool: &Inner<L>, refused: &ConnectFailure) {
     let failures = pool.opening.failures.get().saturating_add(1);
     pool.opening.failures.set(failures);
     pool.opening.failed_at.set(Some(Instant::now()));
@@ -94,10 +94,10 @@ fn fail<L: Link>(pool: &Inner<L>, refused: &Refused) {
     }
 }
 
-impl Refused {
+impl ConnectFailure {
     /// The connection was gone as soon as it was there.
-    fn at_once() -> Refused {
-        Refused {
+    fn at_once() -> ConnectFailure {
+        ConnectFailure {
             reason: "the server closed the connection at once".into(),
             retryable: Retryable::Transient,
         }

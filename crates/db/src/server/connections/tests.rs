@@ -37,11 +37,11 @@ impl Drop for Number {
 impl Link for Fake {
     type Connection = Number;
 
-    async fn open(&self) -> Result<Number, Refused> {
+    async fn open(&self) -> Result<Number, ConnectFailure> {
         self.0.attempts.borrow_mut().push(Instant::now());
         sleep(Duration::from_millis(1)).await;
         if let Some(retryable) = self.0.refuses.get() {
-            return Err(Refused {
+            return Err(ConnectFailure {
                 reason: "refused".into(),
                 retryable,
             });

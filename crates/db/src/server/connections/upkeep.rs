@@ -54,8 +54,9 @@ fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
         spare = spare.saturating_sub(usize::from(!stays));
         stays
     });
-    let quiet =
-        |member: &&Rc<Member<_>>| member.is_free() && member.heard().elapsed() >= PING_AFTER;
+    let quiet = |member: &&Rc<Member<_>>| {
+        member.is_free() && member.last_reply_at().elapsed() >= PING_AFTER
+    };
     let quiet: Vec<_> = pool
         .members
         .borrow()

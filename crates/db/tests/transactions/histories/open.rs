@@ -5,7 +5,8 @@ use tsumugi_db::{Error, RowStream, Rows, Savepoint, Transaction, values};
 
 use super::program::{Act, End, Inner, Leave};
 use super::run::{
-    Ended, Fate, History, Outcome, call, count, is_refused, is_whole, judge, numbers, pass, told,
+    CallResult, Fate, History, Outcome, call, count, describe, is_refused, is_whole, judge,
+    numbers, pass,
 };
 use super::sql;
 use crate::{Kind, NUMBERS};
@@ -94,7 +95,7 @@ impl<'a> Open<'a> {
     fn expect<T>(
         &mut self,
         what: &str,
-        ended: Ended<T>,
+        ended: CallResult<T>,
     ) -> Result<Option<Result<T, Error>>, String> {
         let Some(outcome) = ended else {
             self.state = State::Over;
@@ -127,7 +128,7 @@ impl<'a> Open<'a> {
         };
         match agrees {
             true => Ok(Some(outcome)),
-            false => Err(told(
+            false => Err(describe(
                 &format!("{what} in a transaction that is {:?}", self.state),
                 &outcome,
             )),
@@ -171,7 +172,7 @@ impl<'a> Open<'a> {
         }
         let refused = is_refused(act, kind);
         if outcome.is_err() != refused {
-            return Err(told(&format!("{act:?} in a transaction"), &outcome));
+            return Err(describe(&format!("{act:?} in a transaction"), &outcome));
         }
         match refused {
             true => self.refused(),
@@ -217,7 +218,7 @@ impl<'a> Open<'a> {
                 self.ids.extend(ids);
                 Ok(())
             }
-            Some(outcome) if takes => Err(told("Pipeline in a transaction", &outcome)),
+            Some(outcome) if takes => Err(describe("Pipeline in a transaction", &outcome)),
             _ => Ok(()),
         }
     }
@@ -231,7 +232,7 @@ impl<'a> Open<'a> {
             return Ok(());
         };
         let Ok(rows) = &rows else {
-            return Err(told("Read in a transaction", &rows));
+            return Err(describe("Read in a transaction", &rows));
         };
         let found: Vec<i64> = numbers(rows).collect();
         for (id, fate) in certain {
@@ -257,7 +258,10 @@ impl<'a> Open<'a> {
             Some(Err(error)) if takes => {
                 let stale = error.code().as_deref() == Some("0A000");
                 if !(stale && self.history.kind == Kind::Postgres) {
-                    return Err(told("ReadAltered in a transaction", &Err::<(), _>(error)));
+                    return Err(describe(
+                        "ReadAltered in a transaction",
+                        &Err::<(), _>(error),
+                    ));
                 }
                 self.refused();
                 Ok(())
@@ -275,7 +279,7 @@ impl<'a> Open<'a> {
                 self.marks.push((savepoint, self.ids.len()));
                 Ok(())
             }
-            Some(failed) if takes => Err(told("Savepoint", &failed)),
+            Some(failed) if takes => Err(describe("Savepoint", &failed)),
             _ => Ok(()),
         }
     }
@@ -321,7 +325,7 @@ impl<'a> Open<'a> {
         let can = can && self.stream.is_none();
         if let (Some(outcome), true) = (&ended, can) {
             if outcome.is_err() {
-                return Err(told(&format!("{way:?}"), outcome));
+                return Err(describe(&format!("{way:?}"), outcome));
             }
             if way == Way::RollBack {
                 self.go_back_to(length);
@@ -365,7 +369,7 @@ impl<'a> Open<'a> {
                 (self.stream, self.stream_fails, self.read) = (Some(stream), false, 0);
                 Ok(())
             }
-            Some(Err(error)) if takes => Err(told("OpenStream", &Err::<(), _>(error))),
+            Some(Err(error)) if takes => Err(describe("OpenStream", &Err::<(), _>(error))),
             _ => Ok(()),
         }
     }
@@ -394,7 +398,7 @@ impl<'a> Open<'a> {
                 self.stream = None;
                 match self.state {
                     State::Good if !self.stream_fails => {
-                        Err(told("NextRows", &Err::<(), _>(error)))
+                        Err(describe("NextRows", &Err::<(), _>(error)))
                     }
                     _ => Ok(()),
                 }
@@ -425,7 +429,7 @@ impl<'a> Open<'a> {
             (End::RollBack(_), Some(outcome)) => {
                 let refused = self.stream.is_some() && self.state != State::Over;
                 if outcome.is_err() && self.stream.is_none() || outcome.is_ok() && refused {
-                    return Err(told("RollBack", &outcome));
+                    return Err(describe("RollBack", &outcome));
                 }
                 Fate::Absent
             }
@@ -436,7 +440,9 @@ impl<'a> Open<'a> {
             }
             (End::Commit(_), ended) => match self.expect("Commit", ended)? {
                 Some(Ok(())) => Fate::Present,
-                Some(outcome) if self.takes_statements() => return Err(told("Commit", &outcome)),
+                Some(outcome) if self.takes_statements() => {
+                    return Err(describe("Commit", &outcome));
+                }
                 _ => Fate::Absent,
             },
             (End::Drop, Some(_)) => unreachable!("nothing was called"),

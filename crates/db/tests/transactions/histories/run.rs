@@ -54,13 +54,13 @@ pub(super) struct History {
 }
 
 /// The end of a call: none when the caller left.
-pub(super) type Ended<T> = Option<Result<T, Error>>;
+pub(super) type CallResult<T> = Option<Result<T, Error>>;
 
 /// Awaits a call, or leaves it.
 pub(super) async fn call<T>(
     leave: Leave,
     future: impl Future<Output = Result<T, Error>>,
-) -> Ended<T> {
+) -> CallResult<T> {
     match leave {
         Leave::Never => Some(future.await),
         Leave::Millis(ms) => timeout(Duration::from_millis(ms), future).await.ok(),
@@ -81,7 +81,7 @@ fn integer(rows: &Rows) -> i64 {
     }
 }
 
-pub(super) fn told<T>(what: &str, outcome: &Result<T, Error>) -> String {
+pub(super) fn describe<T>(what: &str, outcome: &Result<T, Error>) -> String {
     match outcome {
         Ok(_) => format!("{what}: acknowledged"),
         Err(error) => format!(
@@ -222,7 +222,7 @@ impl History {
                 altered
                     .as_ref()
                     .map(drop)
-                    .map_err(|_| told("Alter", &altered))
+                    .map_err(|_| describe("Alter", &altered))
             }
             Step::ReadAltered => {
                 let rows = self.db.query(sql::ALTERED, []).await;
@@ -230,7 +230,7 @@ impl History {
                     Ok(found) => is_whole(found),
                     late if self.was_stopped(late) => Ok(()),
                     unsent if is_unsent(unsent, self.kind) => Ok(()),
-                    Err(_) => Err(told("ReadAltered", &rows)),
+                    Err(_) => Err(describe("ReadAltered", &rows)),
                 }
             }
             Step::Transaction(inner, end) => self.transaction(inner, end).await,
@@ -259,7 +259,7 @@ impl History {
             None if stays => Fate::Either,
             Some(outcome) if stays && self.was_stopped(outcome) => Fate::Either,
             Some(outcome) if outcome.is_err() != refused => {
-                return Err(told(&format!("{act:?}"), outcome));
+                return Err(describe(&format!("{act:?}"), outcome));
             }
             Some(_) if stays => Fate::Present,
             _ => Fate::Absent,
@@ -315,7 +315,7 @@ impl History {
             return Ok(());
         }
         let Ok(outcomes) = &outcomes else {
-            return Err(told("Pipeline", &outcomes));
+            return Err(describe("Pipeline", &outcomes));
         };
         for ((outcome, id), act) in outcomes.iter().zip(ids).zip(acts) {
             if self.was_stopped(outcome) && act != Act::Duplicate {
@@ -326,7 +326,7 @@ impl History {
                 || (atomic && refused.is_some())
                 || is_unsent(outcome, self.kind);
             if outcome.is_err() != fails {
-                return Err(told(&format!("{act:?} in a pipeline"), outcome));
+                return Err(describe(&format!("{act:?} in a pipeline"), outcome));
             }
             self.note(vec![id], if fails { Fate::Absent } else { Fate::Present });
         }
@@ -344,7 +344,7 @@ impl History {
             return Ok(());
         }
         let Ok(rows) = &rows else {
-            return Err(told("Read", &rows));
+            return Err(describe("Read", &rows));
         };
         judge(id, fate, integer(rows))
     }
@@ -401,7 +401,7 @@ impl History {
         let sql = "select id from w where id >= ?";
         let rows = db.query(sql, values![first]).await;
         let Ok(rows) = &rows else {
-            return Err(told("at the end", &rows));
+            return Err(describe("at the end", &rows));
         };
         let found: Vec<i64> = numbers(rows).collect();
         for group in &*self.groups.borrow() {

@@ -1,6 +1,6 @@
 //! `db.listen`: waiting for what others notify. What is done about it is Ruby's.
 
-use tsumugi_db::{Heard, Listener};
+use tsumugi_db::{Listener, ListenerEvent};
 use tsumugi_mruby::{Result, Value};
 
 use super::failure::failure;
@@ -37,7 +37,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let heard = listener.recv().await;
             *holder.borrow_mut() = Some(listener);
             match heard {
-                Ok(Heard::Notification {
+                Ok(ListenerEvent::Notification {
                     channel,
                     payload,
                     process_id,

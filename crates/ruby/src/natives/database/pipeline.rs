@@ -24,7 +24,7 @@ struct Statements {
     room: BindRoom,
 }
 
-type Collected = RefCell<Statements>;
+type StatementsCell = RefCell<Statements>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -32,7 +32,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
     scope.carries_data(pipeline);
     let class = scope.root(pipeline)?;
     natives.plain("db_pipeline_new", move |_, scope, _| {
-        scope.wrap(scope.rooted(&class), Collected::default())
+        scope.wrap(scope.rooted(&class), StatementsCell::default())
     })?;
     natives.plain("db_pipeline_empty?", |_, scope, call| {
         let is_empty = statements(scope, call.argument(0))?
@@ -67,8 +67,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
     })
 }
 
-fn statements<'c>(scope: &'c Scope<'c>, pipeline: Value<'c>) -> Result<'c, &'c Collected> {
-    let collected = scope.data::<Collected>(pipeline);
+fn statements<'c>(scope: &'c Scope<'c>, pipeline: Value<'c>) -> Result<'c, &'c StatementsCell> {
+    let collected = scope.data::<StatementsCell>(pipeline);
     collected.ok_or_else(|| wrong_type(scope, pipeline, "the pipeline", "what db.pipeline yields"))
 }
 

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
 use tsumugi_kv::single_flight::{FlightLease, FlightOutcome, JoinOutcome, SingleFlight};
-use tsumugi_kv::{Computed, SetMode, Write, mark_json, mark_text};
+use tsumugi_kv::{ComputedValue, SetMode, Write, mark_json, mark_text};
 use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Value};
 
 use super::arguments::{key, ttl, with_key};
@@ -154,7 +154,7 @@ fn hit_answer(host: Weak<Host>, stored: Bytes) -> Answer {
     })
 }
 
-/// Stores what the block answered, gives it to all who wait, and answers it as a hit would.
+/// Stores what the block answered, gives it to all waiters, and answers it as a hit would.
 fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Maybe<'c>> {
     let stored = encode(host, scope, call.argument(1))?;
     let given = call.argument(2);
@@ -213,8 +213,8 @@ fn encode<'c>(host: &Host, scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c,
 }
 
 fn decode<'c>(host: &Host, scope: &'c Scope<'_>, stored: &[u8]) -> Result<'c, Value<'c>> {
-    match Computed::of(stored) {
-        Computed::Json(json) => read_json_with_symbols(host, scope, json),
-        Computed::Text(text) | Computed::Unmarked(text) => scope.string(text),
+    match ComputedValue::of(stored) {
+        ComputedValue::Json(json) => read_json_with_symbols(host, scope, json),
+        ComputedValue::Text(text) | ComputedValue::Unmarked(text) => scope.string(text),
     }
 }

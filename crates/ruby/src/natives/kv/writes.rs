@@ -24,10 +24,10 @@ use crate::natives::definitions::Natives;
 struct Verb {
     name: &'static str,
     write: for<'c> fn(&'c Scope<'c>, &KvStore, &[Value<'c>]) -> Result<'c, Write>,
-    answer: Answered,
+    answer: ResultToValue,
 }
 
-type Answered = for<'c> fn(&'c Scope<'c>, WriteResult) -> Result<'c, Value<'c>>;
+type ResultToValue = for<'c> fn(&'c Scope<'c>, WriteResult) -> Result<'c, Value<'c>>;
 
 const VERBS: [Verb; 11] = [
     Verb {
@@ -147,7 +147,7 @@ pub(super) async fn submit(
     }
 }
 
-/// Wakes those who wait for what was pushed.
+/// Wakes the waiters for what was pushed.
 fn tell(database: &KvDatabase, written: &tsumugi_kv::Result<WriteResult>) {
     if let Ok(WriteResult::Pushed { .. }) = written {
         database.notify(QUEUE_KEY);

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use tsumugi_db::{Executed, Executor, PrimaryKeys, Rows};
+use tsumugi_db::{ExecuteResult, Executor, PrimaryKeys, Rows};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 use tsumugi_sql::{Dialect, Item, Name, Query, Record, Statement};
 
@@ -121,7 +121,7 @@ struct Insert {
 }
 
 /// What an insert answered.
-enum Inserted {
+enum InsertOutput {
     /// What `returning` says.
     Rows(Rows),
     /// The key of the row, if one was inserted.
@@ -129,12 +129,12 @@ enum Inserted {
     Nothing,
 }
 
-impl Inserted {
+impl InsertOutput {
     fn value<'s>(self, scope: &'s Scope<'s>, depth_max: usize) -> Result<'s, Value<'s>> {
         let key = match self {
-            Inserted::Rows(rows) => return wrap(scope, rows),
-            Inserted::Nothing => return Ok(Value::nil()),
-            Inserted::Key(rows) => rows,
+            InsertOutput::Rows(rows) => return wrap(scope, rows),
+            InsertOutput::Nothing => return Ok(Value::nil()),
+            InsertOutput::Key(rows) => rows,
         };
         let Some(row) = key.first() else {
             return Ok(Value::nil());
@@ -184,18 +184,18 @@ impl Insert {
         Ok(self.query.clone().returning(items))
     }
 
-    async fn one(&self, record: Record, column: Option<Name>) -> tsumugi_db::Result<Inserted> {
+    async fn one(&self, record: Record, column: Option<Name>) -> tsumugi_db::Result<InsertOutput> {
         let query = self.returning(column).await?;
         let statement = query.to_insert(&record, self.dialect)?;
         if !query.is_returning() {
             self.executor.run(statement).await?;
-            return Ok(Inserted::Nothing);
+            return Ok(InsertOutput::Nothing);
         }
         let rows = self.executor.fetch(statement).await?;
         Ok(if self.query.is_returning() {
-            Inserted::Rows(rows)
+            InsertOutput::Rows(rows)
         } else {
-            Inserted::Key(rows)
+            InsertOutput::Key(rows)
         })
     }
 
@@ -203,7 +203,7 @@ impl Insert {
         &self,
         records: Vec<Record>,
         column: Option<Name>,
-    ) -> tsumugi_db::Result<Vec<Inserted>> {
+    ) -> tsumugi_db::Result<Vec<InsertOutput>> {
         let query = self.returning(column).await?;
         let statements = records
             .iter()
@@ -212,9 +212,9 @@ impl Insert {
         let rows = self.executor.fetch_all(statements).await?;
         let made = |rows| {
             if query.is_returning() {
-                Inserted::Key(rows)
+                InsertOutput::Key(rows)
             } else {
-                Inserted::Nothing
+                InsertOutput::Nothing
             }
         };
         Ok(rows.into_iter().map(made).collect())
@@ -240,7 +240,7 @@ fn one(executor: Executor, statement: Statement, query: &Query) -> Operation {
             };
         }
         let executed = executor.run(statement).await;
-        count_answer(executed.map(|Executed { affected, .. }| affected))
+        count_answer(executed.map(|ExecuteResult { affected, .. }| affected))
     })
 }
 

@@ -121,13 +121,13 @@ fn started() -> std::time::Instant {
 type Sources = Vec<(PathBuf, Vec<u8>)>;
 
 /// A file: its path as given, its canonical path, and its text.
-struct Found {
+struct SourceFile {
     given: PathBuf,
     path: PathBuf,
     text: Vec<u8>,
 }
 
-fn source(found: Found) -> Answer {
+fn source(found: SourceFile) -> Answer {
     answer(move |scope| {
         let triple = scope.array(3)?;
         for bytes in [
@@ -141,7 +141,7 @@ fn source(found: Found) -> Answer {
     })
 }
 
-fn first_of(candidates: &[PathBuf], max: usize) -> std::result::Result<Found, String> {
+fn first_of(candidates: &[PathBuf], max: usize) -> std::result::Result<SourceFile, String> {
     for given in candidates {
         let Ok(path) = given.canonicalize() else {
             continue;
@@ -149,7 +149,7 @@ fn first_of(candidates: &[PathBuf], max: usize) -> std::result::Result<Found, St
         if path.is_file() {
             let text = read(&path, max)
                 .map_err(|error| format!("cannot load {}: {error}", given.display()))?;
-            return Ok(Found {
+            return Ok(SourceFile {
                 given: given.clone(),
                 path,
                 text,

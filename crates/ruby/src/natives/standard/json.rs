@@ -111,7 +111,7 @@ fn raised(scope: &Scope<'_>, raise: Raise<'_>) -> Fault {
     Fault::Raised(scope.root_raised(raise))
 }
 
-type Built<T> = std::result::Result<T, Fault>;
+type BuildResult<T> = std::result::Result<T, Fault>;
 
 /// Names that became Symbols.
 struct Symbols<'k> {
@@ -128,7 +128,7 @@ enum JsonParent<'p> {
 }
 
 impl JsonParent<'_> {
-    fn put(self, scope: &Scope<'_>, value: Value<'_>) -> Built<()> {
+    fn put(self, scope: &Scope<'_>, value: Value<'_>) -> BuildResult<()> {
         let put = match self {
             JsonParent::Element(array) => scope.push(array, value),
             JsonParent::Member(hash, key) => scope.hash_set(hash, key, value),
@@ -154,7 +154,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn document<'s>(&mut self, scope: &'s Scope<'_>) -> Built<Value<'s>> {
+    fn document<'s>(&mut self, scope: &'s Scope<'_>) -> BuildResult<Value<'s>> {
         let holder = scope.array(1).map_err(|raise| raised(scope, raise))?;
         while let Some(event) = self.parser.event()? {
             self.put(scope, JsonParent::Element(holder), event)?;
@@ -162,7 +162,12 @@ impl<'t> Builder<'t> {
         Ok(scope.array_at(holder, 0))
     }
 
-    fn put(&mut self, scope: &Scope<'_>, place: JsonParent<'_>, event: JsonEvent<'t>) -> Built<()> {
+    fn put(
+        &mut self,
+        scope: &Scope<'_>,
+        place: JsonParent<'_>,
+        event: JsonEvent<'t>,
+    ) -> BuildResult<()> {
         self.values += 1;
         if self.values.is_multiple_of(VALUES_BETWEEN_CHECKS) {
             scope
@@ -183,7 +188,7 @@ impl<'t> Builder<'t> {
         place.put(scope, made.map_err(|raise| raised(scope, raise))?)
     }
 
-    fn array(&mut self, scope: &Scope<'_>, place: JsonParent<'_>) -> Built<()> {
+    fn array(&mut self, scope: &Scope<'_>, place: JsonParent<'_>) -> BuildResult<()> {
         let array = scope.array(0).map_err(|raise| raised(scope, raise))?;
         place.put(scope, array)?;
         while let Some(event) = self.inside()? {
@@ -192,7 +197,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn object(&mut self, scope: &Scope<'_>, place: JsonParent<'_>) -> Built<()> {
+    fn object(&mut self, scope: &Scope<'_>, place: JsonParent<'_>) -> BuildResult<()> {
         let hash = scope.hash(0).map_err(|raise| raised(scope, raise))?;
         place.put(scope, hash)?;
         while let Some(event) = self.inside()? {
@@ -202,12 +207,17 @@ impl<'t> Builder<'t> {
     }
 
     /// The next event of the container that is being filled; none at its end.
-    fn inside(&mut self) -> Built<Option<JsonEvent<'t>>> {
+    fn inside(&mut self) -> BuildResult<Option<JsonEvent<'t>>> {
         let event = self.parser.event()?;
         Ok(event.filter(|event| *event != JsonEvent::End))
     }
 
-    fn member(&mut self, scope: &Scope<'_>, hash: Value<'_>, name: JsonEvent<'t>) -> Built<()> {
+    fn member(
+        &mut self,
+        scope: &Scope<'_>,
+        hash: Value<'_>,
+        name: JsonEvent<'t>,
+    ) -> BuildResult<()> {
         let JsonEvent::Name(name) = name else {
             return Ok(());
         };
@@ -229,7 +239,7 @@ fn integer<'s>(scope: &'s Scope<'_>, digits: &str) -> Result<'s, Value<'s>> {
     }
 }
 
-fn symbol<'s>(scope: &'s Scope<'_>, symbols: &Symbols<'_>, name: String) -> Built<Value<'s>> {
+fn symbol<'s>(scope: &'s Scope<'_>, symbols: &Symbols<'_>, name: String) -> BuildResult<Value<'s>> {
     let mut known = symbols.known.borrow_mut();
     let symbol = Value::symbol(if known.contains(&name) {
         scope.intern(&name)

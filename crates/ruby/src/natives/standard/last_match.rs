@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use tsumugi_mruby::{Result, Root, Scope, Value};
 
-use super::pattern::{Matched, group};
+use super::pattern::{PatternMatch, group};
 
 /// The owner of globals that belong to a job which has ended.
 const ENDED: u64 = u64::MAX;
@@ -63,7 +63,7 @@ impl LastMatch {
 
     fn show<'s>(&self, scope: &'s Scope<'_>, found: Value<'_>) -> Result<'s, ()> {
         scope.set_global(scope.intern("$~"), found)?;
-        let matched = scope.data::<Matched>(found);
+        let matched = scope.data::<PatternMatch>(found);
         let whole = match matched {
             Some(matched) => group(scope, matched, 0)?,
             None => Value::nil(),

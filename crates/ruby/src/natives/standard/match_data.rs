@@ -2,7 +2,7 @@
 
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use super::pattern::{Classes, Matched, character_at, group, whole};
+use super::pattern::{Classes, PatternMatch, character_at, group, whole};
 use crate::host::Host;
 use crate::natives::arguments::wrong_type;
 use crate::natives::definitions::Natives;
@@ -100,9 +100,9 @@ fn texts<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     })
 }
 
-pub(super) fn match_of<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Matched> {
+pub(super) fn match_of<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s PatternMatch> {
     scope
-        .data::<Matched>(value)
+        .data::<PatternMatch>(value)
         .ok_or_else(|| wrong_type(scope, value, "the match", "a MatchData"))
 }
 
@@ -111,7 +111,7 @@ pub(super) fn publish<'s>(
     host: &Host,
     scope: &'s Scope<'s>,
     classes: &Classes,
-    matched: Option<Matched>,
+    matched: Option<PatternMatch>,
 ) -> Result<'s, Value<'s>> {
     let value = match matched {
         Some(matched) => scope.wrap(scope.rooted(&classes.match_data), matched)?,
@@ -122,7 +122,7 @@ pub(super) fn publish<'s>(
 }
 
 /// The number of a group given by number or name; of several of a name the last that took part.
-fn number<'s>(scope: &'s Scope<'s>, matched: &Matched, given: Value<'s>) -> Result<'s, usize> {
+fn number<'s>(scope: &'s Scope<'s>, matched: &PatternMatch, given: Value<'s>) -> Result<'s, usize> {
     if let Some(number) = given.as_integer() {
         return usize::try_from(number)
             .ok()
@@ -154,7 +154,12 @@ fn number<'s>(scope: &'s Scope<'s>, matched: &Matched, given: Value<'s>) -> Resu
     })
 }
 
-fn position<'s>(scope: &'s Scope<'s>, matched: &Matched, number: usize, side: usize) -> Value<'s> {
+fn position<'s>(
+    scope: &'s Scope<'s>,
+    matched: &PatternMatch,
+    number: usize,
+    side: usize,
+) -> Value<'s> {
     match matched.spans.get(number).copied().flatten() {
         Some((start, end)) => {
             let byte = if side == 0 { start } else { end };

@@ -116,9 +116,9 @@ fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // The same text as `<%= %>` writes, by itself.
     natives.plain("html_text", |_, scope, call| {
         match string_of(scope, call.argument(0))? {
-            Written::Integer(integer) => scope.string(integer.to_string()),
-            Written::Text(text) => escape(scope, text),
-            Written::Html(html) => Ok(html),
+            PageValue::Integer(integer) => scope.string(integer.to_string()),
+            PageValue::Text(text) => escape(scope, text),
+            PageValue::Html(html) => Ok(html),
         }
     })
 }
@@ -132,17 +132,17 @@ fn value<'s>(
     piece: Value<'s>,
 ) -> Result<'s, Value<'s>> {
     match string_of(scope, value)? {
-        Written::Integer(integer) => {
+        PageValue::Integer(integer) => {
             let mut digits = itoa::Buffer::new();
             let digits = digits.format(integer).as_bytes();
             let copied = |out: &mut Vec<u8>| out.extend_from_slice(digits);
             append(scope, page, bytes_max, copied, piece)
         }
-        Written::Text(text) => {
+        PageValue::Text(text) => {
             let escaped = |out: &mut Vec<u8>| with(scope, text, |bytes| escape_into(out, bytes));
             append(scope, page, bytes_max, escaped, piece)
         }
-        Written::Html(html) => {
+        PageValue::Html(html) => {
             let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
             append(scope, page, bytes_max, copied, piece)
         }
@@ -150,7 +150,7 @@ fn value<'s>(
 }
 
 /// A value on its way into a page.
-enum Written<'s> {
+enum PageValue<'s> {
     Integer(i64),
     /// A String to be escaped.
     Text(Value<'s>),
@@ -158,20 +158,20 @@ enum Written<'s> {
     Html(Value<'s>),
 }
 
-fn string_of<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Written<'s>> {
+fn string_of<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, PageValue<'s>> {
     match value.kind() {
-        Kind::String => return Ok(Written::Text(value)),
+        Kind::String => return Ok(PageValue::Text(value)),
         Kind::Integer => {
             if let Some(integer) = value.as_integer() {
-                return Ok(Written::Integer(integer));
+                return Ok(PageValue::Integer(integer));
             }
         }
         Kind::Object if scope.is_a(value, scope.constant("Tsumugi::Views::Safe")?) => {
-            return Ok(Written::Html(scope.ivar(value, scope.intern("@text"))));
+            return Ok(PageValue::Html(scope.ivar(value, scope.intern("@text"))));
         }
         _ => {}
     }
-    string(scope, value).map(Written::Text)
+    string(scope, value).map(PageValue::Text)
 }
 
 /// A value as a String.

@@ -18,7 +18,7 @@ pub(crate) struct Pattern {
 }
 
 /// One match of a pattern in a text.
-pub(crate) struct Matched {
+pub(crate) struct PatternMatch {
     pub pattern: Rc<Pattern>,
     pub text: Rc<str>,
     /// Bytes of the whole match and of every group.
@@ -93,11 +93,11 @@ pub(super) fn find<'s>(
     pattern: &Rc<Pattern>,
     text: &Rc<str>,
     from: usize,
-) -> Result<'s, Option<Matched>> {
+) -> Result<'s, Option<PatternMatch>> {
     scope.check_interrupt()?; // a text may have millions of matches
     let found = pattern.regex.captures_from_pos(&**text, from);
     let found = found.map_err(|error| gave_up(scope, &error))?;
-    Ok(found.map(|found| Matched {
+    Ok(found.map(|found| PatternMatch {
         pattern: Rc::clone(pattern),
         text: Rc::clone(text),
         spans: spans(&found),
@@ -116,7 +116,7 @@ pub(super) fn after(text: &str, span: (usize, usize)) -> usize {
 /// The text of a group, or nil.
 pub(crate) fn group<'s>(
     scope: &'s Scope<'_>,
-    matched: &Matched,
+    matched: &PatternMatch,
     number: usize,
 ) -> Result<'s, Value<'s>> {
     let span = matched.spans.get(number).copied().flatten();
@@ -127,6 +127,6 @@ pub(crate) fn group<'s>(
 }
 
 /// The bytes of the whole match.
-pub(super) fn whole(matched: &Matched) -> (usize, usize) {
+pub(super) fn whole(matched: &PatternMatch) -> (usize, usize) {
     matched.spans.first().copied().flatten().unwrap_or_default()
 }

@@ -10,7 +10,8 @@ use tsumugi_mruby::{Kind, NativeReply, Result, Root, Scope, Suspension, Value};
 
 use super::match_data::{self, publish};
 use super::pattern::{
-    Classes, Matched, Pattern, byte_at, character_at, find, gave_up, not_utf8, pattern, utf8, whole,
+    Classes, Pattern, PatternMatch, byte_at, character_at, find, gave_up, not_utf8, pattern, utf8,
+    whole,
 };
 use super::regexp_syntax::translate;
 use super::substitution;
@@ -73,7 +74,7 @@ fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> 
     })?;
     // The text between two matches of one walk; nil stands for the beginning.
     natives.plain("regexp_between", |_, scope, call| {
-        let from = match scope.data::<Matched>(call.argument(0)) {
+        let from = match scope.data::<PatternMatch>(call.argument(0)) {
             Some(matched) => whole(matched).1,
             None => 0,
         };

@@ -7,7 +7,7 @@ use tsumugi_mruby::{Result, Scope, Value};
 
 use super::match_data::publish;
 use super::pattern::{
-    Classes, Matched, Pattern, after, byte_at, character_at, find, group, pattern, utf8, whole,
+    Classes, Pattern, PatternMatch, after, byte_at, character_at, find, group, pattern, utf8, whole,
 };
 use crate::limits::STRING_BYTES_MAX;
 use crate::natives::definitions::Natives;
@@ -109,7 +109,7 @@ fn every<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Resu
 }
 
 /// The whole match, or its groups when there are any.
-fn scan_result<'s>(scope: &'s Scope<'s>, matched: &Matched) -> Result<'s, Value<'s>> {
+fn scan_result<'s>(scope: &'s Scope<'s>, matched: &PatternMatch) -> Result<'s, Value<'s>> {
     if matched.spans.len() <= 1 {
         return group(scope, matched, 0);
     }
@@ -125,7 +125,7 @@ fn walk<'s>(
     scope: &'s Scope<'s>,
     pattern: &Rc<Pattern>,
     text: &Rc<str>,
-    mut each: impl FnMut(Matched) -> Result<'s, bool>,
+    mut each: impl FnMut(PatternMatch) -> Result<'s, bool>,
 ) -> Result<'s, ()> {
     let mut from = 0;
     while from <= text.len() {
@@ -147,8 +147,8 @@ fn last_before<'s>(
     pattern: &Rc<Pattern>,
     text: &Rc<str>,
     from: usize,
-) -> Result<'s, Option<Matched>> {
-    let at_or_before = |matched: &Matched| whole(matched).0 <= from;
+) -> Result<'s, Option<PatternMatch>> {
+    let at_or_before = |matched: &PatternMatch| whole(matched).0 <= from;
     let mut start = from;
     let mut width = 1;
     loop {
@@ -291,7 +291,7 @@ fn template(replacement: &str) -> Vec<Piece> {
     pieces
 }
 
-fn fill(pieces: &[Piece], matched: &Matched, out: &mut String) {
+fn fill(pieces: &[Piece], matched: &PatternMatch, out: &mut String) {
     let part = |number: usize| {
         let span = matched.spans.get(number).copied().flatten();
         span.and_then(|(start, end)| matched.text.get(start..end))

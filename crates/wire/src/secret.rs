@@ -1,4 +1,4 @@
-//! A text that is never shown. It is not wiped from memory.
+//! A password as both drivers' configurations hold it: a text that is never shown. It is not wiped from memory.
 //! Rule: the only way to the text is to ask for it by name.
 
 use std::fmt;
