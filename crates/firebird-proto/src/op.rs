@@ -18,7 +18,6 @@ pub const PUT_SEGMENT: u32 = 37;
 pub const CANCEL_BLOB: u32 = 38;
 pub const CLOSE_BLOB: u32 = 39;
 pub const INFO_DATABASE: u32 = 40;
-pub const INFO_BLOB: u32 = 43;
 pub const QUE_EVENTS: u32 = 48;
 pub const CANCEL_EVENTS: u32 = 49;
 pub const COMMIT_RETAINING: u32 = 50;

@@ -69,6 +69,6 @@ pub use self::{
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},
     switch::{Switch, Upgraded},
-    tls::{Acceptor, AlpnProtocol, ServerTls},
-    version::{VERSION_1, begins_with_version_1, version_hint},
+    tls::{Acceptor, AlpnProtocol, ServerTls, read_authorities, read_identity},
+    version::version_hint,
 };

@@ -94,11 +94,7 @@ impl ServerTls {
 
     /// Reads the files as they are now. Blocks, so it is nothing for a worker's thread.
     pub fn read(&self) -> Result<Acceptor> {
-        let chain = read_chain(&self.certificate)?;
-        if begins_with_version_1(&chain) {
-            return Err(unusable(&self.certificate, VERSION_1));
-        }
-        let key = read_key(&self.key)?;
+        let (chain, key) = read_identity(&self.certificate, &self.key)?;
         let clients = match &self.client_authority {
             Some(path) => client_verifier(path)?,
             None => WebPkiClientVerifier::no_client_auth(),
@@ -120,6 +116,35 @@ impl ServerTls {
     }
 }
 
+/// The chain of certificates and the key of its first that two PEM files hold. Blocks.
+///
+/// # Errors
+/// [`Error::Certificate`], which never quotes the key.
+pub fn read_identity(
+    certificate: &Path,
+    key: &Path,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+    let chain = read_chain(certificate)?;
+    if begins_with_version_1(&chain) {
+        return Err(unusable(certificate, VERSION_1));
+    }
+    Ok((chain, read_key(key)?))
+}
+
+/// The authorities whose certificates a PEM file holds. Blocks.
+///
+/// # Errors
+/// [`Error::Certificate`].
+pub fn read_authorities(path: &Path) -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    for certificate in read_chain(path)? {
+        roots
+            .add(certificate)
+            .map_err(|error| unusable(path, error))?;
+    }
+    Ok(roots)
+}
+
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes)
@@ -132,12 +157,7 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
 }
 
 fn client_verifier(path: &Path) -> Result<Arc<dyn ClientCertVerifier>> {
-    let mut roots = RootCertStore::empty();
-    for certificate in read_chain(path)? {
-        roots
-            .add(certificate)
-            .map_err(|error| unusable(path, error))?;
-    }
+    let roots = read_authorities(path)?;
     let provider = Arc::new(ring::default_provider());
     WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
         .build()

@@ -3,15 +3,15 @@
 use rustls::pki_types::CertificateDer;
 
 /// What to do about a certificate of version 1.
-pub const VERSION_1: &str = "the certificate is of X.509 version 1, which TLS does not take here: issue one of version 3, as by `openssl x509 -req -extfile FILE` where FILE holds `subjectAltName = DNS:localhost`";
+pub(crate) const VERSION_1: &str = "the certificate is of X.509 version 1, which TLS does not take here: issue one of version 3, as by `openssl x509 -req -extfile FILE` where FILE holds `subjectAltName = DNS:localhost`";
 
 /// Whether a chain begins with a certificate that will not be taken.
 #[must_use]
-pub fn begins_with_version_1(chain: &[CertificateDer<'_>]) -> bool {
+pub(crate) fn begins_with_version_1(chain: &[CertificateDer<'_>]) -> bool {
     chain.first().is_some_and(|leaf| is_version_1(leaf))
 }
 
-/// [`VERSION_1`], when that is why a handshake failed.
+/// What to do about a certificate of version 1, when that is why a handshake failed.
 #[must_use]
 pub fn version_hint(error: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     let mut causes = std::iter::successors(Some(error), |error| error.source());

@@ -95,3 +95,18 @@ pub enum Error {
     #[error("the descriptor of the service cannot be used: {0}")]
     Descriptor(String),
 }
+
+impl Error {
+    /// The same of a certificate or key that the HTTP crate could not use.
+    pub(crate) fn certificate(error: tsumugi_http::Error) -> Error {
+        match error {
+            tsumugi_http::Error::Certificate { path, reason } => {
+                Error::Certificate { path, reason }
+            }
+            other => Error::Certificate {
+                path: PathBuf::new(),
+                reason: other.to_string(),
+            },
+        }
+    }
+}

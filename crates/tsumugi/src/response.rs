@@ -15,9 +15,8 @@ use crate::streaming::Output;
 use crate::websocket::WebSocketTask;
 
 /// A response: status, header fields and a body, or what follows them.
-#[derive(Default)]
 pub struct Response {
-    inner: Inner,
+    inner: tsumugi_http::HttpResponse,
     tail: Option<ResponseTail>,
 }
 
@@ -29,15 +28,9 @@ pub(crate) enum ResponseTail {
     WebSocket(WebSocketTask),
 }
 
-/// The response of the HTTP crate, which has no default.
-struct Inner(tsumugi_http::HttpResponse);
-
-impl Default for Inner {
-    fn default() -> Inner {
-        Inner(tsumugi_http::HttpResponse::new(
-            StatusCode::OK,
-            HttpBody::Empty,
-        ))
+impl Default for Response {
+    fn default() -> Response {
+        Response::new(StatusCode::OK, HttpBody::Empty)
     }
 }
 
@@ -59,7 +52,7 @@ impl Response {
 
     pub(crate) fn followed(response: tsumugi_http::HttpResponse, tail: ResponseTail) -> Response {
         Response {
-            inner: Inner(response),
+            inner: response,
             tail: Some(tail),
         }
     }
@@ -71,14 +64,14 @@ impl Response {
     }
 
     pub(crate) fn into_parts(self) -> (tsumugi_http::HttpResponse, Option<ResponseTail>) {
-        (self.inner.0, self.tail)
+        (self.inner, self.tail)
     }
 }
 
 impl From<tsumugi_http::HttpResponse> for Response {
     fn from(response: tsumugi_http::HttpResponse) -> Response {
         Response {
-            inner: Inner(response),
+            inner: response,
             tail: None,
         }
     }
@@ -88,13 +81,13 @@ impl Deref for Response {
     type Target = tsumugi_http::HttpResponse;
 
     fn deref(&self) -> &tsumugi_http::HttpResponse {
-        &self.inner.0
+        &self.inner
     }
 }
 
 impl DerefMut for Response {
     fn deref_mut(&mut self) -> &mut tsumugi_http::HttpResponse {
-        &mut self.inner.0
+        &mut self.inner
     }
 }
 

@@ -63,11 +63,6 @@ impl SocketStream {
         }
     }
 
-    /// Waits until something can be read, or the peer has gone.
-    pub async fn readable(&self) -> io::Result<()> {
-        self.ready(Interest::READABLE).await.map(drop)
-    }
-
     /// Waits until something can be written, or the peer has gone.
     pub async fn writable(&self) -> io::Result<()> {
         self.ready(Interest::WRITABLE).await.map(drop)

@@ -15,8 +15,8 @@ pub(super) fn define(sqlite: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_INNOCUOUS;
-    sqlite.create_window_function("sum", 1, flags, Total)?;
-    sqlite.create_window_function("avg", 1, flags, Average)
+    sqlite.create_window_function("sum", 1, flags, OfNumbers(Numbers::total))?;
+    sqlite.create_window_function("avg", 1, flags, OfNumbers(Numbers::average))
 }
 
 /// Numbers of any kind.
@@ -115,9 +115,10 @@ impl Numbers {
     }
 }
 
-struct Total;
+/// A function of numbers, by how its value is made of them.
+struct OfNumbers(fn(&Numbers) -> Value);
 
-impl Aggregate<Numbers, Value> for Total {
+impl Aggregate<Numbers, Value> for OfNumbers {
     fn init(&self, _: &mut Context<'_>) -> Result<Numbers> {
         Ok(Numbers::default())
     }
@@ -128,41 +129,13 @@ impl Aggregate<Numbers, Value> for Total {
     }
 
     fn finalize(&self, _: &mut Context<'_>, numbers: Option<Numbers>) -> Result<Value> {
-        Ok(numbers.unwrap_or_default().total())
+        Ok(self.0(&numbers.unwrap_or_default()))
     }
 }
 
-impl WindowAggregate<Numbers, Value> for Total {
+impl WindowAggregate<Numbers, Value> for OfNumbers {
     fn value(&self, numbers: Option<&mut Numbers>) -> Result<Value> {
-        Ok(numbers.map_or(Value::Null, |numbers| numbers.total()))
-    }
-
-    fn inverse(&self, context: &mut Context<'_>, numbers: &mut Numbers) -> Result<()> {
-        numbers.step(context.get_raw(0), Step::Remove);
-        Ok(())
-    }
-}
-
-struct Average;
-
-impl Aggregate<Numbers, Value> for Average {
-    fn init(&self, _: &mut Context<'_>) -> Result<Numbers> {
-        Ok(Numbers::default())
-    }
-
-    fn step(&self, context: &mut Context<'_>, numbers: &mut Numbers) -> Result<()> {
-        numbers.step(context.get_raw(0), Step::Add);
-        Ok(())
-    }
-
-    fn finalize(&self, _: &mut Context<'_>, numbers: Option<Numbers>) -> Result<Value> {
-        Ok(numbers.unwrap_or_default().average())
-    }
-}
-
-impl WindowAggregate<Numbers, Value> for Average {
-    fn value(&self, numbers: Option<&mut Numbers>) -> Result<Value> {
-        Ok(numbers.map_or(Value::Null, |numbers| numbers.average()))
+        Ok(numbers.map_or(Value::Null, |numbers| self.0(numbers)))
     }
 
     fn inverse(&self, context: &mut Context<'_>, numbers: &mut Numbers) -> Result<()> {

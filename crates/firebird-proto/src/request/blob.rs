@@ -9,7 +9,7 @@ use crate::limits::SEGMENT_BYTES_MAX;
 use crate::op;
 use crate::wire::{put_cstring, sendable};
 
-use super::{Items, Requests};
+use super::Requests;
 
 impl Requests<'_> {
     /// op_create_blob2. Answered by a response with the handle, and the new blob's id as its quad.
@@ -71,14 +71,6 @@ impl Requests<'_> {
     /// op_cancel_blob: a blob that was being written is forgotten. Answered by a response.
     pub fn cancel_blob(&mut self, blob: Blob) {
         self.words([op::CANCEL_BLOB, blob.0]);
-    }
-
-    /// op_info_blob. Answered by a response with [`crate::info`] as data.
-    ///
-    /// # Errors
-    /// [`Misuse::Length`].
-    pub fn blob_info(&mut self, blob: Blob, asked: Items<'_>) -> Result<(), Misuse> {
-        self.info(op::INFO_BLOB, blob.0, asked)
     }
 }
 

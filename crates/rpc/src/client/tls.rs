@@ -3,11 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::ClientConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
-use tsumugi_http::{VERSION_1, begins_with_version_1};
+use tsumugi_http::{read_authorities, read_identity};
 
 use crate::error::{Error, Result};
 
@@ -30,12 +28,7 @@ impl Tls {
     /// # Errors
     /// [`Error::Certificate`] when a file cannot be used.
     pub fn read(authority: &Path, identity: Option<ClientIdentity<'_>>) -> Result<Tls> {
-        let mut roots = RootCertStore::empty();
-        for certificate in chain(authority)? {
-            roots
-                .add(certificate)
-                .map_err(|error| unusable(authority, error))?;
-        }
+        let roots = read_authorities(authority).map_err(Error::certificate)?;
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
             .map_err(|error| unusable(authority, error))?
@@ -43,14 +36,8 @@ impl Tls {
         let mut config = match identity {
             None => config.with_no_client_auth(),
             Some(ClientIdentity { certificate, key }) => {
-                let bytes = std::fs::read(key).map_err(|error| unusable(key, error))?;
-                // What the parser says may quote the file, so it stays unsaid.
-                let private = PrivateKeyDer::from_pem_slice(&bytes)
-                    .map_err(|_| unusable(key, "it holds no PEM private key"))?;
-                let chain = chain(certificate)?;
-                if begins_with_version_1(&chain) {
-                    return Err(unusable(certificate, VERSION_1));
-                }
+                let (chain, private) =
+                    read_identity(certificate, key).map_err(Error::certificate)?;
                 config
                     .with_client_auth_cert(chain, private)
                     .map_err(|error| unusable(certificate, error))?
@@ -63,17 +50,6 @@ impl Tls {
     pub(crate) fn config(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.0)
     }
-}
-
-fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
-    let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes)
-        .collect::<Result<_, _>>()
-        .map_err(|error| unusable(path, error))?;
-    if chain.is_empty() {
-        return Err(unusable(path, "it holds no PEM certificate"));
-    }
-    Ok(chain)
 }
 
 fn unusable(path: &Path, reason: impl ToString) -> Error {

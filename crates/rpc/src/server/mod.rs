@@ -24,7 +24,6 @@ mod unary;
 mod waiting;
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -81,15 +80,7 @@ impl ServedStore {
     /// When a certificate, a key or a token file cannot be used.
     pub fn new(settings: ServiceSettings) -> Result<ServedStore> {
         if let Some(tls) = &settings.tls {
-            tls.read().map_err(|error| match error {
-                tsumugi_http::Error::Certificate { path, reason } => {
-                    Error::Certificate { path, reason }
-                }
-                other => Error::Certificate {
-                    path: PathBuf::new(),
-                    reason: other.to_string(),
-                },
-            })?;
+            tls.read().map_err(Error::certificate)?;
         }
         if let Some(tokens) = &settings.tokens {
             Tokens::read(&tokens.path)?;

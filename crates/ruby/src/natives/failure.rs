@@ -8,6 +8,7 @@ use tsumugi_server::Mode;
 
 use crate::frames;
 use crate::host::Host;
+use crate::natives::standard::html_escape;
 
 /// Lines of source shown before and after the one that raised.
 const SOURCE_LINES_AROUND: usize = 4;
@@ -98,8 +99,5 @@ fn statement(page: &mut String, scope: &Scope<'_>, raised: Raise<'_>) {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    String::from_utf8_lossy(&html_escape(text.as_bytes())).into_owned()
 }

@@ -202,14 +202,7 @@ fn numbers<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                 built.query.to_aggregate(Aggregate::Count, field, dialect)
             }
         };
-        let depth_max = reader.json_depth_max();
-        fetch(
-            host,
-            reader,
-            built,
-            reader.accept(statement)?,
-            move |scope, rows| value(scope, &rows, depth_max),
-        )
+        fetch_value(host, reader, built, statement)
     })?;
     for (name, aggregate) in [
         ("__sum", Aggregate::Sum),
@@ -222,17 +215,24 @@ fn numbers<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             let statement = built
                 .query
                 .to_aggregate(aggregate, field, built.database.dialect());
-            let depth_max = reader.json_depth_max();
-            fetch(
-                host,
-                reader,
-                built,
-                reader.accept(statement)?,
-                move |scope, rows| value(scope, &rows, depth_max),
-            )
+            fetch_value(host, reader, built, statement)
         })?;
     }
     Ok(())
+}
+
+/// Starts a statement that gives one value.
+fn fetch_value<'c>(
+    host: &Host,
+    reader: &Reader<'c>,
+    built: &BuiltQuery,
+    statement: tsumugi_sql::Result<Statement>,
+) -> Result<'c, Operation> {
+    let depth_max = reader.json_depth_max();
+    let statement = reader.accept(statement)?;
+    fetch(host, reader, built, statement, move |scope, rows| {
+        value(scope, &rows, depth_max)
+    })
 }
 
 /// The only value of the only row. A whole number is an Integer, also where the database makes an exact number of it, as PostgreSQL

@@ -19,15 +19,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let text = scope
             .bytes(given)
             .ok_or_else(|| wrong_type(scope, given, "JSON", "a String"))?;
-        let limits = &host.settings.limits;
-        let symbols = call.argument(1).truthy().then_some(Symbols {
-            known: &host.resources.json_symbols,
-            max: limits.json_symbols_max,
-        });
-        let built = Parser::new(&text, limits.json_depth_max)
-            .map_err(Fault::from)
-            .and_then(|parser| Builder::new(parser, symbols).document(scope));
-        built.map_err(|fault| fault.raise(scope))
+        if call.argument(1).truthy() {
+            read_with_symbols(host, scope, &text)
+        } else {
+            read(scope, &text, host.settings.limits.json_depth_max)
+        }
     })?;
     natives.plain("json_generate", |host, scope, call| {
         let mut out = Vec::new();
@@ -41,37 +37,38 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-/// The value of a JSON text that a database sent; keys are Strings.
+/// The value of a JSON text; keys are Strings.
 pub(crate) fn read<'s>(
     scope: &'s Scope<'_>,
     text: &[u8],
     depth_max: usize,
 ) -> Result<'s, Value<'s>> {
-    let built = Parser::new(text, depth_max)
-        .map_err(Fault::from)
-        .and_then(|parser| {
-            let symbols = None;
-            Builder::new(parser, symbols).document(scope)
-        });
-    built.map_err(|fault| fault.raise(scope))
+    build(scope, text, depth_max, None)
 }
 
-/// The value of a JSON text of the program's own; keys are Symbols, counted with those of `JSON.parse`.
+/// The value of a JSON text; keys are Symbols, counted together.
 pub(crate) fn read_with_symbols<'s>(
     host: &Host,
     scope: &'s Scope<'_>,
     text: &[u8],
 ) -> Result<'s, Value<'s>> {
     let limits = &host.settings.limits;
-    let built = Parser::new(text, limits.json_depth_max)
+    let symbols = Symbols {
+        known: &host.resources.json_symbols,
+        max: limits.json_symbols_max,
+    };
+    build(scope, text, limits.json_depth_max, Some(symbols))
+}
+
+fn build<'s>(
+    scope: &'s Scope<'_>,
+    text: &[u8],
+    depth_max: usize,
+    symbols: Option<Symbols<'_>>,
+) -> Result<'s, Value<'s>> {
+    let built = Parser::new(text, depth_max)
         .map_err(Fault::from)
-        .and_then(|parser| {
-            let symbols = Some(Symbols {
-                known: &host.resources.json_symbols,
-                max: limits.json_symbols_max,
-            });
-            Builder::new(parser, symbols).document(scope)
-        });
+        .and_then(|parser| Builder::new(parser, symbols).document(scope));
     built.map_err(|fault| fault.raise(scope))
 }
 
