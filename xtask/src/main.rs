@@ -1,6 +1,6 @@
 //! `cargo xtask VERB`: what this repository checks about itself. Standard library only, so that it builds in seconds.
 //! Not part of the product; nothing links it.
-//! Rule: every verb reads the checkout and cargo's output, and changes nothing but the build directory.
+//! Rule: every verb reads the checkout and cargo's output; `files` writes one page, no other changes anything but the build directory.
 #![forbid(unsafe_code)]
 
 mod lexer;
@@ -12,8 +12,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask VERB
-  tidy     check crate edges, circles of files, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map
+  tidy     check crate edges, circles of files, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map, the list of files
   circles  show the circles of files inside each crate, and the names that tie them
+  files    write docs/files.md: every source file with the first sentence of its head
   test     format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
 
 fn main() -> ExitCode {
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(&root()),
         ["circles"] => tidy::show_circles(&root()),
+        ["files"] => tidy::write_files(&root()),
         ["test"] => suite::run(&root()),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -4,6 +4,7 @@
 mod builder;
 mod circles;
 mod edges;
+mod files;
 mod heads;
 mod invariants;
 mod kinds;
@@ -58,6 +59,7 @@ const RULES: &[Rule] = &[
     builder::findings,
     circles::findings,
     edges::findings,
+    files::findings,
     heads::findings,
     invariants::findings,
     kinds::findings,
@@ -102,6 +104,12 @@ pub fn show_circles(root: &Path) -> io::Result<Verdict> {
     for line in circles::describe(&Tree::read(root)?) {
         println!("{line}");
     }
+    Ok(Verdict::Clean)
+}
+
+/// Writes the list of source files anew.
+pub fn write_files(root: &Path) -> io::Result<Verdict> {
+    std::fs::write(root.join(files::LIST), files::list(&Tree::read(root)?))?;
     Ok(Verdict::Clean)
 }
 
