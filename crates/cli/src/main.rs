@@ -1,4 +1,5 @@
-//! The `tsumugi` command. Reads arguments and starts what they ask for; knows neither HTTP nor Ruby itself.
+//! The `tsumugi` command: reads arguments, sets the log level (`TSUMUGI_LOG`, or that of each command), starts what they ask for. Knows
+//! neither HTTP nor Ruby itself.
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! Every limit of this crate, by name, with its default and its unit. Knows numbers, not behaviour.
+//! Every limit of this crate (sizes, counts, timeouts of connections and half-closed ones), by name, with its default and its unit.
+//! Knows numbers, not behaviour.
 //! A limit that refuses a request is named in the text of the refusal, so that the reader knows what to raise.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Media types by the extension of a file's name, and which of them shrink. A small table: what browsers are sent.
+//! Media types by the extension of a file's name, and which of them are worth compressing. A small table: what browsers are sent.
 //! A name that is not in it is `application/octet-stream`, which browsers save instead of guessing.
 
 /// Sorted by extension.

@@ -1,4 +1,4 @@
-//! Finding keys by what they look like: Tkrzw's modes of search. Reads page by page through a function it is lent.
+//! Finding keys by what they look like: Tkrzw's modes of search, edit distance among them. Reads page by page through a function it is lent.
 //! Rule: a mode that needs no look at every key does not take one.
 
 use std::cmp::Ordering;

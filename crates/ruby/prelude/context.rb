@@ -1,4 +1,5 @@
-# What a handler is: a method of a context, one context per request. Blocks of the application run with it as self.
+# What a handler is: a method of a context, one context per request, with its words: redirects, cookies, streams, server-sent events.
+# Blocks of the application run with it as self.
 # Not the routes themselves (application.rb).
 module Tsumugi
   class Context

@@ -1,4 +1,4 @@
-//! The words that Firebird keeps for itself: those that 3.0 refuses as the name of a column, and those added by 4.0 and 5.0.
+//! The reserved words of Firebird, which have to be quoted: those that 3.0 refuses as the name of a column, and those added by 4.0 and 5.0.
 //! Not its key words: most of those are names as well. Rule: sorted, because it is searched by halves.
 
 pub(crate) const WORDS: &[&str] = &[

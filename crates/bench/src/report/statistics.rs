@@ -1,4 +1,4 @@
-//! Whether two sets of runs differ by more than chance: the test of Mann and Whitney, exact, with ties. Knows no reports.
+//! Whether two sets of runs differ by more than chance: the test of Mann and Whitney, exact, with ties, and its level of significance. Knows no reports.
 //! It asks only which runs were better than which, so that one run that a busy machine spoiled does not decide.
 
 /// Below this probability a difference is taken for one.

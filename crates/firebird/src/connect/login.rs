@@ -1,4 +1,4 @@
-//! One login: version, proof of the password, encryption, attachment, in this order, on an open socket. Chooses no host.
+//! One login: version, proof of the password, encryption, attachment with the names of process and host, in this order, on an open socket. Chooses no host.
 //! Rule: nothing is sent between op_crypt and its answer, and nothing that came is left over when the layers change.
 
 use std::cell::Cell;

@@ -328,7 +328,7 @@ fn stream_whose_next_is_dropped_still_reports_the_servers_error() {
         script.extend([Step::Message, say(&[READY]), Step::Silence]);
         let db = open(script).await;
         let stream = std::cell::RefCell::new(db.stream("x", &()).await.unwrap());
-        #[allow(clippy::await_holding_refcell_ref)]
+        #[expect(clippy::await_holding_refcell_ref, reason = "no other task borrows it")]
         let next = || async { stream.borrow_mut().next().await };
         assert_eq!(asked_anew(next).await.unwrap().unwrap().len(), 1);
         check_refused(asked_anew(next).await);
@@ -350,7 +350,7 @@ fn copy_out_whose_next_is_dropped_still_reports_the_servers_error() {
         ])
         .await;
         let out = std::cell::RefCell::new(db.copy_out("x").await.unwrap());
-        #[allow(clippy::await_holding_refcell_ref)]
+        #[expect(clippy::await_holding_refcell_ref, reason = "no other task borrows it")]
         let next = || async { out.borrow_mut().next().await };
         assert_eq!(&asked_anew(next).await.unwrap().unwrap()[..], b"1\n");
         check_refused(asked_anew(next).await);

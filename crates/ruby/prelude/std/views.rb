@@ -1,4 +1,4 @@
-# Templates: `render "users/show", user: user` in a handler answers views/users/show.erb as HTML, escaped by default.
+# Templates and layouts: `render "users/show", user: user` in a handler answers views/users/show.erb as HTML, escaped by default.
 # `<%= text %>` escapes, `<%== html %>` and `raw(html)` do not. A template is a method of the handler's object: it may wait.
 module Tsumugi
   module Views
