@@ -39,7 +39,7 @@ pub enum ListenerEvent {
 ///
 /// ```no_run
 /// # async fn listen(connector: tsumugi_pg::Connector) -> tsumugi_pg::Result<()> {
-/// use tsumugi_pg::{Heard, Listener};
+/// use tsumugi_pg::{ListenerEvent, Listener};
 ///
 /// let mut listener = Listener::connect(connector).await?;
 /// listener.listen("jobs").await?;
