@@ -114,7 +114,7 @@ fn workers_of_the_application_alone_let_others_finish_by_default() {
         let found = || policies(served.child.id(), "(tsumugi-worker-");
         let latest = Instant::now() + Duration::from_secs(10);
         while found() != expected && Instant::now() < latest {
-            std::thread::sleep(Duration::from_millis(10));
+            tsumugi_testkit::pause();
         }
         assert_eq!(found(), expected, "{how}");
     }
