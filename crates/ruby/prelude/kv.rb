@@ -42,7 +42,13 @@ class KV
   def cas(key, expected, desired, **options) = Tsumugi::Native.kv_cas(self, key, expected, desired, options)
 
   # The same for several records at once, all or none: `kv.cas_multi({ "a" => "1" }, { "a" => nil, "b" => "1" })`.
-  def cas_multi(expected, desired, **options) = Tsumugi::Native.kv_cas_multi(self, expected, desired, options)
+  def cas_multi(expected, desired = (bare = true), **options)
+    if bare
+      desired, options = __bare(options)
+      raise ArgumentError, "cas_multi takes two Hashes: what is expected and what is desired" if desired.empty?
+    end
+    __cas_multi(expected, desired, options)
+  end
 
   # Gives a record another key, or with `copy: true` a second one. False when there is none, or `overwrite: false` and the new key
   # has one.
@@ -54,8 +60,17 @@ class KV
   # The records that are there, as a Hash: `kv.get_multi("a", "b")`.
   def get_multi(*keys) = Tsumugi::Native.kv_get_multi(self, *keys)
 
-  # Stores each record on its own; how many were stored.
-  def set_multi(records, **options) = Tsumugi::Native.kv_set_multi(self, records, options)
+  # Stores each record on its own; how many were stored: `kv.set_multi({ "a" => "1", "b" => "2" }, ttl: 60)`.
+  def set_multi(records = (bare = true), **options)
+    records, options = __bare(options) if bare
+    __set_multi(records, options)
+  end
+
+  def __set_multi(records, options) = Tsumugi::Native.kv_set_multi(self, records, options)
+  def __cas_multi(expected, desired, options) = Tsumugi::Native.kv_cas_multi(self, expected, desired, options)
+
+  # Records and options of a Hash without braces, which comes as keywords: these two Symbols are options, every other key is a record's.
+  def __bare(keywords) = keywords.partition { |key, _| key != :ttl && key != :overwrite }.map(&:to_h)
 
   # Removes each record on its own; how many were there.
   def delete_multi(*keys) = Tsumugi::Native.kv_delete_multi(self, *keys)

@@ -112,6 +112,8 @@ class DB
     # Inserts a row, a Hash, and answers its primary key; nil where the table has none. Inserts several rows in one transaction,
     # and answers how many. With `returning` it answers those rows.
     def insert(row = {}, **columns)
+      raise ArgumentError, "insert takes a Hash, an Array of Hashes or columns, not both" unless row == {} || columns.empty?
+
       row = __rows_given(row == {} ? columns : row)
       return __insert(row, nil) unless row.is_a?(Array)
 

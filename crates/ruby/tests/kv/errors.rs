@@ -34,6 +34,10 @@ fn wrong_types_say_what_is_right() {
                 "error_text { kv.set 'a', '1', tll: 5 }",
                 "ArgumentError: unknown keyword: tll; known are ttl:, overwrite:",
             ),
+            (
+                "error_text { kv.set 'a', '1', 'ttl' => 5 }",
+                "ArgumentError: unknown keyword: \"ttl\"; known are ttl:, overwrite:",
+            ),
             ("failed { kv.set 'a', '1', 5 }", "ArgumentError"),
             ("failed { kv.fetch('a') }", "ArgumentError"),
         ],

@@ -146,8 +146,8 @@ fn several_records_go_at_once() {
                 "[2,1,0]",
             ),
             (
-                "[kv.get_multi, kv.set_multi({}), kv.delete_multi]",
-                "[{},0,0]",
+                "[kv.get_multi, kv.set_multi({}), kv.set_multi, kv.delete_multi]",
+                "[{},0,0,0]",
             ),
             (
                 "failed { kv.get_multi((0..10_000).map(&:to_s)) }",
@@ -158,6 +158,54 @@ fn several_records_go_at_once() {
                 "failed { kv.set_multi((0..10_000).map { |i| [i.to_s, ''] }.to_h) }",
                 "KV::LimitExceeded",
             ),
+        ],
+    );
+}
+
+#[test]
+fn several_records_without_braces_are_the_same_records() {
+    check(
+        "braceless",
+        "",
+        &[
+            (
+                "[kv.set_multi('a' => '1', b: '2'), kv.get_multi('a', 'b')]",
+                r#"[2,{"a":"1","b":"2"}]"#,
+            ),
+            (
+                "[kv.set_multi('a' => 'x', 'c' => '3', overwrite: false), kv['a'], kv['c'], kv['overwrite']]",
+                r#"[1,"1","3",null]"#,
+            ),
+            // With braces every key is a record's.
+            (
+                "[kv.set_multi({ overwrite: '1' }), kv['overwrite']]",
+                r#"[1,"1"]"#,
+            ),
+            (
+                "[kv.cas_multi({ 'a' => '1' }, 'a' => nil, d: '4'), kv['a'], kv['d']]",
+                r#"[true,null,"4"]"#,
+            ),
+            (
+                "[kv.cas_multi({ 'd' => '4' }, { 'd' => '5' }), kv.cas_multi({ 'd' => '5' }, {}), kv['d']]",
+                r#"[true,true,"5"]"#,
+            ),
+            ("failed { kv.cas_multi({ 'd' => '5' }) }", "ArgumentError"),
+            ("failed { kv.cas_multi('d' => '5') }", "ArgumentError"),
+            (
+                "[failed { kv.set_multi({}, 'e' => '1') }, kv['e']]",
+                r#"["ArgumentError",null]"#,
+            ),
+        ],
+    );
+    check_embedded(
+        "braceless_times",
+        "",
+        &[
+            (
+                "kv.set_multi('a' => '1', ttl: 0.05); kv.cas_multi({ 'b' => nil }, 'b' => '1', ttl: 0.05); kv.count",
+                "2",
+            ),
+            ("sleep 0.1; [kv['a'], kv['b'], kv.count]", "[null,null,0]"),
         ],
     );
 }

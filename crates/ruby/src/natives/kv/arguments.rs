@@ -120,8 +120,14 @@ impl<'c> Options<'c> {
         }
         let entries = scope.entries(*given)?;
         for (name, _) in &entries {
-            let name = scope.text(*name).unwrap_or_default();
-            if !known.contains(&name.as_str()) {
+            // `"ttl" => 5` is no keyword.
+            let symbol = name.as_symbol().map(|symbol| scope.symbol_name(symbol));
+            let is_known = |symbol: &String| known.contains(&symbol.as_str());
+            if !symbol.as_ref().is_some_and(is_known) {
+                let name = match symbol {
+                    Some(symbol) => symbol,
+                    None => format!("{:?}", scope.text(*name).unwrap_or_default()),
+                };
                 let known = match known {
                     [] => "there are none".to_owned(),
                     known => format!("known are {}:", known.join(":, ")),

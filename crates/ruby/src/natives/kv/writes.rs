@@ -22,6 +22,7 @@ use crate::natives::definitions::Natives;
 
 /// A method that writes: how it is called, what it asks for, what it answers.
 struct Verb {
+    /// With `__` where a method in Ruby that sorts its arguments calls it.
     name: &'static str,
     write: for<'c> fn(&'c Scope<'c>, &KvStore, &[Value<'c>]) -> Result<'c, Write>,
     answer: ResultToValue,
@@ -60,7 +61,7 @@ const VERBS: [Verb; 11] = [
         answer: took_place,
     },
     Verb {
-        name: "cas_multi",
+        name: "__cas_multi",
         write: exchange_multi,
         answer: took_place,
     },
@@ -80,7 +81,7 @@ const VERBS: [Verb; 11] = [
         answer: took_place,
     },
     Verb {
-        name: "set_multi",
+        name: "__set_multi",
         write: set_multi,
         answer: how_many,
     },
@@ -95,7 +96,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
     for verb in VERBS {
-        natives.waiting(&format!("kv_{}", verb.name), move |_, scope, call| {
+        let native = format!("kv_{}", verb.name.trim_start_matches('_'));
+        natives.waiting(&native, move |_, scope, call| {
             let store = store(scope, call.argument(0))?;
             let given = call.arguments().get(1..).unwrap_or_default();
             let write = (verb.write)(scope, store, given)?;
