@@ -84,6 +84,32 @@ module Enumerable
 
   def to_set = Set.new(self)
 
+  # With a number so many of them, as an Array.
+  alias __min min
+  alias __max max
+  alias __min_by min_by
+  alias __max_by max_by
+  def min(count = nil, &block) = count ? __several(sort(&block), count) : __min(&block)
+  def max(count = nil, &block) = count ? __several(sort(&block).reverse, count) : __max(&block)
+
+  def min_by(count = nil, &block)
+    return __min_by(&block) unless count
+
+    block ? __several(sort_by(&block), count) : to_enum(:min_by, count)
+  end
+
+  def max_by(count = nil, &block)
+    return __max_by(&block) unless count
+
+    block ? __several(sort_by(&block).reverse, count) : to_enum(:max_by, count)
+  end
+
+  def __several(sorted, count)
+    raise ArgumentError, "negative size (#{count})" if count < 0
+
+    sorted.first(count)
+  end
+
   # Floats are added with a correction, so that what one addition loses comes back.
   def sum(total = 0, &block)
     lost = 0.0
@@ -244,6 +270,11 @@ class Hash
 end
 
 class Range
+  alias __end_min min
+  alias __end_max max
+  def min(count = nil, &block) = count ? super : __end_min(&block)
+  def max(count = nil, &block) = count ? super : __end_max(&block)
+
   # Every +width+th value; with Floats without adding up errors.
   def step(width = 1, &block)
     return to_enum(:step, width) unless block

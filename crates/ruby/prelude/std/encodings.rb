@@ -134,6 +134,16 @@ module URI
   end
 end
 
+module Kernel
+  # The URI itself, or that of a text.
+  def URI(uri)
+    return uri if uri.is_a?(URI::Generic)
+    raise ArgumentError, "bad argument (expected URI object or URI string)" unless uri.is_a?(String)
+
+    URI.parse(uri)
+  end
+end
+
 module CGI
   class << self
     def escape(text) = URI.encode_www_form_component(text).gsub("%7E", "~").gsub("*", "%2A")

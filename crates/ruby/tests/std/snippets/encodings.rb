@@ -12,3 +12,7 @@ p u.scheme, u.host, u.port, u.path, u.query, u.fragment, u.userinfo, u.user, u.p
 u = URI.parse("http://example.com")
 p u.port, u.path, u.query, u.request_uri, u.to_s, URI.parse("/x?y").path, URI.parse("/x?y").host, URI.parse("http://[::1]:3000/").hostname, URI.parse("mailto:a@b").scheme, URI.join("http://h/a/b", "c").to_s, URI.join("http://h/a/b", "/d").to_s, URI.join("http://h/a/b/", "../c").to_s
 begin; URI.parse("http://a b"); rescue URI::InvalidURIError => e; puts e.class; end
+u = URI("http://h:81/p?q=1")
+p u.host, u.port, u.request_uri, URI(u).equal?(u)
+begin; URI(nil); rescue ArgumentError => e; puts e.message; end
+begin; URI("a b"); rescue URI::InvalidURIError => e; puts e.class; end

@@ -18,3 +18,13 @@ fails { [1, "a"].sort }
 fails { [1, nil].sort_by { |x| x } }
 fails { [2, 1].freeze.sort! }
 fails { [2, 1].sort_by { |_| raise IndexError } }
+# ---- so many of the least and the greatest ----
+p [3, 1, 2].max(2), [3, 1, 2].min(2), [3, 1, 2].min(0), [3, 1, 2].max(9), [].min(1), [3, 1, 2].max(nil), [3, 1, 2].min
+p %w[a bbb cc].max(2) { |a, b| a.size <=> b.size }, %w[a bbb cc].min(2) { |a, b| a.size <=> b.size }, [2, 3].max { |a, b| b <=> a }
+p %w[a bbb cc].max_by(2) { |s| s.size }, %w[a bbb cc].min_by(1) { |s| s.size }, %w[a bb].max_by { |s| s.size }, %w[a bb].min_by { |s| s.size }
+p %w[a bbb cc].max_by(2).each { |s| s.size }, %w[a bbb cc].min_by.each { |s| s.size }
+p (1..5).max(2), (1..5).min(2), (1..5).max, (1...5).max, (1..5).min { |a, b| b <=> a }, (5..1).max, (5..1).min(1), (1.0..2.5).max
+p({ a: 1, c: 3, b: 2 }.max(2), { a: 2, b: 1 }.min_by(1) { |_, n| n }, { a: 2, b: 1 }.max_by { |_, n| n })
+fails { [1].max(-1) }
+fails { [1].min_by(-1) { |x| x } }
+fails { [1, "a"].max(1) }
