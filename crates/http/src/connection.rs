@@ -30,6 +30,7 @@ use crate::{
     host,
     limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
     outbox::{self, Outbox},
+    refusal::{self, LastAnswer},
     request::{Request, RequestBody, RequestNumbers},
     response::HttpResponse,
     switch::Upgraded,
@@ -190,6 +191,14 @@ impl<E: Spawn> HttpServer<E> {
                     let ahead = [read_buf, ahead].concat().into();
                     switch.run(Upgraded::new(io, ahead)).await;
                     return;
+                }
+                if let Some(Err(error)) = &ended {
+                    let mut wire = connection.into_parts().io.into_inner();
+                    if let Some(head) = wire.take_refusal() {
+                        let reason = refusal::reason(error, &self.limits);
+                        let answer = refusal::with_body(&head, &reason);
+                        supervisor.attend(pin!(LastAnswer::new(wire, answer))).await;
+                    }
                 }
                 ended
             }

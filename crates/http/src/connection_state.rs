@@ -96,6 +96,11 @@ impl ConnectionState {
         self.multiplexed.set(true);
     }
 
+    /// Whether bytes came that are not part of a request, and no request waits for its answer. Only on HTTP/1.
+    pub(crate) fn has_unknown_bytes(&self) -> bool {
+        !self.multiplexed.get() && self.header_begun.get() && self.in_flight.get() == 0
+    }
+
     pub(crate) fn request_began(&self) {
         self.in_flight.set(self.in_flight.get().saturating_add(1));
         self.unread.set(UnreadBody::Nothing);

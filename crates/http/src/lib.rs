@@ -38,6 +38,7 @@ mod on_worker;
 mod outbox;
 pub mod percent;
 pub mod query;
+mod refusal;
 mod request;
 mod response;
 mod router;

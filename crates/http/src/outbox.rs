@@ -76,6 +76,27 @@ impl Outbox {
         }
     }
 
+    /// Takes the last bytes back that lie here, if they are this connection's and `begin` says at which of them.
+    pub(crate) fn take_back<E: OutboxSink + 'static>(
+        &self,
+        exit: &Rc<E>,
+        begin: impl FnOnce(&[u8]) -> Option<usize>,
+    ) -> Option<Vec<u8>> {
+        let mut waiting = self.waiting.borrow_mut();
+        let UnsentBytes { parcels, bytes } = &mut *waiting;
+        let start = match parcels.as_slice() {
+            [.., before, _] => before.end,
+            _ => 0,
+        };
+        let last = parcels.last_mut()?;
+        if !std::ptr::addr_eq(Rc::as_ptr(&last.exit), Rc::as_ptr(exit)) {
+            return None;
+        }
+        let taken = bytes.split_off(start + begin(bytes.get(start..)?)?);
+        last.end = bytes.len();
+        Some(taken)
+    }
+
     fn wake_flusher(&self) {
         self.since.set(Some(Instant::now()));
         if let Some(flusher) = &*self.flusher.borrow() {

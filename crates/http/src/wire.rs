@@ -23,6 +23,7 @@ use crate::{
     frames::FrameScanner,
     limits::{POSTPONED_BYTES_MAX, SNIFF_BYTES_MAX},
     outbox::{Outbox, OutboxSink},
+    refusal,
 };
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -40,6 +41,8 @@ pub(crate) struct Wire<I> {
     /// Where in a frame of HTTP/2 the bytes that leave are.
     frames: FrameScanner,
     shutdown: Shutdown,
+    /// The head of hyper's answer to what is no request, which it sends without a body.
+    refusal: Option<Vec<u8>>,
 }
 
 /// Whether the client is still there, for tasks that wait for something else.
@@ -178,7 +181,23 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
             outbox,
             frames: FrameScanner::default(),
             shutdown: Shutdown::Sending,
+            refusal: None,
         }
+    }
+
+    /// Hyper's answer to what is no request, when it was not sent.
+    pub(crate) fn take_refusal(&mut self) -> Option<Vec<u8>> {
+        self.refusal.take()
+    }
+
+    /// Takes hyper's answer to what is no request back from the outbox. It is the only answer that ends a connection on which bytes have come
+    /// that are part of no request.
+    fn take_back_refusal(&mut self) -> bool {
+        let state = &self.socket.state;
+        if self.socket.is_postponed.get() && state.has_unknown_bytes() {
+            self.refusal = self.outbox.take_back(&self.socket, refusal::begin);
+        }
+        self.refusal.is_some()
     }
 
     /// The socket, and what was read ahead of it; none when its last bytes cannot be sent within `limit`.
@@ -344,6 +363,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> AsyncWrite for Wire<I> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Shutdown::Sending = self.shutdown {
+            if self.take_back_refusal() {
+                return Poll::Ready(Ok(())); // whoever takes it closes the connection
+            }
             ready!(self.poll_sent(cx))?;
             ready!(Pin::new(&mut *self.socket.io.borrow_mut()).poll_shutdown(cx))?;
             let left = self.socket.state.linger_bytes();

@@ -86,8 +86,46 @@ fn malformed_requests_get_400_and_the_connection_closes() {
                 1,
                 "{request:?}: {answer}"
             );
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert!(
+                body.starts_with("malformed request: "),
+                "{request:?}: {answer}"
+            );
+            let length = format!("content-length: {}\r\n", body.len());
+            assert!(head.contains(&length), "{answer}");
         }
         assert_eq!(rig.finished().len(), 0);
+    });
+}
+
+#[test]
+fn target_with_a_character_that_must_be_escaped_is_refused_with_the_reason() {
+    rig(hello).run(async |rig: &Rig| {
+        for character in ['<', '>', '"'] {
+            // On a new connection, and behind a request that was answered.
+            for asked in [0, 1] {
+                let mut client = rig.connect().await;
+                for _ in 0..asked {
+                    client.ask(GET).await;
+                }
+                let request = format!("GET /?q={character} HTTP/1.1\r\nHost: x\r\n\r\n");
+                client.send(&request).await;
+                let answer = client.read_to_end().await;
+                assert!(
+                    answer.starts_with("HTTP/1.1 400 Bad Request\r\n"),
+                    "{answer}"
+                );
+                assert!(
+                    answer.contains("\r\ncontent-type: text/plain; charset=utf-8\r\n"),
+                    "{answer}"
+                );
+                assert!(
+                    answer.contains("malformed request: invalid URI: "),
+                    "{answer}"
+                );
+                assert!(answer.ends_with(" are written as %XX\n"), "{answer}");
+            }
+        }
     });
 }
 
@@ -379,11 +417,10 @@ fn one_header_more_than_the_limit_is_431() {
                     .await
                     .starts_with("HTTP/1.1 200 ")
             );
-            assert!(
-                rig.ask_to_end(&get(headers_max + 1))
-                    .await
-                    .starts_with("HTTP/1.1 431 ")
-            );
+            let answer = rig.ask_to_end(&get(headers_max + 1)).await;
+            assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+            let reason = format!("or has more than {headers_max} fields\n");
+            assert!(answer.ends_with(&reason), "{answer}");
         });
     }
 }

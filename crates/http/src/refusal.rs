@@ -1,0 +1,159 @@
+//! Answers to what hyper cannot read as a request: it sends a status and no text, so its head gets a body that says what is wrong.
+//! Reads no request. Rule: only bytes that are hyper's own answer, from the first to the last, are made another.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::{limits::HttpLimits, timeout_supervisor::SupervisedConnection, wire::Wire};
+
+const STATUSES: [&[u8]; 3] = [
+    b" 400 Bad Request\r\n",
+    b" 414 URI Too Long\r\n",
+    b" 431 Request Header Fields Too Large\r\n",
+];
+const NO_BODY: &[u8] = b"content-length: 0\r\n";
+const VERSIONS: [&[u8]; 2] = [b"HTTP/1.1", b"HTTP/1.0"];
+
+/// Where in these bytes hyper's answer begins, when they end with one.
+pub(crate) fn begin(bytes: &[u8]) -> Option<usize> {
+    let is_begin = |at: &usize| is_refusal(bytes.get(*at..).unwrap_or_default());
+    // A status line, two or three fields and an empty line.
+    let first = bytes.len().saturating_sub(HEAD_BYTES_MAX);
+    (first..bytes.len()).find(is_begin)
+}
+
+/// The longest of such heads: a status line, `connection: close`, `content-length: 0` and a date.
+const HEAD_BYTES_MAX: usize = 160;
+
+fn is_refusal(head: &[u8]) -> bool {
+    let Some(rest) = VERSIONS
+        .iter()
+        .find_map(|version| head.strip_prefix(*version))
+    else {
+        return false;
+    };
+    let Some(fields) = STATUSES
+        .iter()
+        .find_map(|status| rest.strip_prefix(*status))
+    else {
+        return false;
+    };
+    let Some(fields) = fields.strip_suffix(b"\r\n\r\n") else {
+        return false;
+    };
+    let Ok(fields) = std::str::from_utf8(fields) else {
+        return false;
+    };
+    let is_own = |field: &str| {
+        field == "content-length: 0" || field == "connection: close" || field.starts_with("date: ")
+    };
+    fields.contains("content-length: 0") && fields.split("\r\n").all(is_own)
+}
+
+/// What is wrong with it.
+pub(crate) fn reason(error: &hyper::Error, limits: &HttpLimits) -> String {
+    if error.is_parse_too_large() {
+        return format!(
+            "the head of the request is larger than header_bytes_max ({} bytes), or has more than {} fields\n",
+            limits.header_bytes_max, limits.headers_max
+        );
+    }
+    let text = error.to_string();
+    let advice = match text.as_str() {
+        "invalid URI" => {
+            ": in the target of a request spaces, control characters, <, >, \" and what is no ASCII are written as %XX"
+        }
+        "invalid HTTP header parsed" => {
+            ": each field is a name, a colon directly behind it, and a value without control characters"
+        }
+        _ => "",
+    };
+    format!("malformed request: {text}{advice}\n")
+}
+
+/// Hyper's head with a body.
+pub(crate) fn with_body(head: &[u8], body: &str) -> Vec<u8> {
+    let fields = format!(
+        "content-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\n",
+        body.len()
+    );
+    let at = head
+        .windows(NO_BODY.len())
+        .position(|field| field == NO_BODY);
+    let (before, after) = head.split_at(at.unwrap_or(head.len()));
+    let after = after.get(NO_BODY.len()..).unwrap_or_default();
+    [before, fields.as_bytes(), after, body.as_bytes()].concat()
+}
+
+/// Sends the last bytes of a connection and closes it.
+pub(crate) struct LastAnswer<I> {
+    wire: Wire<I>,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl<I> LastAnswer<I> {
+    pub(crate) fn new(wire: Wire<I>, bytes: Vec<u8>) -> LastAnswer<I> {
+        LastAnswer {
+            wire,
+            bytes,
+            written: 0,
+        }
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for LastAnswer<I> {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        while let Some(left) = this
+            .bytes
+            .get(this.written..)
+            .filter(|left| !left.is_empty())
+        {
+            this.written += ready!(Pin::new(&mut this.wire).poll_write(cx, left))?;
+        }
+        Pin::new(&mut this.wire).poll_shutdown(cx)
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> SupervisedConnection for LastAnswer<I> {
+    fn wind_down(self: Pin<&mut Self>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_of_hyper_is_one() {
+        let own = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\ndate: Wed, 25 Nov 2026 16:01:38 GMT\r\n\r\n";
+        assert_eq!(begin(own.as_bytes()), Some(0));
+        assert_eq!(
+            begin(format!("HTTP/1.1 200 OK\r\n\r\n{own}").as_bytes()),
+            Some(19)
+        );
+        for other in [
+            "",
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            &own.replace("date", "x-date"),
+            &own.replace("0\r\n", "1\r\n"),
+            &format!("{own}x"),
+        ] {
+            assert_eq!(begin(other.as_bytes()), None, "{other}");
+        }
+        let answer = String::from_utf8(with_body(own.as_bytes(), "why\n")).unwrap();
+        assert!(
+            answer.contains("\r\ncontent-length: 4\r\ndate: "),
+            "{answer}"
+        );
+        assert!(answer.ends_with(" GMT\r\n\r\nwhy\n"), "{answer}");
+    }
+}
