@@ -1,7 +1,8 @@
 //! The Ruby of the README and of the documentation loads: every block is an application of its own.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The Ruby blocks of a document, each with the line it begins at.
 fn blocks(text: &str) -> Vec<(usize, String)> {
@@ -61,6 +62,52 @@ fn check_with(document: &str, blocks_min: usize, database: &str) {
     }
 }
 
+/// What the lines become, piped into the console of the block of a document that has `word`.
+fn converse(document: &str, word: &str, database: &str, lines: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join(document)).unwrap();
+    let blocks = blocks(&text);
+    let block = blocks.iter().find(|(_, block)| block.contains(word));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("app.rb"), &block.unwrap().1).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+        .arg("console")
+        .env("DATABASE_URL", database)
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Transfers of the document's sample: what has no account to go to or no amount leaves all balances as they were.
+#[track_caller]
+fn check_transfer(document: &str, database: &str) {
+    let lines = r#"
+        db.execute "insert into accounts (id, balance) values (1, 10), (2, 0)"
+        transfer = ->(to, amount) { post("/transfer", json: { from: 1, to: to, amount: amount }).status }
+        [transfer.(2, 7), transfer.(2, 7), transfer.(2, -1), transfer.(2, 0), transfer.(3, 1)]
+        db.query("select balance from accounts order by id").map { |row| row[:balance] }
+    "#;
+    let said = converse(document, r#"post "/transfer""#, database, lines);
+    assert!(
+        said.contains("=> [204, 409, 422, 422, 404]\n=> [3, 7]"),
+        "{document}: {said}"
+    );
+}
+
+#[test]
+fn a_transfer_without_amount_or_account_changes_nothing() {
+    check_transfer("docs/guide.md", "");
+    let database = tsumugi_testkit::postgres::Server::shared().database();
+    check_transfer("docs/databases.md", &database.url());
+}
+
 #[test]
 fn the_readmes_application_loads() {
     check("README.md", 1);
@@ -83,4 +130,100 @@ fn every_application_of_the_page_on_tables_loads_on_both_databases() {
     check_with("docs/schema.md", 3, "sqlite::memory:");
     let database = tsumugi_testkit::postgres::Server::shared().database();
     check_with("docs/schema.md", 3, &database.url());
+}
+
+/// What a command prints, wherever it prints it.
+fn printed(words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+        .args(words)
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    String::from_utf8(text).unwrap()
+}
+
+fn document(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(name)).unwrap()
+}
+
+#[test]
+fn the_readmes_name_every_command() {
+    let help = printed(&["--help"]);
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let commands: Vec<&str> = commands
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(commands.len() > 8, "{commands:?}");
+    for name in ["README.md", "README.ja.md"] {
+        let text = document(name);
+        let line = text.lines().find(|line| line.contains("`tsumugi --help`"));
+        let line = line.unwrap();
+        for command in &commands {
+            assert!(
+                line.contains(&format!("`{command}`")),
+                "{name} lacks {command}: {line}"
+            );
+        }
+    }
+}
+
+/// The names of limits in backticks.
+fn limits_named(text: &str) -> impl Iterator<Item = &str> {
+    let is_limit = |name: &&str| {
+        let is_name = name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+        let units = ["_max", "_MAX", "_ms", "_us", "_max_bytes"];
+        is_name && units.iter().any(|unit| name.ends_with(unit))
+    };
+    text.split('`').skip(1).step_by(2).filter(is_limit)
+}
+
+/// Paragraphs and rows of tables.
+fn passages(text: &str) -> impl Iterator<Item = String> {
+    text.split("\n\n")
+        .flat_map(|paragraph| match paragraph.starts_with('|') {
+            true => paragraph.lines().map(str::to_owned).collect(),
+            false => vec![paragraph.to_owned()],
+        })
+}
+
+#[test]
+fn limits_that_the_documents_name_can_be_set_or_say_that_they_cannot() {
+    let known = [&["serve", "--limit", "x=1"][..], &["kv", "--limit", "x=1"]]
+        .map(printed)
+        .concat();
+    let known: Vec<&str> = known
+        .split(|c: char| !c.is_ascii_lowercase() && c != '_')
+        .collect();
+    assert!(
+        known.contains(&"vm_bytes_max") && known.contains(&"awake_us"),
+        "{known:?}"
+    );
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut named = 0;
+    for entry in root.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|kind| kind != "md") || path.ends_with("files.md") {
+            continue; // files.md has the words of the sources
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for passage in passages(&text) {
+            let is_said = ["built in", "option", "setting"]
+                .iter()
+                .any(|word| passage.contains(word));
+            for name in limits_named(&passage) {
+                named += 1;
+                let is_known = known.contains(&name);
+                assert!(
+                    is_known || is_said,
+                    "{}: `--limit` does not take {name}: {passage}",
+                    path.display()
+                );
+            }
+        }
+    }
+    assert!(named > 30, "{named}");
 }

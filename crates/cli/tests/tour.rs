@@ -193,6 +193,11 @@ fn three_queries_of_the_dashboard_run_at_once() {
 fn money_is_transferred_whole_or_not_at_all() {
     on_all(|tour| {
         let transfer = |amount: i64| json!({ "from": 1, "to": 2, "amount": amount });
+        let to_nobody = json!({ "from": 1, "to": 3, "amount": 60 });
+        tour.status("POST", "/transfer", &to_nobody, 404);
+        for amount in [0, -1] {
+            tour.status("POST", "/transfer", &transfer(amount), 422);
+        }
         tour.status("POST", "/transfer", &transfer(60), 204);
         let refused = tour.status("POST", "/transfer", &transfer(60), 409);
         assert_eq!(refused.text(), r#"{"error":"insufficient funds"}"#);
