@@ -75,6 +75,35 @@ fn unfinished_expression_goes_on_in_the_next_line() {
     );
     check("\"a\nb\"\n", "=> \"a\\nb\"\n");
     check("1 +\n2\n", "=> 3\n");
+    check("1 \\\n + 2\n", "=> 3\n");
+    check("1 # \\\n2\n", "=> 1\n=> 2\n");
+}
+
+#[test]
+fn unfinished_literal_goes_on_in_the_next_line() {
+    for (lines, value) in [
+        ("<<A\nfirst\n  second\nA", r#""first\n  second\n""#),
+        ("<<~A.lines.size\n  #{1 +\n 1}\n  b\n  A", "2"),
+        ("[<<'A', <<-\"B\"]\na\nA\n b\n  B", r#"["a\n", " b\n"]"#),
+        ("'a\nb'", r#""a\nb""#),
+        ("\"a\\\nb\"", r#""ab""#),
+        ("%q(a\n(b)\n)", r#""a\n(b)\n""#),
+        ("%w[a b\nc]", r#"["a", "b", "c"]"#),
+        ("%i[a\nb]", "[:a, :b]"),
+        ("\"a\nb\" =~ /a\n\nb/x", "nil"),
+        ("%r{a\n b}x.source", r#""a\n b""#),
+        (":\"a\nb\"", r#":"a\nb""#),
+        ("=begin\nputs 1\n=end", "nil"),
+    ] {
+        check(&format!("{lines}\n3\n"), &format!("=> {value}\n=> 3\n"));
+    }
+}
+
+#[test]
+fn mistake_in_an_unfinished_text_is_reported_at_once() {
+    let answer = converse("def a(]\n2\n");
+    assert!(answer.starts_with("SyntaxError: console:1: "), "{answer}");
+    assert!(answer.ends_with("\n=> 2\n"), "{answer}");
 }
 
 #[test]

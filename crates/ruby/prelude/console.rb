@@ -22,7 +22,8 @@ module Tsumugi
     def self.job(code, line) = Task.new { evaluate(code, line) }
 
     def self.evaluate(code, line)
-      names = eval("(begin;#{code}\nend) if false\nlocal_variables", @binding, "console", line)
+      # `=begin` has to stand where a line begins.
+      names = eval("(begin\n#{code}\nend) if false\nlocal_variables", @binding, "console", line)
       (names - @binding.local_variables).each { |name| @binding.local_variable_set(name, nil) }
       value = eval(code, @binding, "console", line)
       @binding.local_variable_set(:_, value)

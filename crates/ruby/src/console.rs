@@ -19,11 +19,15 @@ use crate::trial::CLIENT;
 
 const CONSOLE: (&str, &str) = ("tsumugi/console.rb", include_str!("../prelude/console.rb"));
 
-/// What the parser says of a text that may go on in the next line.
+/// What mruby's parser says first of a text that may go on in the next line: one that ends in the middle of an expression; of a
+/// string, a list of `%w` or a pattern; behind `%q`; in a here document; in a comment of `=begin`. (An "unterminated here document
+/// identifier" is none: no line ends in the middle of a name.)
 const UNFINISHED: &[&str] = &[
     "unexpected end of file",
-    "unterminated",
-    "can't find string",
+    "unterminated string",
+    "unterminated quoted string",
+    "can't find heredoc delimiter",
+    "embedded document meets end of file",
 ];
 
 /// A conversation with an application.
@@ -72,7 +76,9 @@ impl Console {
     pub async fn run(&self, text: &str, interrupted: impl Future<Output = ()>) -> ConsoleReply {
         let host = self.app.host();
         let line = self.line.get();
-        if let Some(reply) = host.vm.enter(|scope| parse(scope, text, line)) {
+        // A line has an end: behind a backslash it is the end that makes the text go on.
+        let text = format!("{text}\n");
+        if let Some(reply) = host.vm.enter(|scope| parse(scope, &text, line)) {
             return reply;
         }
         let lines = u16::try_from(text.lines().count()).unwrap_or(u16::MAX);
@@ -82,7 +88,6 @@ impl Console {
             signal: Some(Rc::clone(&signal)),
             ..Bounds::default()
         };
-        let text = text.to_owned();
         let job = answer(move |scope| {
             let arguments = [scope.string(&text)?, scope.integer(line.into())];
             scope.call(scope.constant("Tsumugi::Evaluator")?, "job", &arguments)
@@ -101,13 +106,23 @@ impl Console {
 
 /// Why the text cannot run; `None` when it can.
 fn parse(scope: &Scope<'_>, text: &str, line: u16) -> Option<ConsoleReply> {
-    let error = scope.compile(text.as_bytes(), "console", line).err()?;
-    let unfinished =
-        |error: &SyntaxError| UNFINISHED.iter().any(|words| error.message.contains(words));
-    if error.iter().any(unfinished) {
-        return Some(ConsoleReply::Unfinished);
-    }
-    error.into_iter().next().map(ConsoleReply::Syntax)
+    let Some(error) = first_error(scope, text, line) else {
+        // A backslash outside of a comment takes the end of its line away.
+        let open = text.trim_end_matches('\n');
+        let is_open = open.ends_with('\\') && first_error(scope, open, line).is_some();
+        return is_open.then_some(ConsoleReply::Unfinished);
+    };
+    let is_unfinished = UNFINISHED.iter().any(|words| error.message.contains(words));
+    Some(match is_unfinished {
+        true => ConsoleReply::Unfinished,
+        false => ConsoleReply::Syntax(error),
+    })
+}
+
+/// The first error decides: behind a mistake the parser may miss an `end` too.
+fn first_error(scope: &Scope<'_>, text: &str, line: u16) -> Option<SyntaxError> {
+    let errors = scope.compile(text.as_bytes(), "console", line).err()?;
+    errors.into_iter().next()
 }
 
 fn finish(scope: &Scope<'_>, ended: JobResult<'_>) -> ConsoleReply {
