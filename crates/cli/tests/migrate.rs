@@ -382,6 +382,47 @@ fn migration_without_transaction_runs_without_one() {
     );
 }
 
+/// What a command says and leaves behind in a folder of these files, without a database.
+#[track_caller]
+fn check_leaves(files: &[(&str, &str)], words: &[&str], said: &str, left: &[&str]) {
+    let site = Site {
+        folder: tempfile::tempdir().unwrap(),
+        database: Database::Sqlite,
+    };
+    for (name, text) in files {
+        site.write(name, text);
+    }
+    let (_, text) = site.run(words);
+    assert!(text.contains(said), "{words:?}: {text}");
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let mut names: Vec<_> = site.path().read_dir().unwrap().map(name).collect();
+    names.sort();
+    assert_eq!(names, left, "{words:?}");
+}
+
+#[test]
+fn command_with_nothing_to_do_says_what_is_missing_and_creates_nothing() {
+    let no_folder = "there is no folder migrations: `tsumugi migrate new NAME` makes it";
+    for word in ["status", "up", "down", "redo"] {
+        check_leaves(&[], &["migrate", word], no_folder, &[]);
+    }
+    check_leaves(&[], &["migrate", "up", "--dry-run"], no_folder, &[]);
+    let no_seeds = "there is neither seeds.rb nor a folder seeds beside the application";
+    check_leaves(&[], &["seed"], no_seeds, &[]);
+    let pending = [USERS];
+    for (words, said) in [
+        (
+            &["migrate", "status"][..],
+            "pending  20260101120000_create_users.rb",
+        ),
+        (&["migrate", "up", "--dry-run"], "tried 1 migration"),
+        (&["migrate", "down"], "nothing to do"),
+        (&["migrate", "redo"], "0 undone and applied"),
+    ] {
+        check_leaves(&pending, words, said, &["migrations"]);
+    }
+}
+
 #[test]
 fn seeds_fill_empty_tables_only() {
     let seeds = "seeder(:users) do\n  progress(3, 'users') { |n| db.execute 'insert into users(name) values (?)', \"user #{n}\" }\nend\n";

@@ -61,7 +61,7 @@ pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
     Access, Isolation, Names, Options, PipelineAtomicity, StatementLog, TransactionMode,
-    TransactionOptions,
+    TransactionOptions, would_create,
 };
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};

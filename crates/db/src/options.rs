@@ -276,6 +276,16 @@ pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Option
     ))
 }
 
+/// Whether connecting to `url` would make a new file: it names an embedded database that is not there.
+pub fn would_create(url: &str) -> bool {
+    match parse(url, Options::default()) {
+        Ok((Location::File { path, missing }, _)) => {
+            missing == MissingFile::Create && !path.exists()
+        }
+        _ => false,
+    }
+}
+
 /// The options that every database has, as an error lists them.
 pub(crate) const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, schema_wait_ms, log=off|statements";
 

@@ -92,9 +92,8 @@ module Tsumugi
   # Reports the statements of the builder that change rows.
   module QueryReports
     def insert(row = {}, **columns)
-      row = columns if row == {}
-      __report_rows(row)
-      super(row)
+      __report_rows(row == {} ? columns : row)
+      super
     end
 
     def insert_id(row, key = nil)
@@ -140,12 +139,17 @@ module Tsumugi
           DB.prepend(StatementReports)
           DB::Query.prepend(QueryReports)
         end
+        # Before a database is opened, which makes the file of a new one.
+        sources = task == :seed ? seed_sources : Migrations.sources("migrations")
         url ||= DB.default_url
+        # What keeps nothing looks at an empty database where there is none, and leaves none behind.
+        keeps = !trial && (task == :up || task == :seed) && !sources.empty?
+        url = "sqlite::memory:" if !keeps && Native.db_absent?(url)
         # Another process's turn on SQLite is waited for as a connection; a server that is not there is not.
         acquire = url.start_with?("sqlite:") ? { acquire: PATIENCE_SECONDS } : {}
         db = DB.connect(url, pool: 2, busy: PATIENCE_SECONDS, timeout: STATEMENT_SECONDS_MAX, log: false, **acquire)
         work.shows_statements = trial
-        task == :seed ? seed(db, work) : migrate(Migrations.new(db, "migrations", work), task, steps, trial)
+        task == :seed ? seed(db, sources, work) : migrate(Migrations.new(db, sources, work), task, steps, trial)
       end
     end
 
@@ -156,13 +160,16 @@ module Tsumugi
       migrations.__send__(task, steps)
     end
 
-    def self.seed(db, work)
-      one = Native.sources_read(Files.beside(Native.source_main, "seeds.rb")) || []
-      many = Native.sources_read(Files.beside(Native.source_main, "seeds")) || []
-      raise DB::MigrationFailed, "there is neither seeds.rb nor a folder seeds beside the application" if one.empty? && many.empty?
+    def self.seed_sources
+      found = %w[seeds.rb seeds].flat_map { |name| Native.sources_read(Files.beside(Native.source_main, name)) || [] }
+      raise DB::MigrationFailed, "there is neither seeds.rb nor a folder seeds beside the application" if found.empty?
 
-      (one + many).each { |file, text| Seeds.new(db, file, text, work).__evaluate }
-      one.size + many.size
+      found
+    end
+
+    def self.seed(db, sources, work)
+      sources.each { |file, text| Seeds.new(db, file, text, work).__evaluate }
+      sources.size
     end
   end
 end

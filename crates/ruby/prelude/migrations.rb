@@ -10,7 +10,7 @@ class DB
   def migrate(folder = "migrations")
     raise UsageError, "migrate takes a transaction of its own for each migration: call it before or after the one that it is called in" if Tsumugi::Native.db_in_transaction?(@native)
 
-    Tsumugi::Migrations.new(self, folder, Tsumugi::LoggedWork.new).up
+    Tsumugi::Migrations.new(self, Tsumugi::Migrations.sources(folder), Tsumugi::LoggedWork.new).up
   end
 
   # Runs the block if the table is empty, in one transaction: `db.seeder(:users) { db.execute "insert …" }`. Answers whether it ran.
@@ -92,11 +92,16 @@ module Tsumugi
   class Migrations
     TABLE = :tsumugi_migrations
 
-    def initialize(db, folder, work)
+    # The files of a folder beside the application: path and text of each.
+    def self.sources(folder)
+      folder = Files.beside(Native.source_main, folder.to_s)
+      Native.sources_read(folder) || raise(DB::MigrationFailed, "there is no folder #{folder}: `tsumugi migrate new NAME` makes it")
+    end
+
+    def initialize(db, sources, work)
       @db = db
       @work = work
-      @folder = Files.beside(Native.source_main, folder.to_s)
-      @files = read
+      @files = read(sources)
     end
 
     # Applies what is pending, all or the first +steps+.
@@ -152,10 +157,7 @@ module Tsumugi
 
     private
 
-    def read
-      sources = Native.sources_read(@folder)
-      raise DB::MigrationFailed, "there is no folder #{@folder}: `tsumugi migrate new NAME` makes it" unless sources
-
+    def read(sources)
       files = sources.map { |file, text| Migration.new(@db, file, text, @work) }
       odd = files.find { |file| !Migration::NAME.match?(file.name) }
       raise DB::MigrationFailed, "#{odd.name} is no name of a migration: 20260131120000_what_it_does.rb is" if odd

@@ -46,6 +46,8 @@ A file of seeds:
 
 The block runs only if the table is empty, and in a transaction.";
 
+const MIGRATIONS: &str = "migrations";
+
 /// Options of `migrate`.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -116,7 +118,7 @@ pub fn seed(place: &MigrateTarget) -> Result<ExitCode> {
 }
 
 fn perform(place: &MigrateTarget, task: Task, mode: RunMode) -> Result<ExitCode> {
-    if place.database.is_none() {
+    if place.database.is_none() && mode == RunMode::Commit && may_create(&place.app, task) {
         crate::application::Data::of(Some(&place.data))?;
     }
     let settings = Rc::new(Settings {
@@ -152,6 +154,16 @@ fn perform(place: &MigrateTarget, task: Task, mode: RunMode) -> Result<ExitCode>
     }
 }
 
+/// Whether the task may begin a database: it changes one, and there are files that say how. What is missing is said in Ruby.
+fn may_create(app: &Path, task: Task) -> bool {
+    let is_there = |name: &str| crate::serve::folder_of(app).join(name).exists();
+    match task {
+        Task::Up(_) => is_there(MIGRATIONS),
+        Task::Seed => is_there("seeds.rb") || is_there("seeds"),
+        Task::Down(_) | Task::Redo(_) | Task::Status => false,
+    }
+}
+
 /// An exception with the author's own frames. What says itself which file failed needs no class before it.
 fn describe(report: &ExceptionReport) -> String {
     let mut text = match report.class.as_str() {
@@ -169,5 +181,5 @@ fn describe(report: &ExceptionReport) -> String {
 
 /// The folder of migrations beside an application.
 fn folder(app: &Path) -> PathBuf {
-    crate::serve::folder_of(app).join("migrations")
+    crate::serve::folder_of(app).join(MIGRATIONS)
 }

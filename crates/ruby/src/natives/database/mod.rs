@@ -66,6 +66,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }) as Operation)
     })?;
+    natives.plain("db_absent?", |_, scope, call| {
+        let url = text(scope, call.argument(0), "the database's URL")?;
+        Ok(Value::boolean(tsumugi_db::would_create(&url)))
+    })?;
     natives.plain("db_shared", |host, scope, call| {
         let name = text(scope, call.argument(0), "the name of a shared database")?;
         let shared = host.resources.shared.borrow();
