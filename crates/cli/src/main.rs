@@ -155,13 +155,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Commands that look at an application say themselves what they found. A statement of a database has a line where the application
-    // asked for it, so it is shown.
+    // Commands that look at an application say themselves what they found, and nothing of how it loads. Where it is talked to, a statement
+    // of a database that has a line is shown.
     let level = match &arguments.command {
         Command::Serve(_) => "info,tsumugi_db=debug",
         Command::Kv(arguments) if arguments.is_server() => "info",
         // Between the lines of tests nothing else is read; what a test is about can be shown with TSUMUGI_LOG.
-        Command::Test(_) => "warn",
+        Command::Test(_) | Command::Check(_) | Command::Routes(_) => "warn",
         _ => "warn,tsumugi_db=debug",
     };
     let log_file = match &arguments.command {

@@ -42,6 +42,32 @@ fn output(mut command: Command) -> (i32, String) {
 }
 
 #[test]
+fn commands_that_look_print_statements_only_when_the_log_is_asked_for_them() {
+    let app =
+        "plugin(:db) { DB.connect }\ndb.execute 'create table t (a integer)'\nget('/') { 'x' }\n";
+    let folder = folder_with(&[("app.rb", app)]);
+    for (word, expected) in [
+        ("check", "ok: 1 route in app.rb\n"),
+        ("routes", "GET  /    app.rb:3\n"),
+    ] {
+        let (code, text) = output(tsumugi(folder.path(), &[word]));
+        assert_eq!((code, text.as_str()), (0, expected), "{word}");
+        let mut asked = tsumugi(folder.path(), &[word]);
+        asked.env("TSUMUGI_LOG", "warn,tsumugi_db=debug");
+        let (code, text) = output(asked);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("create table t"), "{text}");
+        let times: Vec<&str> = text
+            .split_whitespace()
+            .filter_map(|field| field.strip_prefix("ms="))
+            .collect();
+        let decimals = |ms: &&str| ms.split_once('.').map_or(0, |(_, rest)| rest.len());
+        assert!(!times.is_empty(), "{text}");
+        assert!(times.iter().all(|ms| decimals(ms) <= 3), "{times:?}");
+    }
+}
+
+#[test]
 fn routes_of_blocks_are_listed_at_the_line_of_their_word() {
     let app = "get '/' do\n  1\nend\n\
                post '/users/:id', id: Integer do |id|\n  # a comment\n  id\nend\n\

@@ -23,8 +23,26 @@ impl Line<'_> {
             sql = self.sql,
             binds = ?self.values,
             rows = self.rows,
-            ms = self.took.as_secs_f64() * 1000.0,
+            ms = milliseconds(self.took),
             fault = self.fault.map(tracing::field::debug),
         );
+    }
+}
+
+/// Milliseconds with three decimals.
+pub(crate) fn milliseconds(took: Duration) -> f64 {
+    took.as_micros() as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_decimals() {
+        for (nanoseconds, shown) in [(6_449, "0.006"), (1_234_567, "1.234"), (30_000_000, "30")] {
+            let ms = milliseconds(Duration::from_nanos(nanoseconds));
+            assert_eq!(ms.to_string(), shown);
+        }
     }
 }

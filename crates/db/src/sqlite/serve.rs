@@ -14,7 +14,7 @@ use tracing::debug;
 use crate::batch::BatchSize;
 use crate::error::{Error, FailedStatement, Result};
 use crate::limits::TIMEOUT_MAX;
-use crate::log::Line;
+use crate::log::{Line, milliseconds};
 use crate::metrics::Counters;
 use crate::options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
 use crate::outcome::EndReason;
@@ -392,7 +392,7 @@ impl Service<'_> {
         let result = self.connection.own(sql);
         let mut seen = watch::disarm();
         if self.options.log == StatementLog::Statements {
-            debug!(target: "tsumugi_db", sql, ms = milliseconds(started), ok = result.is_ok());
+            debug!(target: "tsumugi_db", sql, ms = milliseconds(started.elapsed()), ok = result.is_ok());
         }
         let outcome = match result {
             Ok(()) => Ok(Output::Done),
@@ -438,10 +438,6 @@ fn log(
         };
         line.write();
     }
-}
-
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1000.0
 }
 
 /// The caller may have gone away: then nobody wants the answer, and what was done for it is undone elsewhere.
