@@ -13,7 +13,10 @@ pub struct Arguments {
     folder: PathBuf,
 }
 
-/// What is made. NAME in a text is the folder's name.
+/// What stands for the folder's name in a text.
+const NAME: &str = "APPLICATION";
+
+/// What is made.
 const FILES: &[(&str, &str)] = &[
     ("app.rb", include_str!("../template/app.rb")),
     (
@@ -53,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .file_name()
         .map_or_else(|| "app".into(), |name| name.to_string_lossy());
     for (path, text) in FILES {
-        write(&folder.join(path), &text.replace("NAME", &name))?;
+        write(&folder.join(path), &text.replace(NAME, &title(path, &name)))?;
     }
     let tsumugi = quoted(&invoked());
     println!("made {}", folder.display());
@@ -61,6 +64,52 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     println!("  {tsumugi} serve --dev     # http://127.0.0.1:8080");
     println!("  {tsumugi} test");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The folder's name on one line, as a file of this kind shows it.
+fn title(path: &str, name: &str) -> String {
+    let line: String = name
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    match Path::new(path).extension().and_then(|kind| kind.to_str()) {
+        Some("erb") => in_html(&line),
+        Some("md") => in_markdown(&line),
+        _ => line,
+    }
+}
+
+/// Text between tags. Without `<` it begins no tag of a template either.
+fn in_html(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            c => html.push(c),
+        }
+    }
+    html
+}
+
+/// The text of a heading: what Markdown could read as more than a character gets a backslash (CommonMark section 2.4). An underscore
+/// inside of a word is none of it.
+fn in_markdown(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let is_word = |at: Option<usize>| {
+        at.and_then(|at| chars.get(at))
+            .is_some_and(|c| c.is_alphanumeric())
+    };
+    let mut markdown = String::with_capacity(text.len());
+    for (at, c) in chars.iter().enumerate() {
+        let is_inside = is_word(at.checked_sub(1)) && is_word(Some(at + 1));
+        if "\\`*[]<>&#~".contains(*c) || (*c == '_' && !is_inside) {
+            markdown.push('\\');
+        }
+        markdown.push(*c);
+    }
+    markdown
 }
 
 /// How this program is called from another folder: by its name when it was found by name.

@@ -356,6 +356,45 @@ fn a_new_application_passes_its_check_and_its_tests() {
     assert!(text.contains(&advice), "{text}");
 }
 
+#[test]
+fn new_application_shows_the_name_of_its_folder_as_text_in_each_kind_of_file() {
+    for (name, html, markdown) in [
+        ("my_blog-2", "my_blog-2", "# my_blog-2\n"),
+        ("x y<z", "x y&lt;z", "# x y\\<z\n"),
+        (
+            "<%= 1 %> & _a_*#",
+            "&lt;%= 1 %&gt; &amp; _a_*#",
+            "# \\<%= 1 %\\> \\& \\_a\\_\\*\\#\n",
+        ),
+        ("a\nb", "a b", "# a b\n"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (code, text) = run(folder.path(), &["new", name]);
+        assert_eq!(code, 0, "{text}");
+        let made = folder.path().join(name);
+        let readme = std::fs::read_to_string(made.join("README.md")).unwrap();
+        assert!(readme.starts_with(markdown), "{readme}");
+        assert!(readme.contains("`tsumugi migrate new NAME`"), "{readme}");
+        std::fs::write(
+            made.join("page.rb"),
+            "get('/') { render 'home', notes: [] }\n",
+        )
+        .unwrap();
+        let mut console = tsumugi(&made, &["console", "page.rb"]);
+        console.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = console.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"puts get('/').body\n").unwrap();
+        drop(input);
+        let page = child.wait_with_output().unwrap().stdout;
+        let page = String::from_utf8(page).unwrap();
+        for tag in ["title", "h1"] {
+            let expected = format!("<{tag}>{html}</{tag}>");
+            assert!(page.contains(&expected), "no {expected:?} in:\n{page}");
+        }
+    }
+}
+
 /// A server that is ended when this is dropped.
 struct Served {
     child: Child,
