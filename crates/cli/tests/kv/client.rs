@@ -357,9 +357,11 @@ fn certificates_and_tokens_open_the_door() {
         "--token-file",
         &path("tokens"),
     ]);
-    let line = served.line_with("tkrzw+tls://127.0.0.1:");
-    let (_, port) = line.split_once("127.0.0.1:").unwrap();
-    let address = format!("localhost:{}", port.split_whitespace().next().unwrap());
+    let localhost = |line: &str| {
+        let (_, port) = line.split_once("127.0.0.1:").unwrap();
+        format!("localhost:{}", port.split_whitespace().next().unwrap())
+    };
+    let address = localhost(&served.line_with("tkrzw+tls://127.0.0.1:"));
     let run = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
         let output = command.args(["kv", "increment", "a", "--address", &address]);
@@ -375,4 +377,16 @@ fn certificates_and_tokens_open_the_door() {
     assert!(text.contains("Unauthenticated"), "{text}");
     let (code, text) = run(&[]);
     assert_eq!(code, Some(1), "{text}");
+    for hint in ["speaks TLS", "tkrzw+tls://HOST:PORT", "--tls-ca"] {
+        assert!(text.contains(hint), "no {hint:?} in: {text}");
+    }
+    let mut plain = Served::with(&["--listen", "127.0.0.1:0"]);
+    let address = localhost(&plain.line_with("tkrzw://127.0.0.1:"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    command.args(["kv", "get", "a", "--tls-ca", &ca, "--address", &address]);
+    let text = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(
+        text.contains("the server speaks no TLS: reach it by tkrzw://HOST:PORT"),
+        "{text}"
+    );
 }

@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tsumugi_http::version_hint;
 
+use super::plain::PlainStream;
 use super::target::RpcTarget;
 use super::tls::Tls;
 use crate::error::{Error, Result};
@@ -225,7 +226,7 @@ impl RpcChannel {
         let stream = TcpStream::connect((host.as_str(), port)).await?;
         stream.set_nodelay(true)?;
         let RpcTarget::Tls { .. } = self.target else {
-            return Ok(Box::pin(stream));
+            return Ok(Box::pin(PlainStream::new(stream)));
         };
         let Some(tls) = &self.tls else {
             return Err(io::Error::other("tkrzw+tls needs certificates to trust"));
@@ -233,9 +234,16 @@ impl RpcChannel {
         let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
         let connector = TlsConnector::from(tls.config());
         let shaken = connector.connect(name, stream).await;
-        let explained = |error| match version_hint(&error) {
-            Some(hint) => io::Error::other(hint),
-            None => error,
+        let explained = |error: io::Error| {
+            // A frame of HTTP/2 is no record.
+            let is_plain = error.to_string().contains("InvalidContentType");
+            match version_hint(&error) {
+                Some(hint) => io::Error::other(hint),
+                None if is_plain => {
+                    io::Error::other("the server speaks no TLS: reach it by tkrzw://HOST:PORT")
+                }
+                None => error,
+            }
         };
         Ok(Box::pin(shaken.map_err(explained)?))
     }

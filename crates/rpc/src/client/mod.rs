@@ -6,6 +6,7 @@ mod call;
 mod channel;
 mod duplex;
 mod methods;
+mod plain;
 mod records;
 mod target;
 mod tls;
