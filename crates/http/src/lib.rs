@@ -28,6 +28,7 @@ pub mod exposition;
 mod files;
 mod frames;
 mod handler;
+mod header_fields;
 mod host;
 pub mod json;
 mod limits;
@@ -61,7 +62,8 @@ pub use self::{
     error::{Error, Result},
     files::{CachePolicy, Files, Folder},
     handler::{HttpHandler, Spawn, SpawnLocal},
-    limits::{COOKIE_BYTES_MAX, HttpLimits, SEGMENTS_MAX},
+    header_fields::{HeadersFull, append_field, insert_field},
+    limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},
     metrics::HttpMetrics,
     on_worker::OnWorker,
     request::{Request, RequestBody, RequestHeaders, RequestNumber},

@@ -193,6 +193,12 @@ pub(crate) const CORRECTIONS: &[(&str, &str, &str)] = &[
         "  if (i > MRB_INT_MAX) {\n    /* overflow */\n    return FALSE;",
         "  if (i > MRB_INT_MAX) {\n    if (y->sn < 0 && i == (mp_dbl_limb)MRB_INT_MAX + 1) {\n      *v = MRB_INT_MIN;\n      return TRUE;\n    }\n    /* overflow */\n    return FALSE;",
     ),
+    // A negative number of random bytes was a String whose bytes are elsewhere.
+    (
+        "mrbgems/mruby-random/src/random.c",
+        "  mrb_get_args(mrb, \"i\", &i);\n\n  mrb_value bytes",
+        "  mrb_get_args(mrb, \"i\", &i);\n  if (i < 0) mrb_raise(mrb, E_ARGUMENT_ERROR, \"negative number of bytes\");\n\n  mrb_value bytes",
+    ),
     // The collector took the message of the error that is made beforehand.
     (
         "src/gc.c",

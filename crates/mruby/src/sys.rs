@@ -95,6 +95,13 @@ unsafe extern "C" {
         element: RawValue,
         out: *mut RawValue,
     ) -> c_int;
+    pub fn ts_array_set(
+        vm: *mut RawVm,
+        array: RawValue,
+        index: i64,
+        element: RawValue,
+        out: *mut RawValue,
+    ) -> c_int;
     pub fn ts_hash_set(
         vm: *mut RawVm,
         hash: RawValue,

@@ -248,3 +248,19 @@ fn keys_of_a_hash_that_share_their_lower_bits_are_found_as_fast_as_others() {
         "true",
     );
 }
+
+#[test]
+fn random_bytes_of_a_negative_number_are_refused() {
+    for call in ["Random.bytes", "Random.new(1).bytes"] {
+        for number in ["-1", "-2**63"] {
+            check(
+                &format!("{call}({number})"),
+                "ArgumentError: negative number of bytes",
+            );
+        }
+        check(
+            &format!("[{call}(0).bytesize, {call}(3).bytesize]"),
+            "[0, 3]",
+        );
+    }
+}

@@ -14,6 +14,9 @@ pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
 /// Frames of one backtrace in the log and on an error page.
 pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
 
+/// Cookies that one response sets; browsers keep fewer of a site.
+pub(crate) const COOKIES_SET_MAX: usize = 200;
+
 /// The longest `sleep`, in seconds: beyond it a timer would overflow.
 pub(crate) const SLEEP_SECONDS_MAX: f64 = 1e9;
 

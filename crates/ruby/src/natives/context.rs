@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
 use tsumugi_db::Format;
+use tsumugi_http::{append_field, insert_field};
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 use tsumugi_server::dispatch::SharedSender;
 
@@ -59,11 +60,11 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let value = header_value(scope, &name, call.argument(2))?;
         let mut draft = exchange.draft.borrow_mut();
         draft.touched |= !draft.filtering;
-        if call.argument(3).truthy() {
-            draft.headers.append(name, value);
-        } else {
-            draft.headers.insert(name, value);
-        }
+        let added = match call.argument(3).truthy() {
+            true => append_field(&mut draft.headers, name, value),
+            false => insert_field(&mut draft.headers, name, value),
+        };
+        added.map_err(|full| scope.error("ArgumentError", full.to_string()))?;
         Ok(Value::nil())
     })?;
     response_headers(natives)?;

@@ -212,3 +212,30 @@ fn texts_that_natives_multiply_have_a_limit() {
     check(&rig, "/scrub", "text/plain", b"x", 500, "string_bytes_max");
     check(&rig, "/pretty", "text/plain", b"x", 500, "json_bytes_max");
 }
+
+#[test]
+fn fields_of_a_body_that_become_headers_or_cookies_are_refused_beyond_a_limit() {
+    let rig = Rig::serve(
+        "get('/after') { 'as before' }
+         post('/headers') { body.data.each { |name, value| header \"x-#{name}\", value }; 'mirrored' }
+         post('/cookies') { body.data.each { |name, value| cookies[name] = value }; 'mirrored' }
+         post('/request') { http.get('http://127.0.0.1:1/', headers: body.data).status.to_s }",
+    );
+    let fields = |count: usize| {
+        let fields: Vec<String> = (0..count).map(|i| format!("\"n{i}\":\"v\"")).collect();
+        format!("{{{}}}", fields.join(","))
+    };
+    for (path, limit, name) in [
+        ("/headers", 1_000, "header_fields_max"),
+        ("/cookies", 200, "cookies_set_max"),
+        ("/request", 1_000, "header_fields_max"),
+    ] {
+        for count in [limit + 1, 40_000] {
+            check(&rig, path, JSON, fields(count).as_bytes(), 500, name);
+        }
+        if path != "/request" {
+            let many = fields(limit - 50);
+            check(&rig, path, JSON, many.as_bytes(), 200, "mirrored");
+        }
+    }
+}
