@@ -9,7 +9,7 @@ use crate::execution::ExecuteResult;
 use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
-use crate::outcome::attended;
+use crate::outcome::guarded;
 use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
 use crate::sequence::undone;
@@ -263,11 +263,11 @@ impl Transaction {
     ) -> Result<Rows> {
         let (sql, values) = (sql.into(), bounded(values)?);
         match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql, values)),
-            Transaction::Postgres(own) => attended!(own.owner(), own.query(sql, values)),
+            Transaction::Sqlite(own) => guarded!(own.owner(), own.query(sql, values)),
+            Transaction::Postgres(own) => guarded!(own.owner(), own.query(sql, values)),
             // Boxed, so that the futures of the others stay small.
             Transaction::Firebird(own) => {
-                attended!(own.owner(), Box::pin(own.query(sql, values)))
+                guarded!(own.owner(), Box::pin(own.query(sql, values)))
             }
         }
     }
@@ -280,11 +280,11 @@ impl Transaction {
     ) -> Result<ExecuteResult> {
         let (sql, values) = (sql.into(), bounded(values)?);
         match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql, values)),
-            Transaction::Postgres(own) => attended!(own.owner(), own.execute(sql, values)),
+            Transaction::Sqlite(own) => guarded!(own.owner(), own.execute(sql, values)),
+            Transaction::Postgres(own) => guarded!(own.owner(), own.execute(sql, values)),
             // Boxed, so that the futures of the others stay small.
             Transaction::Firebird(own) => {
-                attended!(own.owner(), Box::pin(own.execute(sql, values)))
+                guarded!(own.owner(), Box::pin(own.execute(sql, values)))
             }
         }
     }
@@ -292,7 +292,7 @@ impl Transaction {
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
-        on_each!(Transaction, self, own => attended!(own.owner(), own.execute_script(sql)))
+        on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)))
     }
 
     /// Like [`Database::stream`], inside the transaction, which can do nothing else until the stream ends or is dropped.
@@ -314,7 +314,7 @@ impl Transaction {
         let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
         on_each!(
             Transaction => RowStream, self,
-            own => attended!(own.owner(), own.stream(sql, values, by))
+            own => guarded!(own.owner(), own.stream(sql, values, by))
         )
     }
 
@@ -326,7 +326,7 @@ impl Transaction {
     ) -> Result<Vec<Result<Rows>>> {
         let statements = bounded_together(statements)?;
         if let Transaction::Postgres(own) = self {
-            return attended!(own.owner(), own.pipeline(statements));
+            return guarded!(own.owner(), own.pipeline(statements));
         }
         let mut outcomes = Vec::with_capacity(statements.len());
         for (sql, values) in statements {
@@ -344,7 +344,7 @@ impl Transaction {
     pub async fn savepoint(&self) -> Result<Savepoint> {
         on_each!(
             Transaction => Savepoint, self,
-            own => attended!(own.owner(), own.savepoint())
+            own => guarded!(own.owner(), own.savepoint())
         )
     }
 
@@ -359,13 +359,13 @@ impl Transaction {
     /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
     pub async fn commit(&self) -> Result<()> {
-        on_each!(Transaction, self, own => attended!(own.owner(), own.commit()))
+        on_each!(Transaction, self, own => guarded!(own.owner(), own.commit()))
     }
 
     /// Undoes the changes and ends the transaction. One that was rolled back already is as it is wanted.
     pub async fn roll_back(&self) -> Result<()> {
         let rolled_back =
-            on_each!(Transaction, self, own => attended!(own.owner(), own.roll_back()));
+            on_each!(Transaction, self, own => guarded!(own.owner(), own.roll_back()));
         match rolled_back {
             Err(Error::RolledBack { .. }) => Ok(()),
             other => other,
@@ -389,7 +389,7 @@ pub enum Savepoint {
 impl Savepoint {
     /// Keeps what was done since, as a part of the transaction.
     pub async fn release(self) -> Result<()> {
-        on_each!(Savepoint, self, own => attended!(own.owner(), own.release()))
+        on_each!(Savepoint, self, own => guarded!(own.owner(), own.release()))
     }
 
     /// Leaves things as they are: the transaction is spoiled, and the savepoint ends with it or with the one around it.
@@ -401,7 +401,7 @@ impl Savepoint {
 
     /// Undoes what was done since.
     pub async fn roll_back(self) -> Result<()> {
-        on_each!(Savepoint, self, own => attended!(own.owner(), own.roll_back()))
+        on_each!(Savepoint, self, own => guarded!(own.owner(), own.roll_back()))
     }
 }
 

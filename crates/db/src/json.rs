@@ -70,7 +70,7 @@ impl Row<'_> {
                     match columns.declared_type(index) {
                         DeclaredType::Plain => write_cell(cell, out),
                         declared => match declared.value(cell) {
-                            ValueRef::Rich(rich) => rich.write_json(out)?,
+                            ValueRef::Typed(typed) => typed.write_json(out)?,
                             ValueRef::Boolean(truth) => {
                                 out.extend_from_slice(if truth { TRUE } else { FALSE });
                             }

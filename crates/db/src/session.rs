@@ -11,7 +11,7 @@ use crate::database::{Database, RowStream, Transaction};
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::options::{PipelineAtomicity, TransactionOptions};
-use crate::outcome::attended;
+use crate::outcome::guarded;
 use crate::postgres;
 use crate::rows::Rows;
 use crate::sequence::in_turn;
@@ -28,10 +28,10 @@ impl Database {
         match self {
             Database::Postgres(pool) => pool.session().await.map(Session::Postgres),
             Database::Sqlite(_) => Err(sqlite_has_no(
-                "connections of one's own: all callers share its connections",
+                "exclusive sessions: all callers share its connections",
             )),
             Database::Firebird(_) => Err(firebird_has_no(
-                "connections of one's own here: use a transaction",
+                "exclusive sessions here: use a transaction",
             )),
         }
     }
@@ -82,7 +82,7 @@ impl Transaction {
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
         match self {
             Transaction::Postgres(own) => {
-                attended!(own.owner(), own.copy_in(sql.into())).map(CopyIn::Postgres)
+                guarded!(own.owner(), own.copy_in(sql.into())).map(CopyIn::Postgres)
             }
             Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
             Transaction::Firebird(_) => Err(firebird_has_no("COPY")),
@@ -96,7 +96,7 @@ impl Transaction {
     pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
         match self {
             Transaction::Postgres(own) => {
-                attended!(own.owner(), own.copy_out(sql.into())).map(CopyOut::Postgres)
+                guarded!(own.owner(), own.copy_out(sql.into())).map(CopyOut::Postgres)
             }
             Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
             Transaction::Firebird(_) => Err(firebird_has_no("COPY")),
@@ -182,9 +182,9 @@ impl Session {
         run: impl AsyncFn(Statement) -> Result<T>,
     ) -> Result<Vec<T>> {
         let Session::Postgres(own) = self;
-        let mark = own.mark().await?;
+        let savepoint = own.savepoint().await?;
         let results = in_turn(statements, run).await?;
-        own.release(mark).await?;
+        own.release(savepoint).await?;
         Ok(results)
     }
 
@@ -224,7 +224,7 @@ impl CopyIn {
     /// What the server says to data sent before. The COPY is over then.
     pub async fn send(&mut self, data: &[u8]) -> Result<()> {
         let CopyIn::Postgres(copy) = self;
-        attended!(copy.owner(), copy.send(data))
+        guarded!(copy.owner(), copy.send(data))
     }
 
     /// Ends the data and says how many rows were copied. In a transaction, dropping the future ends that.
@@ -233,7 +233,7 @@ impl CopyIn {
     /// What the server says to the data; nothing is copied then.
     pub async fn finish(self) -> Result<u64> {
         let CopyIn::Postgres(copy) = self;
-        attended!(copy.owner(), copy.finish())
+        guarded!(copy.owner(), copy.finish())
     }
 }
 

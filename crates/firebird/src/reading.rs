@@ -84,7 +84,7 @@ impl Connection {
         if transactions.peek().is_none() || !self.is_alive() {
             return;
         }
-        self.tell(|writer| {
+        self.send_unawaited(|writer| {
             for transaction in transactions {
                 writer.register_commit(transaction)?;
             }

@@ -63,7 +63,7 @@ impl KvDatabase {
             tracing::warn!(
                 path = %spec.path.display(),
                 setting = %ignored.name,
-                "a setting of a database tunes nothing here",
+                "ignored setting of a database",
             );
         }
         let shared = Arc::new(EngineShared {

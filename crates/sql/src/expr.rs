@@ -59,7 +59,7 @@ pub(crate) enum Node {
 /// Whether a condition is meant as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Is {
-    So,
+    Affirmed,
     Not,
 }
 
@@ -183,7 +183,7 @@ impl Expr {
 
     /// `is null`.
     pub fn is_null(self) -> Self {
-        Self::new(Node::Null(self, Is::So))
+        Self::new(Node::Null(self, Is::Affirmed))
     }
 
     /// `is not null`.

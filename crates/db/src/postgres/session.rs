@@ -120,17 +120,18 @@ impl Session {
         Ok(self.connection.status() != TransactionStatus::Idle)
     }
 
-    /// Marks a point of the transaction that is open.
-    pub(crate) async fn mark(&self) -> Result<Mark> {
-        let mark = Mark(Some(Rc::clone(&self.connection)));
-        self.command(&format!("SAVEPOINT {MARK}")).await?;
-        Ok(mark)
+    /// Sets a savepoint in the transaction that is open.
+    pub(crate) async fn savepoint(&self) -> Result<SessionSavepoint> {
+        let savepoint = SessionSavepoint(Some(Rc::clone(&self.connection)));
+        self.command(&format!("SAVEPOINT {SAVEPOINT}")).await?;
+        Ok(savepoint)
     }
 
-    /// Keeps what was done since.
-    pub(crate) async fn release(&self, mut mark: Mark) -> Result<()> {
-        mark.0 = None;
-        self.command(&format!("RELEASE SAVEPOINT {MARK}")).await
+    /// Releases the savepoint: what was done since stays.
+    pub(crate) async fn release(&self, mut savepoint: SessionSavepoint) -> Result<()> {
+        savepoint.0 = None;
+        self.command(&format!("RELEASE SAVEPOINT {SAVEPOINT}"))
+            .await
     }
 
     async fn command(&self, sql: &str) -> Result<()> {
@@ -146,18 +147,18 @@ impl Session {
 }
 
 /// Within it there may be another of this name, which is then the one that is meant.
-const MARK: &str = "tsumugi_several";
+const SAVEPOINT: &str = "tsumugi_batch";
 
 /// A point in a transaction. Dropped, what was done since is undone, before anything else is, unless an error of the server's has spoiled
 /// the transaction: then it stays so.
-pub(crate) struct Mark(Option<ExclusiveConnection>);
+pub(crate) struct SessionSavepoint(Option<ExclusiveConnection>);
 
-impl Drop for Mark {
+impl Drop for SessionSavepoint {
     fn drop(&mut self) {
         let own = self.0.take();
         if let Some(own) = own.filter(|own| own.status() == TransactionStatus::InTransaction) {
-            own.tell(&format!(
-                "ROLLBACK TO SAVEPOINT {MARK}; RELEASE SAVEPOINT {MARK}"
+            own.send_unawaited(&format!(
+                "ROLLBACK TO SAVEPOINT {SAVEPOINT}; RELEASE SAVEPOINT {SAVEPOINT}"
             ));
         }
     }

@@ -145,7 +145,7 @@ fn sqlite_has_no_connections_for_a_block() {
         &[
             (
                 "error_text { db.connection { } }",
-                "DB::Unsupported: SQLite has no connections of one's own: all callers share its connections",
+                "DB::Unsupported: SQLite has no exclusive sessions: all callers share its connections",
             ),
             (
                 "error_text { db.copy_in('copy t from stdin') { } }",
