@@ -1,4 +1,4 @@
-//! `tsumugi test`: runs the tests beside an application and says how they went. What a test can do is the script
+//! `tsumugi test`: runs the tests beside an application and says how they went. What a test can do is the `ruby`
 //! crate's; this finds the files, gives every test an application and a data folder of its own, and counts.
 
 use std::path::{Path, PathBuf};

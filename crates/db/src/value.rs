@@ -92,7 +92,7 @@ pub(crate) fn bounded_together<S>(
 #[derive(Clone, Copy, PartialEq)]
 pub struct TypedValueRef<'a>(DriverValue<'a>);
 
-/// Whose it is.
+/// The driver's field, or SQLite's text with its declared type, by which it is decoded.
 #[derive(Clone, Copy, PartialEq)]
 enum DriverValue<'a> {
     Postgres(postgres::Field<'a>),
@@ -100,7 +100,7 @@ enum DriverValue<'a> {
     Typed(Typed<'a>),
 }
 
-/// What a [`Rich`] value is, as far as a program that shows or computes with it must know.
+/// What a [`TypedValueRef`] is, as far as a program that shows or computes with it must know.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {

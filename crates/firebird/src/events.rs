@@ -16,7 +16,7 @@ use crate::listening::EventChannel;
 /// A name that was posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventCount {
-    /// The name.
+    /// The name of the event.
     pub name: String,
     /// How often since it was reported last; at least 1.
     pub times: u32,

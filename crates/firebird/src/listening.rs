@@ -1,5 +1,5 @@
-//! What a connection knows of its events: whether there is a listener, and the second connection. Reads nothing.
-//! Rule: the second connection is kept from one listener to the next.
+//! What a connection knows of its events: whether there is a listener, and the channel of events, a second connection. Reads nothing.
+//! Rule: the channel is kept from one listener to the next.
 
 use std::cell::{Cell, RefCell};
 

@@ -72,7 +72,7 @@ impl Connection {
         .await;
     }
 
-    /// The same, and then it is this one that does.
+    /// The same; then this one holds them.
     pub(crate) async fn turn(&self) -> Turn {
         self.wait_for_row_holder().await;
         self.0.driver.spares.busy.set(true);

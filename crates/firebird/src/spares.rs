@@ -10,12 +10,12 @@ use tsumugi_firebird_proto::handle::Transaction;
 
 use crate::limits::SPARE_TRANSACTIONS_MAX;
 
-/// What a connection has for such statements.
+/// The transactions of one connection that are begun ahead.
 #[derive(Default)]
 pub(crate) struct SpareTransactions {
     /// Begun, and nothing was done in them; the oldest first.
     pub(crate) spare: RefCell<VecDeque<Transaction>>,
-    /// How many of those were there at any time since somebody last looked.
+    /// The fewest of those that were there since this was last looked at.
     unused: Cell<usize>,
     /// How many are being begun.
     pub(crate) beginning: Cell<usize>,
@@ -66,7 +66,7 @@ impl SpareTransactions {
         oldest
     }
 
-    /// Those that nobody would have missed since this was called last, the oldest.
+    /// Those that no statement needed since this was called last, the oldest.
     pub(crate) fn take_unused(&self) -> Vec<Transaction> {
         let mut spare = self.spare.borrow_mut();
         let unused = self.unused.get().min(spare.len());
@@ -75,7 +75,7 @@ impl SpareTransactions {
         taken
     }
 
-    /// A spare one, or one that comes and that nobody else waits for.
+    /// A spare one, or one that is being begun and that no other statement waits for.
     pub(crate) async fn next(&self) -> Option<Transaction> {
         let mut mine = None;
         poll_fn(|cx| {

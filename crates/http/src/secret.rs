@@ -37,7 +37,7 @@ pub enum SecretError {
          `openssl rand -hex 32`"
     )]
     Short {
-        /// Its bytes.
+        /// How many bytes the secret has.
         bytes: usize,
     },
     /// More of them than it is worth to try.

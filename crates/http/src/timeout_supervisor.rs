@@ -22,7 +22,7 @@ use crate::{
     wire::Presence,
 };
 
-/// What is attended.
+/// What is supervised.
 pub(crate) trait SupervisedConnection: Future {
     /// Finish what has begun and begin nothing more.
     fn wind_down(self: Pin<&mut Self>);

@@ -54,10 +54,7 @@ impl Drop for Open {
 }
 
 impl KvDatabase {
-    /// Opens a database, or joins those of this process that have the same path open. A database in memory is shared by its
-    /// name, and one without a name by no other.
-    ///
-    /// A database that no other handle of this process has open; the registry joins the others.
+    /// Opens a database that no other handle of this process has open; the registry joins the others.
     pub(crate) fn start(spec: &Spec, clock: Clock, closed: Arc<CloseState>) -> Result<Self> {
         for ignored in &spec.ignored {
             tracing::warn!(

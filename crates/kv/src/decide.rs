@@ -33,7 +33,7 @@ pub(crate) struct WriteDecision {
     pub(crate) changes: SmallVec<[Change; 1]>,
 }
 
-/// What the decisions of one moment have in common.
+/// What the decisions of one moment share: the time and the limit of a value.
 #[derive(Clone, Copy)]
 pub(crate) struct DecisionContext {
     pub(crate) now_ms: u64,

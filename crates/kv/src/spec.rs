@@ -36,7 +36,7 @@ pub enum WhenFull {
 pub struct IgnoredSetting {
     /// Its name, such as `num_buckets`.
     pub name: String,
-    /// Its value, as written.
+    /// The setting's value, as written.
     pub value: String,
 }
 

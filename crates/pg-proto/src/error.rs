@@ -90,7 +90,7 @@ pub enum Violation {
     /// A number is none of those the protocol has for this place.
     #[error("{what} has the unknown value {value}")]
     Value {
-        /// Of what.
+        /// What it is about, as words for the message.
         what: &'static str,
         /// As sent.
         value: u32,
@@ -108,7 +108,7 @@ pub enum Violation {
     /// The server says more about itself than a limit allows.
     #[error("the server sent more than {max} {what}")]
     TooMany {
-        /// Of what.
+        /// What it is about, as words for the message.
         what: &'static str,
         /// The limit.
         max: usize,
@@ -253,7 +253,7 @@ pub enum Mismatch {
     /// A column of a type that the Rust type cannot hold.
     #[error("column {column} is of type {name}, which {rust} cannot hold")]
     ColumnType {
-        /// The column.
+        /// The column's name.
         column: String,
         /// The type of the column.
         name: String,

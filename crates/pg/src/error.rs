@@ -95,7 +95,7 @@ pub enum Error {
     /// A column cannot be read as what was asked for, or is not there.
     #[error("column {column}: {reason}")]
     Column {
-        /// Its name or number.
+        /// The column's name, or its number from 0.
         column: String,
         /// What is wrong.
         reason: String,

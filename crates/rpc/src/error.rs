@@ -66,7 +66,7 @@ pub enum Error {
         bytes: usize,
         /// The name of the limit.
         name: &'static str,
-        /// Its value.
+        /// The limit's value in bytes.
         limit: usize,
     },
     /// The server's answer is not what the protocol says. It may be another service.

@@ -56,7 +56,7 @@ pub(crate) enum Node {
     TooDeep,
 }
 
-/// Whether a condition is meant as it stands.
+/// Whether a condition is affirmed or negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Is {
     Affirmed,

@@ -36,7 +36,7 @@ enum State {
     Going,
 }
 
-/// Whether the server has ever replied within [`limits::NEAR`].
+/// How soon the server replies, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ServerLatency {
     #[default]

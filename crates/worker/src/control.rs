@@ -231,7 +231,7 @@ impl Control {
         }
     }
 
-    /// The next report, or nothing when a wish may have changed.
+    /// The next report, or nothing when the command may have changed.
     async fn next(&mut self) -> Option<WorkerReport> {
         let report = tokio::select! {
             report = self.reports.recv() => report,

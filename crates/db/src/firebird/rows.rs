@@ -1,4 +1,4 @@
-//! Rows as Firebird sent them, behind the face that all drivers' rows have. Decodes a value when somebody asks for it.
+//! Rows as Firebird sent them, behind the face that all drivers' rows have. Decodes a value when it is read.
 //! Rule: the bytes of a result lie together, row after row, so that any row is found at once.
 
 use std::borrow::Cow;

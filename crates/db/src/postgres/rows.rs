@@ -1,4 +1,4 @@
-//! Rows as PostgreSQL sent them, behind the face that all drivers' rows have. Decodes a value when somebody asks for it.
+//! Rows as PostgreSQL sent them, behind the face that all drivers' rows have. Decodes a value when it is read.
 //! Rule: the structure of an answer is checked once, when it arrives; what is inside a value, when it is read.
 
 use std::sync::Arc;

@@ -149,7 +149,7 @@ impl Session {
 /// Within it there may be another of this name, which is then the one that is meant.
 const SAVEPOINT: &str = "tsumugi_batch";
 
-/// A point in a transaction. Dropped, what was done since is undone, before anything else is, unless an error of the server's has spoiled
+/// A savepoint in the transaction of a session. Dropped, what was done since is undone, before anything else is, unless an error of the server's has spoiled
 /// the transaction: then it stays so.
 pub(crate) struct SessionSavepoint(Option<ExclusiveConnection>);
 

@@ -27,7 +27,7 @@ use super::stream::{RowStream, StreamLock, StreamOwner, Streaming};
 
 /// A backend that has transactions.
 pub(crate) trait Transactional: Streaming {
-    /// Its name in messages.
+    /// The name of the database in messages.
     const NAME: &'static str;
     /// Whether the server leaves an idle transaction open.
     const KEEPS_IDLE: bool;

@@ -1,6 +1,6 @@
 //! What an engine thread does: takes a job, runs it on its connection, answers, and puts the connection right before
 //! the next. Knows callers only as replies.
-//! Rule: whoever gets the connection next finds no open transaction, whatever became of the one before.
+//! Rule: the next user of the connection finds no open transaction, whatever became of the one before.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

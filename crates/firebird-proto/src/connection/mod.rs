@@ -61,11 +61,11 @@ pub enum Event<T> {
 pub enum FetchEnd {
     /// As many as were asked for came, or as many as the server sends at once. Fetch again.
     More,
-    /// There are no more. A fetch that is already under way fails with [`crate::GdsCode::REQUEST_SYNC`].
+    /// There are no more. The server refuses a fetch that is already under way: the cursor has no more rows.
     Eof,
 }
 
-/// What is expected before a request.
+/// The replies that are expected before a request's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PendingReplies {
     /// How many answers.

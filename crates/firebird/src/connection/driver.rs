@@ -1,5 +1,5 @@
 //! What the driver keeps for one connection, and how groups of requests are written on it. Knows no socket and no SQL.
-//! Rule: a group of requests goes into the outbox whole or not at all, and the server answers in the order of the outbox.
+//! Rule: a group of requests goes into the send buffer whole or not at all, and the server answers in the order of that buffer.
 
 use std::cell::RefCell;
 
@@ -43,7 +43,7 @@ pub(crate) struct FirebirdDriver {
     pub(crate) spares: SpareTransactions,
 }
 
-/// Whether a caller takes a reply.
+/// Where a reply goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplyTarget {
     Caller,

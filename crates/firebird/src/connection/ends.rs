@@ -6,14 +6,14 @@ use std::collections::HashMap;
 
 use tsumugi_firebird_proto::handle::Transaction;
 
-/// The requests that have ended transactions, of each transaction the last. The server uses numbers again, so that they are few.
+/// The transactions that were ended: of each the number of the last request that did. The server uses numbers again, so that they are few.
 #[derive(Debug, Default)]
 pub(crate) struct EndedTransactions {
     written: u64,
     last: HashMap<u32, u64>,
 }
 
-/// A transaction at a moment: after its end another one may have its number.
+/// One of the transactions that a number stands for in turn: after its end another may have the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TransactionEpoch {
     transaction: Transaction,

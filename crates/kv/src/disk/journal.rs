@@ -40,7 +40,7 @@ pub(super) enum ReplayError {
     Damaged(String),
 }
 
-/// Whether zeros may be what the system never wrote. Zeros are values like others, so they are believed to be that only after a
+/// Whether a file may have regions of zeros that the system never wrote. Zeros are values like others, so they are believed to be that only after a
 /// crash of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SparseRegions {

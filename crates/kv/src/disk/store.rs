@@ -61,7 +61,7 @@ pub(super) struct Store {
     lock: Arc<File>,
 }
 
-/// A consistent sight of all records, which costs a little more than a plain read.
+/// A consistent snapshot of all records, which costs a little more than a plain read.
 pub(super) struct ReadView {
     tree: AnyTree,
     at: SeqNo,
@@ -372,7 +372,7 @@ impl ReadView {
         pairs.map(|pair| read(&self.path, pair))
     }
 
-    /// As `range`, of a sight that is used for nothing else.
+    /// As `range`, of a snapshot that is used for nothing else.
     fn into_range(
         self,
         bounds: (Bound<&[u8]>, Bound<&[u8]>),

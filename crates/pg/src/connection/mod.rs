@@ -133,7 +133,7 @@ impl Connection {
         PostgresDriver::send_unawaited(&self.0, sql);
     }
 
-    /// Leaves the transaction that is open, or will be once what was sent has run. As with [`Connection::tell`] no caller waits for the
+    /// Leaves the transaction that is open, or will be once what was sent has run. As with [`Connection::send_unawaited`] no caller waits for the
     /// answer.
     pub(crate) fn leave_transaction(&self) {
         self.0.driver.orphaned.set(true);
