@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_objects_and_lines() {
+    fn rows_are_written_as_array_object_or_ndjson() {
         let mut packer = Packer::default();
         for number in 1..=2 {
             packer.begin_row();

@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_targets_are_not_found() {
+    fn target_that_is_no_path_is_404() {
         for path in ["", "*", "example.org:443", "a"] {
             check(&["/", "/:x", "/*rest"], path, "404");
         }
