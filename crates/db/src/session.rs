@@ -114,6 +114,9 @@ pub enum Session {
 
 impl Session {
     /// Like [`Database::query`], and the statement may change the session.
+    ///
+    /// # Errors
+    /// As [`Database::query`], but for the wait for a connection; [`Error::Usage`] while a stream of the session is open.
     pub async fn query(
         &self,
         sql: impl Into<SqlText>,
@@ -124,6 +127,9 @@ impl Session {
     }
 
     /// Like [`Database::execute`], and the statement may change the session.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
     pub async fn execute(
         &self,
         sql: impl Into<SqlText>,
@@ -134,12 +140,18 @@ impl Session {
     }
 
     /// Like [`Database::execute_script`], on this connection.
+    ///
+    /// # Errors
+    /// As [`Session::query`], of the first statement that fails; those after it do not run.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let Session::Postgres(own) = self;
         own.execute_script(sql.into()).await
     }
 
     /// Like [`Database::stream`], on this connection, which can do nothing else until the stream ends or is dropped.
+    ///
+    /// # Errors
+    /// As [`Session::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
     pub async fn stream(
         &self,
         sql: impl Into<SqlText>,
@@ -149,6 +161,9 @@ impl Session {
     }
 
     /// Like [`Session::stream`], and says how many rows come at a time.
+    ///
+    /// # Errors
+    /// As [`Session::stream`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
@@ -161,6 +176,9 @@ impl Session {
     }
 
     /// Like [`Database::pipeline`], on this connection.
+    ///
+    /// # Errors
+    /// Where nothing could be sent, as [`Session::query`]. What fails in a statement stands in its place among the outcomes.
     pub async fn pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
@@ -190,18 +208,27 @@ impl Session {
 
     /// Begins a transaction on this connection, unless SQL has begun one. Until it ends, all statements of the session belong to it; dropped, it is rolled
     /// back before the session's next statement.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] while a transaction of this session is open, by this call or by SQL; [`Error::Lost`].
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         let Session::Postgres(own) = self;
         own.begin(options).await.map(Transaction::Postgres)
     }
 
     /// Like [`Database::copy_in`], on this connection.
+    ///
+    /// # Errors
+    /// What the server says to the statement.
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
         let Session::Postgres(own) = self;
         own.copy_in(sql.into()).await.map(CopyIn::Postgres)
     }
 
     /// Like [`Database::copy_out`], on this connection.
+    ///
+    /// # Errors
+    /// As [`Session::copy_in`].
     pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
         let Session::Postgres(own) = self;
         own.copy_out(sql.into()).await.map(CopyOut::Postgres)

@@ -10,6 +10,9 @@ use crate::deserialize_error::{DeserializeError, into_itself, newtype_method, se
 use crate::error::{Error, Result};
 
 /// A row as a value.
+///
+/// # Errors
+/// [`Error::Usage`] where the row is no `T`: it names the columns and says what does not fit.
 pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
     T::deserialize(RowDeserializer(row)).map_err(|error| {
         let names: Vec<&str> = row.columns().names().collect();
@@ -20,6 +23,9 @@ pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
 }
 
 /// All rows as values.
+///
+/// # Errors
+/// As [`from_row`], of the first row that is no `T`.
 pub fn from_rows<T: DeserializeOwned>(rows: &Rows) -> Result<Vec<T>> {
     rows.iter().map(from_row).collect()
 }
