@@ -104,7 +104,7 @@ impl Transaction {
     }
 }
 
-/// A connection of one's own. See [`Database::session`].
+/// A connection that its caller has alone. See [`Database::session`].
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Session {

@@ -135,7 +135,7 @@ fn wrong_usage_and_absent_server_have_their_own_exit_codes() {
     served.check(&["get"], 2, "<KEY>");
     served.check(&["set", "a"], 2, "<VALUE");
     served.check(&["get", "a", "--index", "-1"], 2, "-1");
-    served.check(&["clear"], 2, "add --yes");
+    served.check(&["clear"], 2, "pass --yes");
     served.check(&["set", "-e", "a\\q", "v"], 1, "backslash");
     served.check(&["get", "a", "--index", "2"], 1, "InvalidArgument");
     served.check(&["search", "nearly", "a"], 1, "INVALID_ARGUMENT");

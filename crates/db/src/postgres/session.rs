@@ -23,7 +23,7 @@ use crate::server::{Answer, Limits, Pool, RowStream, Scope, Transaction, Transac
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
-/// A connection of one's own. See [`crate::Session`].
+/// A connection that its caller has alone. See [`crate::Session`].
 pub struct Session {
     pool: Rc<Inner>,
     connection: ExclusiveConnection,
@@ -36,7 +36,7 @@ impl Pool<Postgres> {
         if self.inner().backend.limits == Limits::Client {
             return Err(Error::Unsupported {
                 database: "a pooler in transaction mode",
-                what: "sessions of one's own: connect past it",
+                what: "exclusive sessions: connect past it",
             });
         }
         let connection = self.inner().exclusive("", &[]).await?;

@@ -125,7 +125,7 @@ fn transaction_pooler_has_no_connections_for_a_block() {
     for (path, expected) in [
         (
             "/connection",
-            "DB::Unsupported: a pooler in transaction mode has no sessions of one's own: connect past it",
+            "DB::Unsupported: a pooler in transaction mode has no exclusive sessions: connect past it",
         ),
         (
             "/listen",
