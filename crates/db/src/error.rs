@@ -111,9 +111,9 @@ pub enum Error {
     /// Too many callers wait already. Nothing ran. Try later.
     #[error("{limit} is reached: {max} are waiting already; nothing was run")]
     QueueFull {
-        /// The limit.
+        /// The name of the limit that was exceeded.
         limit: &'static str,
-        /// Its value.
+        /// The limit's value.
         max: usize,
         /// What did not run.
         statement: FailedStatement,
@@ -122,7 +122,7 @@ pub enum Error {
     /// committed before it was stopped: then the caller has not seen the reply.
     #[error("the statement was stopped after statement_timeout ({} ms); raise it or make the statement faster", .limit.as_millis())]
     Timeout {
-        /// The limit.
+        /// `statement_timeout` as it was for this statement.
         limit: Duration,
         /// What was stopped.
         statement: FailedStatement,
@@ -130,9 +130,9 @@ pub enum Error {
     /// The result is larger than one result may be. Ask for less, raise the limit or use `stream`.
     #[error("the result exceeds {limit} ({max} bytes); use stream, ask for less or raise it")]
     TooLarge {
-        /// The limit.
+        /// The name of the limit that was exceeded.
         limit: &'static str,
-        /// Its value in bytes.
+        /// The limit in bytes.
         max: usize,
         /// What was run.
         statement: FailedStatement,
@@ -186,7 +186,7 @@ pub enum Error {
     /// The server sent a value that is none of its type.
     #[error("the value in column {column} cannot be read: {reason}")]
     Malformed {
-        /// The column.
+        /// The column's name in the result.
         column: String,
         /// What is wrong.
         reason: String,
@@ -212,7 +212,7 @@ pub enum Error {
     /// This database has no such thing. Use another way, or another database.
     #[error("{database} has no {what}")]
     Unsupported {
-        /// Its name.
+        /// The name of the database product.
         database: &'static str,
         /// What was asked for.
         what: &'static str,
@@ -220,7 +220,7 @@ pub enum Error {
     /// A table of this name exists and is another one. Nothing was changed. Alter it, or say what it is.
     #[error("the table {table} exists and is different: {difference}")]
     TableDiffers {
-        /// Its name.
+        /// The name of the table.
         table: String,
         /// The first thing that differs.
         difference: String,
@@ -231,13 +231,13 @@ pub enum Error {
         "SQLite makes {table} anew, and others refer to it: alter it outside of a transaction, or begin that with TransactionMode::Rebuild"
     )]
     NeedsRebuild {
-        /// Its name.
+        /// The name of the table.
         table: String,
     },
     /// A migration was not applied, or not undone. The database is as it was before it; those before it stay.
     #[error("{name}: {reason}")]
     MigrationFailed {
-        /// Its name.
+        /// The name of the migration.
         name: String,
         /// Why.
         reason: String,
@@ -247,9 +247,9 @@ pub enum Error {
     /// The statement is larger than one may be. Nothing ran. Split it.
     #[error("{limit} is exceeded: at most {max}; nothing was run")]
     Limit {
-        /// The limit.
+        /// The name of the limit that was exceeded.
         limit: &'static str,
-        /// Its value.
+        /// The limit's value.
         max: usize,
     },
     /// The database refused for another reason.

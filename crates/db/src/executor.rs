@@ -52,11 +52,17 @@ impl Executor {
     }
 
     /// See [`Database::query`].
+    ///
+    /// # Errors
+    /// As there, and in a transaction as [`Transaction::query`].
     pub async fn query(&self, sql: impl Into<SqlText>, values: Vec<Value>) -> Result<Rows> {
         on_each!(self, query(sql, values))
     }
 
     /// See [`Database::execute`].
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
     pub async fn execute(
         &self,
         sql: impl Into<SqlText>,
@@ -66,11 +72,17 @@ impl Executor {
     }
 
     /// See [`Database::execute_script`].
+    ///
+    /// # Errors
+    /// As there, and in a transaction as [`Transaction::execute_script`].
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         on_each!(self, execute_script(sql))
     }
 
     /// See [`Database::stream_by`].
+    ///
+    /// # Errors
+    /// As there, and in a transaction as [`Transaction::stream_by`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
@@ -81,26 +93,41 @@ impl Executor {
     }
 
     /// The rows of a statement of the builder.
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
     pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
         on_each!(self, fetch(statement))
     }
 
     /// What a statement of the builder changed.
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
     pub async fn run(&self, statement: Statement) -> Result<ExecuteResult> {
         on_each!(self, run(statement))
     }
 
     /// The rows of a statement of the builder in batches.
+    ///
+    /// # Errors
+    /// As [`Executor::stream_by`].
     pub async fn follow_by(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
         on_each!(self, follow_by(statement, by))
     }
 
     /// What the database says of a table; none if there is no such table.
+    ///
+    /// # Errors
+    /// As [`Executor::query`], of the questions that are asked of the catalog.
     pub async fn describe(&self, table: Name) -> Result<Option<Description>> {
         on_each!(self, describe(table))
     }
 
     /// The primary key of a table, which the database is asked for unless it is known; none where there is no such table.
+    ///
+    /// # Errors
+    /// As [`Executor::describe`].
     pub async fn primary_key(
         &self,
         keys: &PrimaryKeys,
@@ -208,11 +235,17 @@ impl Executor {
     }
 
     /// See [`Database::copy_in`].
+    ///
+    /// # Errors
+    /// As there; [`Error::Unsupported`] by SQLite and Firebird.
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
         on_each!(self, copy_in(sql))
     }
 
     /// See [`Database::copy_out`].
+    ///
+    /// # Errors
+    /// As [`Executor::copy_in`].
     pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
         on_each!(self, copy_out(sql))
     }
@@ -232,6 +265,9 @@ impl Executor {
     }
 
     /// Runs a statement about no table that the transaction has changed.
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
     pub async fn run_beside_changes(
         &self,
         sql: impl Into<SqlText>,

@@ -67,7 +67,7 @@ pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use sql_text::SqlText;
-pub use value::{BindRoom, Rich, Value, ValueKind, ValueRef};
+pub use value::{BindRoom, TypedValueRef, Value, ValueKind, ValueRef};
 
 /// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
 #[macro_export]

@@ -156,7 +156,7 @@ impl<E: Spawn> HttpServer<E> {
             HttpProtocol::Http1 => WireProtocol::Http1,
             HttpProtocol::Http2 => WireProtocol::Http2,
             HttpProtocol::Sniffed => match supervisor
-                .attend(pin!(Sniffing {
+                .supervise(pin!(Sniffing {
                     wire: &mut wire,
                     stop: DrainState::No
                 }))
@@ -181,7 +181,7 @@ impl<E: Spawn> HttpServer<E> {
             WireProtocol::Http1 => {
                 supervisor.set_presence(presence);
                 let mut connection = self.http1.serve_connection(io, service);
-                let ended = supervisor.attend(Pin::new(&mut connection)).await;
+                let ended = supervisor.supervise(Pin::new(&mut connection)).await;
                 if let (Some(Ok(())), Some(switch)) = (&ended, state.take_switch()) {
                     let http1::Parts { io, read_buf, .. } = connection.into_parts();
                     let limit = Duration::from_millis(self.limits.send_timeout_ms);
@@ -205,7 +205,7 @@ impl<E: Spawn> HttpServer<E> {
             WireProtocol::Http2 => {
                 state.set_multiplexed();
                 supervisor
-                    .attend(pin!(self.http2.serve_connection(io, service)))
+                    .supervise(pin!(self.http2.serve_connection(io, service)))
                     .await
             }
         };

@@ -25,7 +25,7 @@ pub enum Error {
     Crowded {
         /// The name of the limit.
         name: &'static str,
-        /// Its value, in bytes.
+        /// The limit's value in bytes.
         limit: u64,
     },
     /// The client stopped sending its body. The connection closes.

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_make_a_browser_ask_first_are_not() {
+    fn content_type_that_needs_a_preflight_is_not_guarded() {
         check(&["application/json"], false);
         check(&["application/json; charset=utf-8"], false);
         check(&["text/html"], false);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_plain_statement_of_the_browser_counts() {
+    fn single_sec_fetch_site_of_same_origin_passes_others_do_not() {
         for (values, expected) in [
             (vec!["same-origin"], true),
             (vec!["same-site"], false),

@@ -1,4 +1,4 @@
-//! One computation at a time for each key of a store, over all workers and both faces of the process: who comes later waits for the outcome.
+//! One computation at a time for each key of a store, over all workers and both faces of the process: later callers wait for the outcome.
 //! Knows no record and no clock and stores nothing: how long a caller waits is its own affair. Rule: a leader that lands nothing makes
 //! exactly one of the waiting the next leader, and no computation waits for one that waits for it.
 

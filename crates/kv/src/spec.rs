@@ -36,7 +36,7 @@ pub enum WhenFull {
 pub struct IgnoredSetting {
     /// Its name, such as `num_buckets`.
     pub name: String,
-    /// Its value, as written.
+    /// The setting's value, as written.
     pub value: String,
 }
 
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_units() {
+    fn size_is_read_with_its_unit_or_refused_with_the_limit() {
         check(
             "a.tkmb#capacity=512m,when_full=evict,value_max=1000",
             Ok("a.tkmb#durability=memory,when_full=evict,capacity=512m,value_max=1000"),

@@ -271,7 +271,7 @@ impl Dispatch for App {
         let made = Cell::new(false);
         let context = {
             let (made, exchange) = (&made, Rc::downgrade(&exchange));
-            making(move |scope| {
+            scope_closure(move |scope| {
                 let context = scope.wrap(scope.rooted(&class), exchange)?;
                 let context = match guarded {
                     true => scope.call(scope.constant("Tsumugi::Guarded")?, "new", &[context])?,
@@ -358,8 +358,8 @@ fn no_room(host: &Host) -> HttpResponse {
     )
 }
 
-/// Tells a closure its type.
-fn making<F>(make: F) -> F
+/// The closure itself: as an argument here its lifetimes are inferred for every scope.
+fn scope_closure<F>(make: F) -> F
 where
     F: for<'s> FnOnce(&'s Scope<'s>) -> tsumugi_mruby::Result<'s, tsumugi_mruby::Value<'s>>,
 {

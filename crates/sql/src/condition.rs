@@ -180,7 +180,7 @@ impl Expr {
 
     /// One of them. Of an empty list nothing is. NULL in a list finds NULL; to the opposite, in a change, a list of nothing else is empty.
     pub fn is_in(self, set: impl Into<Set>) -> Self {
-        self.in_set(Is::So, set.into())
+        self.in_set(Is::Affirmed, set.into())
     }
 
     /// None of them. Everything is none of an empty list, NULL too; otherwise a row with NULL there is not found, as in SQL.
@@ -198,8 +198,8 @@ impl Expr {
         let found = Self::new(Node::In(self.clone(), is, values));
         let (found, opposite) = match (null, is) {
             (false, _) => return found,
-            (true, Is::So) => (any([found, self.is_null()]), Is::Not),
-            (true, Is::Not) => (all([found, self.is_not_null()]), Is::So),
+            (true, Is::Affirmed) => (any([found, self.is_null()]), Is::Not),
+            (true, Is::Not) => (all([found, self.is_not_null()]), Is::Affirmed),
         };
         match is_empty {
             true => found.unbounded(opposite),
@@ -209,7 +209,7 @@ impl Expr {
 
     /// From the one to the other, both included.
     pub fn between(self, from: impl Into<Value>, to: impl Into<Value>) -> Self {
-        Self::new(Node::Between(self, Is::So, from.into(), to.into()))
+        Self::new(Node::Between(self, Is::Affirmed, from.into(), to.into()))
     }
 
     /// Below the one or above the other.
@@ -240,7 +240,7 @@ impl Expr {
         match (lower, upper) {
             (Some(lower), Some(upper)) => all([lower, upper]),
             (Some(bound), None) | (None, Some(bound)) => bound,
-            (None, None) => self.is_not_null().unbounded(Is::So),
+            (None, None) => self.is_not_null().unbounded(Is::Affirmed),
         }
     }
 
@@ -250,7 +250,12 @@ impl Expr {
 
     /// Matches a pattern: `%` is any text, `_` any character, `\` takes the meaning of what follows it. Case matters.
     pub fn like(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(self, Is::So, Case::Matters, pattern.into()))
+        Self::new(Node::Like(
+            self,
+            Is::Affirmed,
+            Case::Matters,
+            pattern.into(),
+        ))
     }
 
     /// Does not match it.
@@ -260,7 +265,12 @@ impl Expr {
 
     /// Matches a pattern whatever the case of its letters. Of letters outside ASCII each database has its own idea.
     pub fn ilike(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(self, Is::So, Case::Ignored, pattern.into()))
+        Self::new(Node::Like(
+            self,
+            Is::Affirmed,
+            Case::Ignored,
+            pattern.into(),
+        ))
     }
 
     /// Does not match it, whatever the case.

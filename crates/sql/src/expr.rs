@@ -56,10 +56,10 @@ pub(crate) enum Node {
     TooDeep,
 }
 
-/// Whether a condition is meant as it stands.
+/// Whether a condition is affirmed or negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Is {
-    So,
+    Affirmed,
     Not,
 }
 
@@ -183,7 +183,7 @@ impl Expr {
 
     /// `is null`.
     pub fn is_null(self) -> Self {
-        Self::new(Node::Null(self, Is::So))
+        Self::new(Node::Null(self, Is::Affirmed))
     }
 
     /// `is not null`.

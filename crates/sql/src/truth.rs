@@ -98,17 +98,17 @@ fn outcomes(condition: &Expr, nulls: Nulls) -> Outcomes {
         Node::Any(list) => each(list, Outcomes::FALSE, Outcomes::or),
         Node::Not(of) => outcomes(of, nulls).not(),
         Node::Unbounded(of, is) => match nulls {
-            Nulls::Ignored => stated(Outcomes::TRUE, *is),
+            Nulls::Ignored => apply_negation(Outcomes::TRUE, *is),
             Nulls::Counted => outcomes(of, nulls),
         },
-        Node::Null(of, is) => stated(null(of, nulls), *is),
-        Node::Between(of, is, from, to) => stated(between(of, from, to, nulls), *is),
-        Node::In(of, is, values) => stated(among(of, values), *is),
+        Node::Null(of, is) => apply_negation(null(of, nulls), *is),
+        Node::Between(of, is, from, to) => apply_negation(between(of, from, to, nulls), *is),
+        Node::In(of, is, values) => apply_negation(among(of, values), *is),
         // Nothing is among the rows of a query that has none, NULL neither.
-        Node::InQuery(of, is, query) => stated(rows(query.parts()).and(operand(of)), *is),
+        Node::InQuery(of, is, query) => apply_negation(rows(query.parts()).and(operand(of)), *is),
         // Any text is like this.
         Node::Like(of, is, _, pattern) if !is_null(of) && is_wild(pattern) => {
-            stated(everywhere(nulls), *is)
+            apply_negation(everywhere(nulls), *is)
         }
         Node::Like(of, ..) => operand(of),
         Node::Exists(query) => rows(query.parts()),
@@ -133,9 +133,9 @@ fn outcomes(condition: &Expr, nulls: Nulls) -> Outcomes {
     }
 }
 
-fn stated(outcomes: Outcomes, is: Is) -> Outcomes {
+fn apply_negation(outcomes: Outcomes, is: Is) -> Outcomes {
     match is {
-        Is::So => outcomes,
+        Is::Affirmed => outcomes,
         Is::Not => outcomes.not(),
     }
 }

@@ -19,7 +19,7 @@ pub enum Error {
     Refused {
         /// The status of the response.
         status: StatusCode,
-        /// Its text.
+        /// The text of the response.
         message: Cow<'static, str>,
     },
     /// The request could not be read.
@@ -37,19 +37,19 @@ pub enum Error {
     /// A variable of the environment is missing. Set it.
     #[error("{name} is not set in the environment, or is not UTF-8")]
     Environment {
-        /// Its name.
+        /// The variable's name.
         name: String,
     },
     /// The handler took too long and was dropped.
     #[error("{}", RequestRefusal::Deadline { limit_ms: *limit_ms })]
     Deadline {
-        /// The limit.
+        /// `request_ms_max`, in milliseconds.
         limit_ms: u64,
     },
     /// Too many requests of this worker wait. Nothing of this one was run.
     #[error("{}", RequestRefusal::Busy { max: *max })]
     Busy {
-        /// The limit.
+        /// How many may wait.
         max: usize,
     },
     /// The code of the application misuses an interface. Fix it.

@@ -49,7 +49,7 @@ pub(crate) struct Route<S> {
 /// A route as `routes` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteLine {
-    /// Its method.
+    /// The route's method.
     pub method: Method,
     /// Its pattern, as it was written.
     pub pattern: String,

@@ -27,6 +27,9 @@ pub struct Kv {
 impl Kv {
     /// Opens the store at `place`: a folder with options after `#`, `memory:NAME` for one in memory, or `#capacity=64m` for one in memory
     /// without a name. An application in Ruby that opens the same place has the same store.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::open`]; [`Error::Other`] where the worker takes no more blocking work.
     pub async fn open(worker: &Worker, place: &str) -> Result<Kv> {
         let spec = Spec::of_place(place)?;
         let database = worker.offload(move || KvDatabase::open(&spec)).await??;
@@ -36,6 +39,9 @@ impl Kv {
     }
 
     /// The value of a key as text.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::get`]. [`Error::Usage`] where the value is not UTF-8.
     pub async fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<String>> {
         let Some(bytes) = self.database.get(key.as_ref())? else {
             return Ok(None);
@@ -46,17 +52,26 @@ impl Kv {
     }
 
     /// The value of a key.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::get`].
     pub async fn bytes(&self, key: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
         Ok(self.database.get(key.as_ref())?)
     }
 
     /// The value of a key, which is JSON.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::get`]. [`Error::Other`] where the value is no `T`.
     pub async fn json<T: DeserializeOwned>(&self, key: impl AsRef<[u8]>) -> Result<Option<T>> {
         let bytes = self.database.get(key.as_ref())?;
         bytes.map(|bytes| parse(&bytes)).transpose()
     }
 
     /// Stores a value, for a time or for ever.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::submit_wait`].
     pub async fn set(
         &self,
         key: impl Into<Bytes>,
@@ -74,12 +89,18 @@ impl Kv {
     }
 
     /// Removes a record and says whether it was there.
+    ///
+    /// # Errors
+    /// As [`Kv::set`].
     pub async fn remove(&self, key: impl Into<Bytes>) -> Result<bool> {
         let removed = self.database.submit(Write::remove(key)).await?;
         Ok(matches!(removed, WriteResult::Done))
     }
 
     /// Adds to a number that begins at 0, and gives the new one.
+    ///
+    /// # Errors
+    /// As [`Kv::set`]; [`NotANumber`](tsumugi_kv::Error::NotANumber) of a value that has not the 8 bytes of a number.
     pub async fn increment(&self, key: impl Into<Bytes>, by: i64) -> Result<i64> {
         let write = Write::Increment {
             key: key.into(),

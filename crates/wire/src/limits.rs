@@ -26,7 +26,7 @@ pub const WAITING_BYTES_MAX: usize = 8 * 1024;
 
 /// A server that has replied within this time is near. Requests to others do not wait for company: at worst it costs one way there
 /// and back.
-pub const NEAR: Duration = Duration::from_micros(500);
+pub const SHORT_LATENCY: Duration = Duration::from_micros(500);
 
 /// For so many replies a slot keeps its memory.
 pub const SLOT_ITEMS_MAX: usize = 64;

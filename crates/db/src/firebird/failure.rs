@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_an_offset_in_the_text() {
+    fn line_and_column_of_an_error_become_a_byte_offset() {
         check("selec 1", (1, 1), Some(0));
         check("select 1\nfrm x", (2, 1), Some(9));
         check("select 1\nfrm x", (2, 6), Some(14));

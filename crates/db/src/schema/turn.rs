@@ -10,7 +10,7 @@ use crate::database::{Database, Transaction};
 use crate::error::{Error, FailedStatement, Result};
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
 use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
-use crate::outcome::attended;
+use crate::outcome::guarded;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::{Value, ValueRef, bounded};
@@ -154,7 +154,10 @@ impl Transaction {
     ) -> Result<Rows> {
         match self {
             Transaction::Firebird(own) => {
-                attended!(own.owner(), own.beside(sql.into(), bounded(values)?))
+                guarded!(
+                    own.owner(),
+                    own.run_beside_changes(sql.into(), bounded(values)?)
+                )
             }
             Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query(sql, values).await,
         }
@@ -172,7 +175,7 @@ impl Transaction {
     pub async fn has_schema(&self) -> Result<bool> {
         match self {
             Transaction::Sqlite(_) => return Ok(true),
-            Transaction::Firebird(own) => return attended!(own.owner(), own.has_schema()),
+            Transaction::Firebird(own) => return guarded!(own.owner(), own.has_schema()),
             Transaction::Postgres(_) => {}
         }
         let rows = self

@@ -33,8 +33,6 @@ impl GdsCode {
     pub const NO_PRIVILEGE: Self = Self(335_544_352);
     /// The transaction only reads.
     pub const READ_ONLY_TRANSACTION: Self = Self(335_544_361);
-    /// A fetch from a cursor that is at its end, closed or none.
-    pub const REQUEST_SYNC: Self = Self(335_544_364);
     /// Only its argument says something.
     pub const RANDOM: Self = Self(335_544_382);
     /// The old number of the error, which its argument is.

@@ -57,7 +57,7 @@ pub struct Config {
     pub user: String,
     /// The password.
     pub password: Secret,
-    /// The role.
+    /// The SQL role that is taken, if any.
     pub role: Option<String>,
     /// The ways to prove the password that may be used, the first one first.
     pub plugins: Vec<Plugin>,

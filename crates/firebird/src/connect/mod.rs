@@ -112,7 +112,7 @@ impl Connector {
     }
 
     /// The socket on which the server sends events.
-    pub(crate) async fn second(&self, port: u16) -> Result<TcpStream, Error> {
+    pub(crate) async fn event_socket(&self, port: u16) -> Result<TcpStream, Error> {
         let phase = Cell::new(Phase::Resolve);
         self.limited(&phase, self.socket(port, &phase, Phase::Events))
             .await

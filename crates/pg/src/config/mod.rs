@@ -44,7 +44,7 @@ pub struct Config {
     pub password: Option<Secret>,
     /// The password file; one that is not there is no error.
     pub passfile: Option<PathBuf>,
-    /// The database.
+    /// The name of the database.
     pub database: String,
     /// Shown in `pg_stat_activity`.
     pub application_name: Option<String>,

@@ -90,7 +90,7 @@ fn install_error_natives<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let exchange = exchange(scope, call.argument(0))?;
         let status = exchange.draft.borrow().status;
         if status == Some(StatusCode::INTERNAL_SERVER_ERROR) {
-            finish::tell(host, &exchange, scope.report(Raise(call.argument(1))));
+            finish::log_exception(host, &exchange, scope.report(Raise(call.argument(1))));
         }
         Ok(Value::nil())
     })?;

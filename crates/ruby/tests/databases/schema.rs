@@ -315,7 +315,7 @@ fn invalid_table_is_refused_with_a_valid_form() {
             ),
             (
                 "failing { db.create(:t) { foreign :a } }",
-                "DB::UsageError: say with on which table a refers to",
+                "DB::UsageError: give the table that a refers to, with on",
             ),
             (
                 "failing { db.create(:t) { foreign :a, on: :b, on_delete: :forget } }",

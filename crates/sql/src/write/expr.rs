@@ -51,7 +51,7 @@ fn level(expr: &Expr) -> Level {
 
 fn not(is: Is) -> &'static str {
     match is {
-        Is::So => "",
+        Is::Affirmed => "",
         Is::Not => "not ",
     }
 }
@@ -322,7 +322,7 @@ impl Writer<'_> {
                 Ok(())
             }
             Node::Between(of, is, from, to) => {
-                self.asked(of, *is, "between ", &[from, to])?;
+                self.write_test(of, *is, "between ", &[from, to])?;
                 self.compared_with(from, of);
                 self.text(" and ");
                 self.compared_with(to, of);
@@ -330,7 +330,7 @@ impl Writer<'_> {
             }
             Node::In(of, is, values) => self.one_of(of, *is, values),
             Node::InQuery(of, is, query) => {
-                self.asked(of, *is, "in ", &[])?;
+                self.write_test(of, *is, "in ", &[])?;
                 self.nested(query)
             }
             Node::Like(of, is, case, pattern) => self.like(of, *is, *case, pattern),
@@ -344,7 +344,7 @@ impl Writer<'_> {
     }
 
     /// `x not between `, for what follows it.
-    fn asked(&mut self, of: &Expr, is: Is, what: &str, values: &[&Value]) -> Result<()> {
+    fn write_test(&mut self, of: &Expr, is: Is, what: &str, values: &[&Value]) -> Result<()> {
         self.compared(of, values)?;
         self.text(" ");
         self.text(not(is));
@@ -376,12 +376,12 @@ impl Writer<'_> {
     fn one_of(&mut self, of: &Expr, is: Is, values: &[Value]) -> Result<()> {
         if values.is_empty() {
             self.text(match is {
-                Is::So => "1 = 0",
+                Is::Affirmed => "1 = 0",
                 Is::Not => "1 = 1",
             });
             return Ok(());
         }
-        self.asked(of, is, "in (", &values.iter().collect::<Vec<_>>())?;
+        self.write_test(of, is, "in (", &values.iter().collect::<Vec<_>>())?;
         self.list(values, |writer, value| {
             writer.compared_with(value, of);
             Ok(())
@@ -409,7 +409,7 @@ impl Writer<'_> {
                 return Ok(());
             }
         };
-        self.asked(of, is, operator, &[])?;
+        self.write_test(of, is, operator, &[])?;
         self.compared_with(&Value::Text(pattern), of);
         self.text(escape);
         Ok(())

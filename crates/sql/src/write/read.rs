@@ -198,7 +198,7 @@ impl Writer<'_> {
                 self.source(source)?;
             }
             (None, _) if parts.items.is_empty() => {
-                return usage("a query of no table selects something");
+                return usage("a query without a table needs a select list");
             }
             (None, EmptySource::Table(table)) => {
                 self.text(" from ");
@@ -304,7 +304,7 @@ impl Writer<'_> {
                 self.part(&name)
             }
             _ => usage(
-                "what is selected and is no column has no name that every database agrees on: give it one with alias",
+                "a selected expression that is no column needs a name: give it one with alias",
             ),
         }
     }

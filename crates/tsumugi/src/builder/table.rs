@@ -119,17 +119,27 @@ impl Table {
     }
 
     /// The rows, undecoded: as a response they are an array of JSON without a value in between.
+    ///
+    /// # Errors
+    /// [`Error::Sql`] of a query that makes no sense or that this database has not; nothing is sent then. [`Error::Db`]: as
+    /// [`Executor::query`](tsumugi_db::Executor::query).
     pub async fn rows(&self) -> Result<Rows> {
         let statement = self.query.to_rows(self.dialect())?;
         Ok(self.keyed.executor.fetch(statement).await?)
     }
 
     /// The rows as values.
+    ///
+    /// # Errors
+    /// As [`Table::rows`]; [`Error::Usage`] where a row is no `T`.
     pub async fn all<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
         from_rows(&self.rows().await?)
     }
 
     /// The first row as a value.
+    ///
+    /// # Errors
+    /// As [`Table::all`].
     pub async fn first<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         let statement = self.query.to_first(self.dialect())?;
         let rows = self.keyed.executor.fetch(statement).await?;
@@ -137,6 +147,9 @@ impl Table {
     }
 
     /// How many rows there are.
+    ///
+    /// # Errors
+    /// As [`Table::rows`].
     pub async fn count(&self) -> Result<u64> {
         let statement = self.query.to_count(self.dialect())?;
         let counted: i64 = self.one(statement).await?.unwrap_or_default();
@@ -144,12 +157,18 @@ impl Table {
     }
 
     /// Whether there is a row.
+    ///
+    /// # Errors
+    /// As [`Table::rows`].
     pub async fn exists(&self) -> Result<bool> {
         let statement = self.query.to_exists(self.dialect())?;
         Ok(!self.keyed.executor.fetch(statement).await?.is_empty())
     }
 
     /// A number about the rows; none when there are no rows to tell it of.
+    ///
+    /// # Errors
+    /// As [`Table::all`].
     pub async fn aggregate<T: DeserializeOwned>(
         &self,
         aggregate: Aggregate,
@@ -166,6 +185,9 @@ impl Table {
     }
 
     /// The rows in batches by a cursor, as many at a time as suit their size.
+    ///
+    /// # Errors
+    /// As [`Table::rows`], of what fails before the first batch; later errors come from [`RowStream::next`].
     pub async fn batches(&self) -> Result<RowStream> {
         self.follow(BatchSize::default()).await
     }
@@ -209,6 +231,9 @@ impl Table {
 
     /// Inserts a row, a struct or a map, and gives its primary key: a tuple if it has several columns. None where the table has no key,
     /// or where a conflict was ignored.
+    ///
+    /// # Errors
+    /// As [`Table::insert_returning`]; [`Error::Usage`] where the query has [`Table::returning`] or is of no table.
     pub async fn insert_key<K: DeserializeOwned>(&self, row: impl Serialize) -> Result<Option<K>> {
         let (_, key) = self.key().await?;
         let Some(key) = key.filter(|key| !key.columns().is_empty()) else {
@@ -247,6 +272,9 @@ impl Table {
     }
 
     /// Inserts a row and gives what [`Table::returning`] asks for; none where a conflict was ignored.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] of a `row` that is neither a struct nor a map, or an answer that is no `T`. Else as [`Table::rows`].
     pub async fn insert_returning<T: DeserializeOwned>(
         &self,
         row: impl Serialize,
@@ -257,6 +285,9 @@ impl Table {
     }
 
     /// Inserts rows, all or none, and says how many there were. In a transaction that goes on after an error none of them is there.
+    ///
+    /// # Errors
+    /// As [`Table::insert_returning`], of the first row that fails.
     pub async fn insert_all<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<u64> {
         let records = rows.into_iter().map(|row| to_record(&row));
         let records: Vec<Record> = records.collect::<Result<_>>()?;
@@ -265,12 +296,18 @@ impl Table {
     }
 
     /// Sets the columns of [`Table::set`] and returns the number of rows.
+    ///
+    /// # Errors
+    /// As [`Table::rows`]; [`Error::Sql`] also without any condition, unless [`Table::all_rows`] says that this is meant.
     pub async fn update(&self) -> Result<u64> {
         let statement = self.query.to_update(self.dialect())?;
         Ok(self.keyed.executor.run(statement).await?.affected)
     }
 
     /// Deletes the rows and returns their number.
+    ///
+    /// # Errors
+    /// As [`Table::update`].
     pub async fn delete(&self) -> Result<u64> {
         let statement = self.query.to_delete(self.dialect())?;
         Ok(self.keyed.executor.run(statement).await?.affected)

@@ -145,6 +145,9 @@ impl Sessions {
 
 impl Session {
     /// The value of this name, if there is one; an error when it has another type.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the value is no `T`.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
         let Some(value) = self.content().borrow().get(name).cloned() else {
             return Ok(None);
@@ -161,6 +164,10 @@ impl Session {
     }
 
     /// Stores a value under this name. An error when the cookie gets larger than browsers keep (4,096 bytes).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] once the response has begun. [`Error::Other`] of a `value` that is no JSON, and where the cookie gets too large. Of a session in a
+    /// store, [`Error::Kv`], and [`Error::Refused`] with 503 where other requests changed the session each time that this was tried.
     pub async fn set(&self, name: &str, value: impl Serialize) -> Result<()> {
         let value = serde_json::to_value(value).map_err(Error::other)?;
         self.change(|data| {
@@ -173,6 +180,9 @@ impl Session {
     }
 
     /// Removes a value and says whether it was there.
+    ///
+    /// # Errors
+    /// As [`Session::set`].
     pub async fn remove(&self, name: &str) -> Result<bool> {
         if !self.content().borrow().contains_key(name) {
             return Ok(false);
@@ -185,6 +195,9 @@ impl Session {
     }
 
     /// Ends the session.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] once the response has begun; [`Error::Kv`] of a session in a store.
     pub async fn clear(&self) -> Result<()> {
         match self.store_for_change()? {
             Some(store) => self.end_stored(store).await,
@@ -194,6 +207,9 @@ impl Session {
 
     /// Goes on as a new session with the same content: at a login, or whenever a user may do more than before. What a store kept under
     /// the old id is gone; an old cookie that holds its session by itself stays readable until it expires.
+    ///
+    /// # Errors
+    /// As [`Session::set`].
     pub async fn renew(&self) -> Result<()> {
         match self.store_for_change()? {
             Some(store) => self.renew_stored(store).await,
@@ -207,6 +223,9 @@ impl Session {
 
     /// The token for the field `_csrf` of a form, or for the header `x-csrf-token`. Another text each time, all valid as long as the
     /// session.
+    ///
+    /// # Errors
+    /// As [`Session::set`]; [`Error::Usage`] also where the token in the session is damaged.
     pub async fn csrf_token(&self) -> Result<String> {
         if self.get::<String>(TOKEN)?.is_none() {
             self.set(TOKEN, session::new_token().map_err(Error::other)?)

@@ -241,11 +241,11 @@ fn value<'s>(scope: &'s Scope<'s>, rows: &Rows, depth_max: usize) -> Result<'s, 
     let Some(value) = rows.first().and_then(|row| row.value(0)) else {
         return Ok(Value::nil());
     };
-    if let ValueRef::Rich(rich) = value
-        && rich.kind() == ValueKind::Decimal
+    if let ValueRef::Typed(typed) = value
+        && typed.kind() == ValueKind::Decimal
     {
         let mut text = Vec::new();
-        let written = rich.write_text(&mut text).is_ok();
+        let written = typed.write_text(&mut text).is_ok();
         let whole = std::str::from_utf8(&text)
             .ok()
             .and_then(|text| text.parse().ok());

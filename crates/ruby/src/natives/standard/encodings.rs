@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn broken_escapes_stay() {
+    fn malformed_escape_is_kept_as_text() {
         for text in ["%", "%4", "%zz", "a%2", "%%41"] {
             let decoded = percent_decode(text.as_bytes(), true);
             assert_eq!(decoded, text.replace("%41", "A").into_bytes());
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_entities_stay() {
+    fn malformed_entity_is_kept_as_text() {
         for text in ["&", "&;", "&#;", "&#xd800;", "&nope;", "& lt;", "&ltあ"] {
             assert_eq!(html_unescape(text), text);
         }
