@@ -56,7 +56,7 @@ pub use database_watch::{DatabaseWatch, PoolScope};
 pub use error::{Code, Error, FailedStatement, Refusal, Result};
 pub use execution::ExecuteResult;
 pub use executor::Executor;
-pub use feed::{Format, RowEncoder};
+pub use feed::{Format, RowEncoder, RowFeed};
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
