@@ -139,16 +139,7 @@ impl Session {
         own.execute_script(sql.into()).await
     }
 
-    /// Like [`Database::stream`], on this connection, which can do nothing else until the stream ends or is dropped.
-    pub async fn stream(
-        &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<RowStream> {
-        self.stream_by(sql, values, BatchSize::default()).await
-    }
-
-    /// Like [`Session::stream`], and says how many rows come at a time.
+    /// Like [`Database::stream_by`], on this connection, which can do nothing else until the stream ends or is dropped.
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
