@@ -99,7 +99,7 @@ async fn run_file(worker: &WorkerHandle, arguments: &Arguments, file: &Path, tal
             Err(error) => {
                 println!(
                     "  FAIL (load)\n{}",
-                    indented(&tsumugi_server::story(&error))
+                    indented(&tsumugi_server::story(error.as_ref()))
                 );
                 tally.failed += 1;
                 return;

@@ -17,8 +17,23 @@ use crate::sql_text::SqlText;
 use crate::value::{Value, bounded, bounded_together};
 use crate::{server, sqlite};
 
-/// Calls the same on whichever it is; with `=>`, what comes of it becomes a variant too.
+/// Calls the same on whichever it is; with `=>`, what comes of it becomes a variant too. With `@await` or `@guarded`, the call is waited for, boxed on
+/// Firebird, so that the futures of the others stay small.
 macro_rules! on_each {
+    ($of:ident, $it:expr, $inner:ident => @await $call:expr) => {
+        match $it {
+            $of::Sqlite($inner) => $call.await,
+            $of::Postgres($inner) => $call.await,
+            $of::Firebird($inner) => Box::pin($call).await,
+        }
+    };
+    ($of:ident, $it:expr, $inner:ident => @guarded $call:expr) => {
+        match $it {
+            $of::Sqlite($inner) => guarded!($inner.owner(), $call),
+            $of::Postgres($inner) => guarded!($inner.owner(), $call),
+            $of::Firebird($inner) => guarded!($inner.owner(), Box::pin($call)),
+        }
+    };
     ($of:ident, $it:expr, $inner:ident => $call:expr) => {
         match $it {
             $of::Sqlite($inner) => $call,
@@ -106,12 +121,7 @@ impl Database {
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let values = bounded(values)?;
-        match self {
-            Database::Sqlite(pool) => pool.query(sql.into(), values).await,
-            Database::Postgres(pool) => pool.query(sql.into(), values).await,
-            // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.query(sql.into(), values)).await,
-        }
+        on_each!(Database, self, pool => @await pool.query(sql.into(), values))
     }
 
     /// Runs a statement and says what it changed. Rows that it gives are dropped.
@@ -124,12 +134,7 @@ impl Database {
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
         let values = bounded(values)?;
-        match self {
-            Database::Sqlite(pool) => pool.execute(sql.into(), values).await,
-            Database::Postgres(pool) => pool.execute(sql.into(), values).await,
-            // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.execute(sql.into(), values)).await,
-        }
+        on_each!(Database, self, pool => @await pool.execute(sql.into(), values))
     }
 
     /// Runs several statements without values, one after the other. They are not one transaction unless the script
@@ -141,23 +146,11 @@ impl Database {
         on_each!(Database, self, pool => pool.execute_script(sql.into()).await)
     }
 
-    /// Runs a statement that only reads and gives its rows in batches, all of one snapshot. Keeps a reader until the
+    /// Runs a statement that only reads and gives its rows in batches of this size, all of one snapshot. Keeps a reader until the
     /// last batch is fetched or the stream is dropped.
     ///
     /// # Errors
     /// As [`Database::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
-    pub async fn stream(
-        &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<RowStream> {
-        self.stream_by(sql, values, BatchSize::default()).await
-    }
-
-    /// Like [`Database::stream`], and says how many rows come at a time.
-    ///
-    /// # Errors
-    /// As [`Database::stream`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
@@ -295,14 +288,7 @@ impl Transaction {
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let (sql, values) = (sql.into(), bounded(values)?);
-        match self {
-            Transaction::Sqlite(own) => guarded!(own.owner(), own.query(sql, values)),
-            Transaction::Postgres(own) => guarded!(own.owner(), own.query(sql, values)),
-            // Boxed, so that the futures of the others stay small.
-            Transaction::Firebird(own) => {
-                guarded!(own.owner(), Box::pin(own.query(sql, values)))
-            }
-        }
+        on_each!(Transaction, self, own => @guarded own.query(sql, values))
     }
 
     /// Like [`Database::execute`], inside the transaction.
@@ -315,14 +301,7 @@ impl Transaction {
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
         let (sql, values) = (sql.into(), bounded(values)?);
-        match self {
-            Transaction::Sqlite(own) => guarded!(own.owner(), own.execute(sql, values)),
-            Transaction::Postgres(own) => guarded!(own.owner(), own.execute(sql, values)),
-            // Boxed, so that the futures of the others stay small.
-            Transaction::Firebird(own) => {
-                guarded!(own.owner(), Box::pin(own.execute(sql, values)))
-            }
-        }
+        on_each!(Transaction, self, own => @guarded own.execute(sql, values))
     }
 
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
@@ -334,22 +313,10 @@ impl Transaction {
         on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)))
     }
 
-    /// Like [`Database::stream`], inside the transaction, which can do nothing else until the stream ends or is dropped.
+    /// Like [`Database::stream_by`], inside the transaction, which can do nothing else until the stream ends or is dropped.
     ///
     /// # Errors
     /// As [`Transaction::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
-    pub async fn stream(
-        &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<RowStream> {
-        self.stream_by(sql, values, BatchSize::default()).await
-    }
-
-    /// Like [`Transaction::stream`], and says how many rows come at a time.
-    ///
-    /// # Errors
-    /// As [`Transaction::stream`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,

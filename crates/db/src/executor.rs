@@ -144,11 +144,7 @@ impl Executor {
     pub async fn run_all(&self, statements: Vec<Statement>) -> Result<u64> {
         let run =
             async |executor: &Executor, statement| Ok(executor.run(statement).await?.affected);
-        match <[Statement; 1]>::try_from(statements) {
-            Ok([only]) => Ok(self.run(only).await?.affected),
-            Err(several) if several.is_empty() => Ok(0),
-            Err(several) => Ok(self.atomically(several, run).await?.iter().sum()),
-        }
+        Ok(self.all_or_none(statements, run).await?.iter().sum())
     }
 
     /// The rows of statements of the builder, of which all run or none.
@@ -157,10 +153,18 @@ impl Executor {
     /// As [`Executor::run_all`].
     pub async fn fetch_all(&self, statements: Vec<Statement>) -> Result<Vec<Rows>> {
         let fetch = async |executor: &Executor, statement| executor.fetch(statement).await;
+        self.all_or_none(statements, fetch).await
+    }
+
+    async fn all_or_none<T>(
+        &self,
+        statements: Vec<Statement>,
+        run: impl AsyncFn(&Executor, Statement) -> Result<T>,
+    ) -> Result<Vec<T>> {
         match <[Statement; 1]>::try_from(statements) {
-            Ok([only]) => Ok(vec![self.fetch(only).await?]),
+            Ok([only]) => Ok(vec![run(self, only).await?]),
             Err(several) if several.is_empty() => Ok(Vec::new()),
-            Err(several) => self.atomically(several, fetch).await,
+            Err(several) => self.atomically(several, run).await,
         }
     }
 

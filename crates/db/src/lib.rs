@@ -32,6 +32,7 @@ mod execution;
 mod executor;
 mod feed;
 mod firebird;
+mod inserts;
 mod json;
 mod keys;
 pub mod limits;
@@ -56,7 +57,8 @@ pub use database_watch::{DatabaseWatch, PoolScope};
 pub use error::{Code, Error, FailedStatement, Refusal, Result};
 pub use execution::ExecuteResult;
 pub use executor::Executor;
-pub use feed::{Format, RowEncoder};
+pub use feed::{Format, RowEncoder, RowFeed};
+pub use inserts::KeyedExecutor;
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{

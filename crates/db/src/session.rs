@@ -148,22 +148,10 @@ impl Session {
         own.execute_script(sql.into()).await
     }
 
-    /// Like [`Database::stream`], on this connection, which can do nothing else until the stream ends or is dropped.
+    /// Like [`Database::stream_by`], on this connection, which can do nothing else until the stream ends or is dropped.
     ///
     /// # Errors
     /// As [`Session::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
-    pub async fn stream(
-        &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<RowStream> {
-        self.stream_by(sql, values, BatchSize::default()).await
-    }
-
-    /// Like [`Session::stream`], and says how many rows come at a time.
-    ///
-    /// # Errors
-    /// As [`Session::stream`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,

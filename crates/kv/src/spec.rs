@@ -183,13 +183,19 @@ impl Spec {
         }
     }
 
-    /// A place as applications name it: a specification, in which `memory:NAME` is a database in memory whatever its ending.
+    /// A place as applications name it: a specification with a name, in which `memory:NAME` is a database in memory whatever its ending.
     pub fn of_place(place: &str) -> Result<Self> {
         let in_memory = MEMORY_PREFIXES
             .iter()
             .any(|prefix| place.starts_with(prefix));
         if !in_memory {
-            return place.parse();
+            let spec: Self = place.parse()?;
+            return match spec.is_private() {
+                true => Err(refused(
+                    "a store has a place: a folder, or \"memory:NAME\", so that all workers open the same one",
+                )),
+                false => Ok(spec),
+            };
         }
         let spec: Self = match (place.contains("durability="), place.contains('#')) {
             (true, _) => place.parse()?,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use tsumugi_db::{Format, RowStream, Rows};
+use tsumugi_db::RowFeed;
 use tsumugi_http::{Request, RequestBody};
 use tsumugi_mruby::Root;
 use tsumugi_server::dispatch::RequestLine;
@@ -91,15 +91,7 @@ pub(crate) enum StreamPlan {
     /// The block of `stream`, a `Tsumugi::Task` whose argument is the output.
     Block(Root),
     /// The rows of a query.
-    Rows { rows: RowSource, format: Format },
-}
-
-/// Where the rows come from.
-pub(crate) enum RowSource {
-    /// They are fetched while they are sent.
-    Stream(Box<RowStream>),
-    /// They are all there.
-    Whole(Rows),
+    Rows(Box<RowFeed>),
 }
 
 impl Exchange {

@@ -66,6 +66,7 @@ impl<S: Plugin> AppInstance<S> {
         let mut declared = routes();
         let lines = declared.lines();
         let router = router(&mut declared)?;
+        let timers = timers::with_periods(std::mem::take(&mut declared.timers))?;
         let folders = folders(&worker, &mut declared).await?;
         let not_found = declared.take_not_found();
         let not_found = not_found.map(|endpoint| declared.around_handler(endpoint));
@@ -97,7 +98,7 @@ impl<S: Plugin> AppInstance<S> {
         let lifecycle = Lifecycle::new(router, folders, requests_max, request_ms_max);
         let jobs = lifecycle.jobs();
         let start = |timer| timers::start(&worker, &state, timer, jobs.stop_signal());
-        jobs.add_timers(declared.timers.into_iter().filter_map(start));
+        jobs.add_timers(timers.into_iter().filter_map(start));
         Ok(Rc::new(AppInstance {
             state,
             worker,

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use http::StatusCode;
 use tsumugi_http::HttpResponse;
 use tsumugi_server::dispatch::RequestRefusal;
+pub use tsumugi_server::story;
 
 /// What handlers, extractors and plugins return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -153,19 +154,4 @@ impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
         Error::other(error)
     }
-}
-
-/// An error with its causes, each text once.
-pub fn story(error: &dyn std::error::Error) -> String {
-    let mut story = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !story.contains(&text) {
-            story.push_str(": ");
-            story.push_str(&text);
-        }
-        cause = error.source();
-    }
-    story
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as ValueError, StrDeserializer};
-use tsumugi_kv::single_flight::{FlightLease, FlightOutcome, JoinOutcome, SingleFlight};
+use tsumugi_kv::single_flight::{FetchTurn, SingleFlight};
 use tsumugi_kv::{ComputedValue, KvDatabase, SetMode, Spec, Write, WriteResult, mark_json};
 
 use crate::error::{Error, Result};
@@ -25,8 +25,8 @@ pub struct Kv {
 }
 
 impl Kv {
-    /// Opens the store at `place`: a folder with options after `#`, `memory:NAME` for one in memory, or `#capacity=64m` for one in memory
-    /// without a name. An application in Ruby that opens the same place has the same store.
+    /// Opens the store at `place`: a folder, or `memory:NAME` for one in memory, with options after `#` (`memory:pages#capacity=64m`). All
+    /// who open the same place have the same store, an application in Ruby too.
     ///
     /// # Errors
     /// [`Error::Kv`]: as [`KvDatabase::open`]; [`Error::Other`] where the worker takes no more blocking work.
@@ -115,7 +115,8 @@ impl Kv {
 
     /// The value of a key, which is JSON, or text that Ruby computed. When there is none, what `compute` gives is stored for `ttl`; all others of the process that want
     /// the key wait meanwhile, in Ruby too. When it gives an error, panics or is dropped, nothing is stored and one of the callers that wait
-    /// computes next. A value that cannot be stored is given all the same, and logged.
+    /// computes next. A value that cannot be stored is given all the same, and logged. Who computes gets the value as all others do, read from
+    /// its JSON.
     ///
     /// `compute` may fetch other keys. Where two computations would wait for each other, one of them computes the other's value for
     /// itself; so does a task that `compute` spawned by [`Worker::spawn`](crate::Worker::spawn).
@@ -137,53 +138,24 @@ impl Kv {
             return parse(&bytes);
         }
         let computation = Computation::begin();
-        let lead = match self.join(&key, &computation).await? {
-            FetchTurn::Value(bytes) => return parse(&bytes),
-            FetchTurn::Compute(lead) => lead,
+        let flights = SingleFlight::of_process();
+        let look = async || Ok::<_, Error>(self.database.get(&key)?);
+        let place = self.database.flights();
+        let turn = flights.turn(&place, key.clone(), computation.lineage(), look);
+        let lease = match turn.await? {
+            FetchTurn::Found(bytes) => return parse(&bytes),
+            FetchTurn::Compute(lease) => lease,
         };
         let value = ComputationFuture::new(computation, async { compute().await }).await?;
         let mut json = serde_json::to_vec(&value).map_err(Error::other)?;
         mark_json(&mut json);
         let json = Bytes::from(json);
-        if let Err(error) = self.set(key, json.clone(), Some(ttl)).await {
-            tracing::warn!(target: "app", "fetch could not store its value: {error}");
-        }
-        if let Some(lead) = lead {
-            lead.land(&json);
-        }
+        // As all others get it.
+        let value = parse(&json)?;
+        let write = self.set(key, json.clone(), Some(ttl));
+        lease.land(&json, write).await;
         Ok(value)
     }
-
-    /// The value that another caller computes, or the lead to compute it.
-    async fn join(&self, key: &Bytes, computation: &Computation) -> Result<FetchTurn> {
-        let flights = SingleFlight::of_process();
-        let joined = flights.join(&self.database.flights(), key.clone(), computation.lineage());
-        let lead = match joined {
-            Ok(JoinOutcome::Lead(lead)) => lead,
-            Ok(JoinOutcome::Alone) => return Ok(FetchTurn::Compute(None)),
-            Err(error) => return Err(error.into()),
-            Ok(JoinOutcome::Wait(waiting)) => match waiting.await {
-                Some(FlightOutcome::Landed(bytes)) => return Ok(FetchTurn::Value(bytes)),
-                Some(FlightOutcome::Lead(lead)) => lead,
-                None => return Err(tsumugi_kv::Error::Closed.into()),
-            },
-        };
-        // It may have been stored since it was looked for.
-        Ok(match self.database.get(key)? {
-            Some(bytes) => {
-                lead.land(&bytes);
-                FetchTurn::Value(bytes)
-            }
-            None => FetchTurn::Compute(Some(lead)),
-        })
-    }
-}
-
-/// What follows for a caller of `fetch` that found no value.
-enum FetchTurn {
-    Value(Bytes),
-    /// The lead of the others, if there are any.
-    Compute(Option<FlightLease>),
 }
 
 impl Deref for Kv {

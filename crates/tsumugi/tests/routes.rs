@@ -575,6 +575,33 @@ fn wrong_pattern_is_reported_with_its_line() {
     trial::run(routes, async |_| {});
 }
 
+/// What an application says that cannot load for the period of its timer.
+fn refused_period(period: Duration) -> String {
+    let load = move || {
+        let routes = move || Router::<()>::new().every(period, On::AllWorkers, async |_: &()| {});
+        trial::run(routes, async |_| {});
+    };
+    let panic = std::panic::catch_unwind(load).expect_err("it loads");
+    panic.downcast_ref::<String>().unwrap().clone()
+}
+
+#[test]
+fn timer_with_a_period_no_clock_can_keep_is_refused_with_its_line() {
+    for (period, shown) in [
+        (Duration::ZERO, "0.0"),
+        (Duration::from_nanos(1), "1e-9"),
+        (Duration::from_secs(1 << 40), "1099511627776.0"),
+        (Duration::MAX, "1.8446744073709552e19"),
+    ] {
+        let refusal = refused_period(period);
+        let reason = format!(
+            "every takes from 0.001 to timer_seconds_max (1000000000) seconds, not {shown}"
+        );
+        assert!(refusal.ends_with(&reason), "{refusal}");
+        assert!(refusal.contains("tests/routes.rs:"), "{refusal}");
+    }
+}
+
 #[test]
 fn refusal_of_a_handler_says_when_to_come_back() {
     let routes = || {

@@ -259,13 +259,9 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 return Err(scope.error("ArgumentError", "stream takes as: :csv, :json or :ndjson"));
             }
         };
-        let rows = super::rows::source(scope, call.argument(1))?;
-        plan_stream(
-            scope,
-            &exchange,
-            format.content_type(),
-            StreamPlan::Rows { rows, format },
-        )
+        let rows = super::rows::row_feed(scope, call.argument(1), format)?;
+        let plan = StreamPlan::Rows(Box::new(rows));
+        plan_stream(scope, &exchange, format.content_type(), plan)
     })?;
     natives.waiting("send_piece", |_, scope, call| {
         let sender = scope

@@ -1,4 +1,4 @@
-//! Waiting: `sleep`, `parallel`, channels, and the two natives of the fibre's loop.
+//! Waiting: `sleep`, `parallel`, channels, periods of timers, and the two natives of the fibre's loop.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tsumugi_mruby::{Kind, NativeReply, Raise, Result, Root, Scope, Suspension, Value};
-use tsumugi_server::dispatch::StopSignal;
+use tsumugi_server::dispatch::{StopSignal, TimerPeriod};
 
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds};
@@ -29,6 +29,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("job", |host, scope, _| {
         Ok(scope.integer(i64::try_from(host.job.number()).unwrap_or(0)))
+    })?;
+    natives.plain("check_period", |_, scope, call| {
+        timer_period(scope, call.argument(0)).map(|_| Value::nil())
     })?;
     natives.waiting("sleep", |_, scope, call| {
         let duration = seconds(scope, call.argument(0))?;
@@ -88,6 +91,15 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Duration> {
         return Err(scope.error("ArgumentError", message));
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// The Float of `every` as a period.
+pub(crate) fn timer_period<'c>(
+    scope: &'c Scope<'_>,
+    seconds: Value<'c>,
+) -> Result<'c, TimerPeriod> {
+    TimerPeriod::of_seconds(seconds.as_float().unwrap_or_default())
+        .map_err(|error| scope.error("ArgumentError", error.to_string()))
 }
 
 /// Runs every task on a fibre of its own. The first error cancels the others, waits for their `ensure`, and is raised.

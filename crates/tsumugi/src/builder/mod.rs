@@ -11,10 +11,10 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use tsumugi_db::{
-    Database, Executor, Options, PrimaryKey, PrimaryKeys, Savepoint, Transaction,
+    Database, Executor, KeyedExecutor, Options, PrimaryKeys, Savepoint, Transaction,
     TransactionOptions,
 };
-use tsumugi_sql::{Name, Source};
+use tsumugi_sql::Source;
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
@@ -146,24 +146,5 @@ impl Deref for Tx {
 
     fn deref(&self) -> &Transaction {
         &self.transaction
-    }
-}
-
-/// The executor of a query, with the primary keys that are known there.
-#[derive(Clone, Debug)]
-pub(crate) struct KeyedExecutor {
-    executor: Executor,
-    keys: Rc<PrimaryKeys>,
-}
-
-impl KeyedExecutor {
-    fn new(executor: Executor, keys: &Rc<PrimaryKeys>) -> KeyedExecutor {
-        let keys = Rc::clone(keys);
-        KeyedExecutor { executor, keys }
-    }
-
-    /// The primary key of a table; nothing if there is no such table.
-    async fn key(&self, table: &Name) -> Result<Option<Rc<PrimaryKey>>> {
-        Ok(self.executor.primary_key(&self.keys, table).await?)
     }
 }

@@ -139,10 +139,9 @@ pub const KNOWN: &[Circle] = &[
             "connect/attempt.rs",
             "connect/cancel.rs",
             "connect/mod.rs",
-            "connect/password.rs",
             "connect/socket.rs",
         ],
-        reason: "an attempt makes the canceller, cancelling shakes hands as an attempt does, and addresses are shuffled by the entry's randomness",
+        reason: "connecting and cancelling open the same socket, and try addresses in a random order",
     },
     Circle {
         name: "crates/pg-proto",
@@ -203,11 +202,6 @@ pub const KNOWN: &[Circle] = &[
         name: "crates/sql",
         files: &["statement.rs", "write/mod.rs"],
         reason: "the writer gives a statement, and a statement offers the writer",
-    },
-    Circle {
-        name: "crates/tsumugi",
-        files: &["builder/mod.rs", "builder/table.rs"],
-        reason: "a table is made by the executor that runs it",
     },
     Circle {
         name: "crates/worker",
