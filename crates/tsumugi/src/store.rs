@@ -35,6 +35,10 @@ impl Kv {
         Ok(Kv { database })
     }
 
+    pub(crate) fn into_database(self) -> Rc<KvDatabase> {
+        self.database
+    }
+
     /// The value of a key as text.
     pub async fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<String>> {
         let Some(bytes) = self.database.get(key.as_ref())? else {
