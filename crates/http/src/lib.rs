@@ -45,6 +45,7 @@ mod router;
 pub mod secret;
 pub mod session;
 mod spare;
+pub mod sse;
 mod stream;
 mod summary;
 mod switch;
