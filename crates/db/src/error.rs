@@ -228,7 +228,7 @@ pub enum Error {
     /// SQLite has to make the table anew, and others refer to it. Begin the transaction with
     /// [`TransactionMode::Rebuild`](crate::TransactionMode::Rebuild).
     #[error(
-        "SQLite makes {table} anew, and others refer to it: alter it outside of a transaction, or begin that with TransactionMode::Rebuild"
+        "SQLite makes {table} anew, and others refer to it: alter it outside of a transaction, or begin that in the mode rebuild"
     )]
     NeedsRebuild {
         /// The name of the table.
@@ -282,6 +282,7 @@ impl Error {
         "ConnectionLost",
         "UsageError",
         "Unsupported",
+        "NeedsRebuild",
         "TableDiffers",
         "MigrationFailed",
         "Error",
@@ -309,7 +310,8 @@ impl Error {
             | Error::Unreachable { .. }
             | Error::Lost { .. } => "ConnectionLost",
             Error::Usage { .. } => "UsageError",
-            Error::Unsupported { .. } | Error::NeedsRebuild { .. } => "Unsupported",
+            Error::Unsupported { .. } => "Unsupported",
+            Error::NeedsRebuild { .. } => "NeedsRebuild",
             Error::TableDiffers { .. } => "TableDiffers",
             Error::MigrationFailed { .. } => "MigrationFailed",
             Error::Database { code, .. } if code.is_about_data() => "DataError",

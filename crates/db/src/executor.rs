@@ -254,20 +254,6 @@ impl Executor {
         on_each!(self, copy_out(sql))
     }
 
-    /// Whether it is the turn of this transaction to change the schema.
-    ///
-    /// # Errors
-    /// [`Error::Closed`] outside a transaction.
-    pub async fn has_schema(&self) -> Result<bool> {
-        match self {
-            Executor::Transaction(transaction) => transaction.has_schema().await,
-            Executor::Database(_) | Executor::Session(_) => Err(Error::Closed {
-                what: "transaction",
-                reason: "there is none that could hold the lock",
-            }),
-        }
-    }
-
     /// Runs a statement about no table that the transaction has changed.
     ///
     /// # Errors

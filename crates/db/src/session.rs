@@ -10,7 +10,7 @@ use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::options::{PipelineAtomicity, TransactionOptions};
+use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::outcome::guarded;
 use crate::postgres;
 use crate::rows::Rows;
@@ -174,6 +174,11 @@ impl Session {
     ) -> Result<Vec<Result<Rows>>> {
         let Session::Postgres(own) = self;
         own.pipeline(bounded_together(statements)?, atomicity).await
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        let Session::Postgres(own) = self;
+        own.options()
     }
 
     pub(crate) async fn is_in_transaction(&self) -> Result<bool> {

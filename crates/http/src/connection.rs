@@ -197,7 +197,9 @@ impl<E: Spawn> HttpServer<E> {
                     if let Some(head) = wire.take_refusal() {
                         let reason = refusal::reason(error, &self.limits);
                         let answer = refusal::with_body(&head, &reason);
-                        supervisor.supervise(pin!(LastAnswer::new(wire, answer))).await;
+                        supervisor
+                            .supervise(pin!(LastAnswer::new(wire, answer)))
+                            .await;
                     }
                 }
                 ended

@@ -18,6 +18,7 @@ pub mod access_log;
 pub mod admin;
 mod bodies;
 mod body;
+mod body_type;
 pub mod compress;
 mod connection;
 mod connection_state;
@@ -46,6 +47,7 @@ mod router;
 pub mod secret;
 pub mod session;
 mod spare;
+pub mod sse;
 mod stream;
 mod summary;
 mod switch;
@@ -58,6 +60,7 @@ mod wire;
 
 pub use self::{
     bodies::Bodies,
+    body_type::BodyType,
     connection::{ConnectionInfo, HttpProtocol, HttpServer},
     error::{Error, Result},
     files::{CachePolicy, Files, Folder},

@@ -43,6 +43,13 @@ pub struct SessionSettings {
 /// Where the token of forms is in a session's content.
 pub const TOKEN: &str = "_csrf";
 
+/// The header that has the token where no form field can.
+pub const TOKEN_HEADER: &str = "x-csrf-token";
+
+/// What a request is answered that does not show the token, with 403.
+pub const FORGERY_REFUSAL: &str = "this form does not come from a page of this site, or that page is too old: load it again. (For its author: \
+     the form needs the field _csrf with the session's token, which csrf_field writes in Ruby, or the request the header x-csrf-token.)";
+
 /// Where the content of sessions is.
 pub enum SessionStorage {
     /// In the cookie, signed by this.

@@ -263,11 +263,8 @@ impl Dispatch for App {
         }
         let finish =
             |scope: &Scope<'_>, ended: JobResult<'_>| finish::finish(host, &exchange, scope, ended);
-        let guarded = host.web.sessions.get().is_some_and(|sessions| {
-            let request = &exchange.request;
-            let cookies_max = host.settings.http.parameters_max;
-            sessions.guards(&request.method, &request.headers, cookies_max)
-        });
+        let sessions = host.web.sessions.get();
+        let guarded = sessions.is_some_and(|sessions| sessions.guards(&exchange.request));
         let made = Cell::new(false);
         let context = {
             let (made, exchange) = (&made, Rc::downgrade(&exchange));

@@ -3,6 +3,9 @@
 /// How long lines that are queued for the standard streams may take to be written at the end, in milliseconds.
 pub const LAST_LINES_MS_MAX: u64 = 1_000;
 
+/// How often a change of a session in a store is tried while other requests change the same session.
+pub const SESSION_TRIES_MAX: usize = 64;
+
 /// Worker threads of one server.
 pub const WORKERS_MAX: usize = 1_024;
 

@@ -13,6 +13,7 @@ use tsumugi_server::dispatch::{
     self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestLine,
     RequestRefusal, below, client_gone, feed,
 };
+use tsumugi_server::session::{SessionSlot, SessionStore};
 use tsumugi_server::{AdminView, Mode};
 
 use crate::context::{Captures, Context, captures};
@@ -24,7 +25,6 @@ use crate::local::Local;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response, ResponseTail};
 use crate::router::{MountSpec, MountedApp, RouteLine, Router, translated};
-use crate::session::{RequestSession, SessionStore};
 use crate::settings::Settings;
 use crate::streaming::Output;
 use crate::timers;
@@ -165,7 +165,7 @@ impl<S: 'static> AppInstance<S> {
     fn respond(
         &self,
         line: RequestLine,
-        session: Option<Rc<RequestSession>>,
+        session: Option<Rc<SessionSlot>>,
         outcome: Result<Response>,
         job: JobGuard<Self>,
     ) -> tsumugi_http::HttpResponse {
@@ -174,7 +174,7 @@ impl<S: 'static> AppInstance<S> {
             Err(error) => self.failed(&line, error),
         };
         let (mut response, tail) = response.into_parts();
-        if let Some(cookie) = session.and_then(|session| session.leave()) {
+        if let Some(cookie) = session.and_then(|session| session.cookie().take()) {
             response.headers.append(SET_COOKIE, cookie);
         }
         match tail {
@@ -252,7 +252,7 @@ pub struct PendingRequest<S: 'static> {
     /// Dropped when its time is over.
     future: Option<Local<Result<Response>>>,
     line: RequestLine,
-    session: Option<Rc<RequestSession>>,
+    session: Option<Rc<SessionSlot>>,
     /// Taken by the response.
     job: Option<JobGuard<AppInstance<S>>>,
 }
@@ -307,7 +307,7 @@ impl<S: 'static> Dispatch for AppInstance<S> {
         job: JobGuard<Self>,
     ) -> FirstTurn<PendingRequest<S>> {
         let line = RequestLine::of(&request);
-        let session = self.sessions.as_ref().map(RequestSession::new);
+        let session = self.sessions.as_ref().map(SessionSlot::new).map(Rc::new);
         let EndpointCall { endpoint, captures } = handler;
         let context = Context::new(
             request,

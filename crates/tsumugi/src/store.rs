@@ -38,6 +38,10 @@ impl Kv {
         Ok(Kv { database })
     }
 
+    pub(crate) fn into_database(self) -> Rc<KvDatabase> {
+        self.database
+    }
+
     /// The value of a key as text.
     ///
     /// # Errors

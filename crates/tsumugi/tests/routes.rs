@@ -485,6 +485,7 @@ fn bodies_are_written_while_they_are_sent() {
                 events.send("one").await?;
                 let event = Event {
                     name: Some("two".to_owned()),
+                    reconnect_ms: Some(500),
                     ..Event::default()
                 };
                 events.send_event(event).await
@@ -500,7 +501,11 @@ fn bodies_are_written_while_they_are_sent() {
         assert!(client.get("/broken").await.body.is_err());
         let events = client.get("/events").await;
         assert_eq!(events.header("content-type"), Some("text/event-stream"));
-        assert_eq!(events.text(), "data: one\n\nevent: two\ndata: \n\n");
+        assert_eq!(events.header("cache-control"), Some("no-store"));
+        assert_eq!(
+            events.text(),
+            "data: one\n\nevent: two\nretry: 500\ndata: \n\n"
+        );
     });
 }
 

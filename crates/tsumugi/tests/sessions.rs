@@ -221,6 +221,11 @@ fn forms_show_the_token_or_come_from_this_site() {
         assert!(forged.text().contains("x-csrf-token"));
         let honest = format!("a=1&_csrf={token}");
         assert_eq!(form(honest.clone()).await.text(), honest);
+        let capitals = client
+            .post("/form")
+            .body("Application/X-WWW-Form-Urlencoded", honest.clone())
+            .header("cookie", &session);
+        assert_eq!(capitals.await.text(), honest);
         let other = format!("a=1&_csrf={}", "A".repeat(token.len()));
         assert_eq!(form(other).await.status, 403);
         let with = |name, value: &str| form("a=1".to_owned()).header(name, value);

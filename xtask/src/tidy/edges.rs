@@ -59,7 +59,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "tsumugi-server",
-        &["tsumugi-worker", "tsumugi-db", "tsumugi-http", "tsumugi-kv"],
+        &[
+            "tsumugi-worker",
+            "tsumugi-db",
+            "tsumugi-http",
+            "tsumugi-kv",
+            "tsumugi-values",
+        ],
     ),
     (
         "tsumugi-ruby",

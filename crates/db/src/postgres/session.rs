@@ -17,7 +17,7 @@ use super::transaction::begin_within;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::options::{PipelineAtomicity, TransactionOptions};
+use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
 use crate::server::{Answer, Limits, Pool, RowStream, Scope, Transaction, TransactionInner};
 use crate::sql_text::SqlText;
@@ -84,6 +84,10 @@ impl Session {
     ) -> Result<Vec<Result<Rows>>> {
         let outcomes = pipeline_on(&self.pool, &self.connection, statements, atomicity).await?;
         outcomes.map_err(|fault| self.pool.error("", fault))
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.pool.options
     }
 
     pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction<Postgres>> {

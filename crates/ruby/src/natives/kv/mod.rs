@@ -23,6 +23,7 @@ use crate::answer::Operation;
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::Natives;
 use failure::failure;
+pub(in crate::natives) use failure::raise;
 use object::wrap;
 use scans::done;
 pub(crate) use store::{Backend, KvStore};
