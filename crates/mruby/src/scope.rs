@@ -217,22 +217,6 @@ impl<'vm> Scope<'vm> {
         .map(drop)
     }
 
-    /// Sets an element of an Array; what is between its end and the element becomes nil.
-    pub fn set_array_at(
-        &self,
-        array: Value<'_>,
-        index: usize,
-        element: Value<'_>,
-    ) -> Result<'_, ()> {
-        assert_eq!(array.kind(), Kind::Array, "an element of what is no Array");
-        let index = i64::try_from(index).unwrap_or(i64::MAX);
-        // SAFETY: the tag was checked; both values are live; what is beyond the largest Array raises.
-        self.protect(|out| unsafe {
-            sys::ts_array_set(self.vm.raw(), array.raw, index, element.raw, out)
-        })
-        .map(drop)
-    }
-
     /// Entries of a Hash; 0 for anything else.
     pub fn hash_len(&self, hash: Value<'_>) -> usize {
         if hash.kind() != Kind::Hash {
