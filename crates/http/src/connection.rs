@@ -5,10 +5,11 @@ use std::{
     convert::Infallible,
     error::Error as StdError,
     future::{Future, poll_fn},
+    io,
     net::SocketAddr,
     pin::{Pin, pin},
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
 
@@ -30,10 +31,10 @@ use crate::{
     host,
     limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
     outbox::{self, Outbox},
-    refusal::{self, LastAnswer},
+    refusal,
     request::{Request, RequestBody, RequestNumbers},
     response::HttpResponse,
-    switch::Upgraded,
+    switch::{Switch, Upgraded},
     timeout_supervisor::{SupervisedConnection, TimeoutSupervisor},
     wire::{Wire, WireProtocol},
 };
@@ -184,23 +185,12 @@ impl<E: Spawn> HttpServer<E> {
                 let ended = supervisor.supervise(Pin::new(&mut connection)).await;
                 if let (Some(Ok(())), Some(switch)) = (&ended, state.take_switch()) {
                     let http1::Parts { io, read_buf, .. } = connection.into_parts();
-                    let limit = Duration::from_millis(self.limits.send_timeout_ms);
-                    let Some((io, ahead)) = io.into_inner().into_parts(limit).await else {
-                        return;
-                    };
-                    let ahead = [read_buf, ahead].concat().into();
-                    switch.run(Upgraded::new(io, ahead)).await;
-                    return;
+                    return hand_over(io.into_inner(), &read_buf, switch, &self.limits).await;
                 }
                 if let Some(Err(error)) = &ended {
-                    let mut wire = connection.into_parts().io.into_inner();
-                    if let Some(head) = wire.take_refusal() {
-                        let reason = refusal::reason(error, &self.limits);
-                        let answer = refusal::with_body(&head, &reason);
-                        supervisor
-                            .supervise(pin!(LastAnswer::new(wire, answer)))
-                            .await;
-                    }
+                    let wire = connection.into_parts().io.into_inner();
+                    let answer = LastAnswer::new(wire, error, &self.limits);
+                    supervisor.supervise(pin!(answer)).await;
                 }
                 ended
             }
@@ -215,11 +205,23 @@ impl<E: Spawn> HttpServer<E> {
     }
 }
 
+/// Gives a connection to whom it is switched to, with what was read of it already.
+async fn hand_over<I>(wire: Wire<I>, read: &[u8], switch: Switch, limits: &HttpLimits)
+where
+    I: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    let limit = Duration::from_millis(limits.send_timeout_ms);
+    if let Some((io, ahead)) = wire.into_parts(limit).await {
+        let ahead = [read, &ahead].concat().into();
+        switch.run(Upgraded::new(io, ahead)).await;
+    }
+}
+
 /// Says in the log why a connection has ended, unless it was at an end.
 fn log_end(ended: Option<hyper::Result<()>>) {
     match ended {
         Some(Ok(())) => {}
-        // It had a status and no text; whoever wrote the client looks for the reason here.
+        // Its client has been told; whoever runs the server looks for the reason here.
         Some(Err(error)) if error.is_parse() => {
             let status = if error.is_parse_too_large() { 431 } else { 400 };
             tracing::info!(%error, status, "a request could not be read");
@@ -297,6 +299,43 @@ fn service<H: HttpHandler>(
             Ok(completion.respond(response))
         }
     })
+}
+
+/// The last bytes of a connection that hyper has refused, and its end. Nothing when it was not refused.
+struct LastAnswer<I> {
+    wire: Wire<I>,
+    bytes: Option<Vec<u8>>,
+    written: usize,
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> LastAnswer<I> {
+    fn new(mut wire: Wire<I>, error: &hyper::Error, limits: &HttpLimits) -> LastAnswer<I> {
+        let head = wire.take_refusal();
+        LastAnswer {
+            bytes: head.map(|head| refusal::with_body(&head, &refusal::reason(error, limits))),
+            wire,
+            written: 0,
+        }
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for LastAnswer<I> {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let Some(bytes) = &this.bytes else {
+            return Poll::Ready(Ok(()));
+        };
+        while let Some(left) = bytes.get(this.written..).filter(|left| !left.is_empty()) {
+            this.written += ready!(Pin::new(&mut this.wire).poll_write(cx, left))?;
+        }
+        Pin::new(&mut this.wire).poll_shutdown(cx)
+    }
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin + 'static> SupervisedConnection for LastAnswer<I> {
+    fn wind_down(self: Pin<&mut Self>) {}
 }
 
 /// The first bytes of a connection.

@@ -1,16 +1,7 @@
 //! Answers to what hyper cannot read as a request: it sends a status and no text, so its head gets a body that says what is wrong.
 //! Reads no request. Rule: only bytes that are hyper's own answer, from the first to the last, are made another.
 
-use std::{
-    future::Future,
-    io,
-    pin::Pin,
-    task::{Context, Poll, ready},
-};
-
-use tokio::io::{AsyncRead, AsyncWrite};
-
-use crate::{limits::HttpLimits, timeout_supervisor::SupervisedConnection, wire::Wire};
+use crate::limits::HttpLimits;
 
 const STATUSES: [&[u8]; 3] = [
     b" 400 Bad Request\r\n",
@@ -89,43 +80,6 @@ pub(crate) fn with_body(head: &[u8], body: &str) -> Vec<u8> {
     let (before, after) = head.split_at(at.unwrap_or(head.len()));
     let after = after.get(NO_BODY.len()..).unwrap_or_default();
     [before, fields.as_bytes(), after, body.as_bytes()].concat()
-}
-
-/// Sends the last bytes of a connection and closes it.
-pub(crate) struct LastAnswer<I> {
-    wire: Wire<I>,
-    bytes: Vec<u8>,
-    written: usize,
-}
-
-impl<I> LastAnswer<I> {
-    pub(crate) fn new(wire: Wire<I>, bytes: Vec<u8>) -> LastAnswer<I> {
-        LastAnswer {
-            wire,
-            bytes,
-            written: 0,
-        }
-    }
-}
-
-impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for LastAnswer<I> {
-    type Output = io::Result<()>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        while let Some(left) = this
-            .bytes
-            .get(this.written..)
-            .filter(|left| !left.is_empty())
-        {
-            this.written += ready!(Pin::new(&mut this.wire).poll_write(cx, left))?;
-        }
-        Pin::new(&mut this.wire).poll_shutdown(cx)
-    }
-}
-
-impl<I: AsyncRead + AsyncWrite + Unpin + 'static> SupervisedConnection for LastAnswer<I> {
-    fn wind_down(self: Pin<&mut Self>) {}
 }
 
 #[cfg(test)]
