@@ -334,7 +334,7 @@ impl Error {
     /// value comes from a client as a rule.
     pub fn is_about_value(&self) -> bool {
         match self {
-            Error::Value { statement, .. } => statement.has_binds(),
+            Error::Value { statement, .. } => statement.has_binds() || statement.is_none(),
             Error::Database {
                 code, statement, ..
             } => code.is_about_data() && statement.has_binds(),
@@ -448,6 +448,11 @@ impl From<tsumugi_sql::Error> for Error {
             Refused::Unsupported { database, what } => Error::Unsupported { database, what },
             Refused::Limit { limit, max } => Error::Limit { limit, max },
             Refused::Different { table, difference } => Error::TableDiffers { table, difference },
+            Refused::Value(message) => Error::Value {
+                code: "22023",
+                message,
+                statement: FailedStatement::none(),
+            },
             other => Error::usage(other.to_string()),
         }
     }
@@ -495,6 +500,11 @@ impl FailedStatement {
 
     pub(crate) fn none() -> FailedStatement {
         FailedStatement(None)
+    }
+
+    /// Whether there was no statement yet: the builder refused to make one.
+    fn is_none(&self) -> bool {
+        self.0.is_none()
     }
 
     fn has_binds(&self) -> bool {

@@ -36,6 +36,7 @@ use crate::{
     response::HttpResponse,
     switch::{Switch, Upgraded},
     timeout_supervisor::{SupervisedConnection, TimeoutSupervisor},
+    transfer_coding,
     wire::{Wire, WireProtocol},
 };
 
@@ -260,7 +261,8 @@ fn service<H: HttpHandler>(
             },
             body,
         ) = request.into_parts();
-        let host = host::settle(&method, &uri, version, &mut headers);
+        let settled = host::settle(&method, &uri, version, &mut headers);
+        let settled = settled.and_then(|()| transfer_coding::check(&headers));
         let body = RequestBody::new(body, &limits, &state, &bodies);
         let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.
@@ -279,7 +281,7 @@ fn service<H: HttpHandler>(
         completion.load = load;
         let outbox = Rc::clone(&outbox);
         async move {
-            if let Err(error) = host {
+            if let Err(error) = settled {
                 let mut refusal = HttpResponse::from_error(&error);
                 if version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");

@@ -53,6 +53,7 @@ mod summary;
 mod switch;
 mod timeout_supervisor;
 mod tls;
+mod transfer_coding;
 pub mod upload;
 mod version;
 pub mod websocket;

@@ -3,7 +3,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use crate::error::{Result, usage};
+use crate::error::{Error, Result, usage};
 use crate::expr::{Binary, Case, Expr, Is, Node};
 use crate::query::Query;
 use crate::value::Value;
@@ -137,7 +137,8 @@ impl Expr {
     }
 
     /// The same by the name of an operator: `=`, `<>`, `!=`, `<`, `<=`, `>`, `>=`, `like`, `ilike`, `in`, `is` and their negations
-    /// with `not`. Fails on another operator, and on a list, range or query where the operator takes one value.
+    /// with `not`. Fails on another operator, and on a list, range or query where the operator takes one value: [`Error::Value`] if what
+    /// it got is a value.
     pub fn compare(self, operator: &str, operand: impl Into<Operand>) -> Result<Self> {
         let operand = operand.into();
         let words: Vec<String> = operator
@@ -327,15 +328,19 @@ fn single(operator: &str, operand: Operand) -> Result<Expr> {
         Operand::Value(value) => Ok(value.into()),
         Operand::Expr(expr) => Ok(expr),
         Operand::Query(query) => Ok(query.into()),
-        Operand::List(_) | Operand::Range(..) => {
-            usage(format!("{operator} takes one value, not a list or a range"))
-        }
+        Operand::List(_) => Err(Error::Value(format!(
+            "{operator} takes one value, not a list"
+        ))),
+        Operand::Range(..) => usage(format!("{operator} takes one value, not a range")),
     }
 }
 
 fn text(operator: &str, operand: Operand) -> Result<String> {
     match operand {
         Operand::Value(Value::Text(text)) => Ok(text),
+        Operand::Value(_) | Operand::List(_) => Err(Error::Value(format!(
+            "{operator} takes a pattern, which is text"
+        ))),
         _ => usage(format!("{operator} takes a pattern, which is text")),
     }
 }

@@ -11,6 +11,10 @@ pub enum Error {
     /// The query does not make sense. Fix the code: trying again cannot help.
     #[error("{0}")]
     Usage(String),
+    /// A value is not what is taken in its place: a list where one value is needed, or a number as a pattern. Such a value comes from a
+    /// client as a rule. Give another value.
+    #[error("{0}")]
+    Value(String),
     /// This database has no such thing. Use another way, or another database.
     #[error("{database} has no {what}")]
     Unsupported {

@@ -199,9 +199,7 @@ impl<S: 'static> AppInstance<S> {
     /// The response to an error without a mapper.
     fn failed(&self, line: &RequestLine, error: Error) -> Response {
         let response: Response = error.response().into();
-        if let Error::Db(cause) = &error
-            && let Some(refusal) = cause.refusal()
-        {
+        if let Some(refusal) = error.database_refusal() {
             // It may be a fault of what is stored, or of the SQL, as well as of a client.
             let status = refusal.status();
             tracing::warn!("{line}: answered {status}: {}", story(&error));

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use http::StatusCode;
+use tsumugi_db::Refusal;
 use tsumugi_http::HttpResponse;
 use tsumugi_server::dispatch::RequestRefusal;
 pub use tsumugi_server::story;
@@ -110,8 +111,8 @@ impl Error {
         match self {
             Error::Refused { status, .. } => *status,
             Error::Http(error) => error.status(),
-            Error::Db(error) => error
-                .refusal()
+            Error::Db(_) | Error::Sql(_) => self
+                .database_refusal()
                 .and_then(|refusal| StatusCode::from_u16(refusal.status()).ok())
                 .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             Error::Deadline { limit_ms } => {
@@ -123,13 +124,20 @@ impl Error {
         }
     }
 
+    /// How a request is answered that ends with an error of the database, or of the builder before it.
+    pub(crate) fn database_refusal(&self) -> Option<Refusal> {
+        match self {
+            Error::Db(error) => error.refusal(),
+            Error::Sql(error) => tsumugi_db::Error::from(error.clone()).refusal(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn response(&self) -> HttpResponse {
         if let Error::Http(error) = self {
             return HttpResponse::from_error(error);
         }
-        if let Error::Db(error) = self
-            && let Some(refusal) = error.refusal()
-        {
+        if let Some(refusal) = self.database_refusal() {
             return HttpResponse::refusal(self.status(), refusal.text());
         }
         match self.status() {

@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-pg-proto", &["tsumugi-testkit", "tsumugi-values"]),
     ("tsumugi-firebird-proto", &[]),
     ("tsumugi-kv", &["tsumugi-testkit"]),
-    ("tsumugi-sql", &["tsumugi-testkit"]),
+    ("tsumugi-sql", &["tsumugi-testkit", "tsumugi-values"]),
     ("tsumugi-wire", &[]),
     (
         "tsumugi-pg",

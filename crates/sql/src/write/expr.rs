@@ -8,7 +8,7 @@ use crate::condition::{all, any};
 use crate::dialect::{Average, Decimals, FIREBIRD, Like, ParameterTypes, Remainder, RowValues};
 use crate::error::{Error, Result, usage};
 use crate::expr::{Binary, Call, Case, Distinct, Expr, Is, Node};
-use crate::limits::DEPTH_MAX;
+use crate::limits::{DEPTH_MAX, NODES_MAX};
 use crate::value::Value;
 
 /// How tightly an expression holds together, loosest first.
@@ -59,6 +59,7 @@ fn not(is: Is) -> &'static str {
 impl Writer<'_> {
     /// An expression where nothing stands beside it.
     pub(super) fn expr(&mut self, expr: &Expr) -> Result<()> {
+        self.fits()?;
         match expr.node() {
             Node::Column(name) => self.column(name),
             Node::Star => {
@@ -94,6 +95,7 @@ impl Writer<'_> {
                 Ok(())
             }
             Node::TooDeep => Err(too_deep()),
+            Node::TooLarge => Err(too_large()),
             _ => self.condition(expr.node()),
         }
     }
@@ -111,6 +113,7 @@ impl Writer<'_> {
 
     fn binary(&mut self, left: &Expr, operator: Binary, right: &Expr) -> Result<()> {
         if operator == Binary::Remainder && self.dialect.remainder == Remainder::Mod {
+            self.numbers_only([left, right])?;
             self.text("mod(");
             self.calculated(left, Level::Any, type_of_number)?;
             self.text(", ");
@@ -133,11 +136,32 @@ impl Writer<'_> {
         }
         let as_type = match operator {
             Binary::Concatenate => type_of,
-            _ => type_of_number,
+            _ => {
+                self.numbers_only([left, right])?;
+                type_of_number
+            }
         };
         self.calculated(left, outer, as_type)?;
         self.text(operator.sign());
         self.calculated(right, outer, as_type)
+    }
+
+    /// Refuses a value that is no number in a calculation, where its type is written: there the statement would make no sense, and its value
+    /// would be taken for a fault of the SQL.
+    fn numbers_only(&self, sides: [&Expr; 2]) -> Result<()> {
+        let is_number = |value: &Value| match value {
+            Value::Null | Value::Integer(_) | Value::Real(_) => true,
+            Value::Decimal(text) | Value::Text(text) => digits(text),
+            Value::Boolean(_) | Value::Blob(_) | Value::List(_) | Value::Json(_) => false,
+        };
+        let mut values = sides.into_iter().flat_map(value_of);
+        match self.dialect.parameter_types {
+            ParameterTypes::Cast if !values.all(is_number) => {
+                let message = "a value that is calculated with (+ - * / %) is a number";
+                Err(Error::Value(message.to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A part of an expression of this level whose type the database cannot tell by its place. Of a value `as_type` says it.
@@ -548,6 +572,13 @@ fn digits(text: &str) -> bool {
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
     !(whole.is_empty() && part.is_empty()) && plain(whole) && plain(part)
+}
+
+pub(super) fn too_large() -> Error {
+    Error::Limit {
+        limit: "NODES_MAX",
+        max: usize::try_from(NODES_MAX).unwrap_or(usize::MAX),
+    }
 }
 
 pub(super) fn too_deep() -> Error {
