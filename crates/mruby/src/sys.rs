@@ -42,6 +42,7 @@ pub type Visit = unsafe extern "C" fn(*mut c_void, RawValue, RawValue);
 
 unsafe extern "C" {
     pub fn ts_open(host: *mut c_void, memory: *mut c_void, faulty: c_int) -> *mut RawVm;
+    pub fn ts_eval_bytes_max(vm: *mut RawVm, max: usize);
     pub fn ts_close(vm: *mut RawVm);
     pub fn ts_exempt(vm: *mut RawVm, change: c_int);
 

@@ -281,6 +281,7 @@ fn an_endless_allocation_is_a_no_memory_error_and_the_vm_goes_on() {
     let vm = Vm::open(Options {
         memory_bytes_max: 16 << 20,
         memory_reserve_bytes: 1 << 20,
+        ..Options::default()
     })
     .unwrap();
     for round in 0..5 {

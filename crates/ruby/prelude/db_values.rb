@@ -178,6 +178,8 @@ class DB
     end
 
     def __pad(number, width)
+      return "-#{__pad(-number, width)}" if number < 0
+
       text = number.to_s
       text.size < width ? "0" * (width - text.size) + text : text
     end
