@@ -21,6 +21,10 @@ mod hashes;
 mod memory;
 #[path = "build/numbers.rs"]
 mod numbers;
+#[path = "build/times.rs"]
+mod times;
+#[path = "build/types.rs"]
+mod types;
 #[path = "build/walks.rs"]
 mod walks;
 
@@ -38,12 +42,14 @@ const SHIM: [&str; 6] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 8] = [
+const CORRECTED: [&[Correction]; 10] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,
     memory::CORRECTIONS,
     numbers::CORRECTIONS,
+    times::CORRECTIONS,
+    types::CORRECTIONS,
     walks::CORRECTIONS,
     collector::CORRECTIONS,
     hashes::CORRECTIONS,

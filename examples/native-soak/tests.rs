@@ -9,7 +9,7 @@ use tsumugi::trial;
 use crate::{Counts, routes};
 
 #[test]
-fn what_clients_leave_is_given_back() {
+fn resources_of_clients_that_leave_return_to_zero() {
     trial::run(routes, async |client| {
         let live = async || client.get("/live").await.json::<Counts>();
         let mut socket = client.get("/socket").websocket().await.unwrap();

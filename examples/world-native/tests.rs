@@ -23,7 +23,7 @@ fn is_world(world: &World) -> bool {
 }
 
 #[test]
-fn worlds_fortunes_and_the_four_ways() {
+fn every_endpoint_answers_as_the_benchmark_demands() {
     run(async |client| {
         assert_eq!(client.get("/plaintext").await.text(), "Hello, World!");
         let world: World = client.get("/db").await.json();

@@ -24,6 +24,7 @@ mod http;
 mod kv;
 mod limits;
 mod load;
+mod load_command;
 mod message;
 mod native;
 mod open_files;
@@ -41,7 +42,6 @@ mod soak;
 mod stop;
 mod store;
 mod suites;
-mod trial;
 mod validate;
 mod world;
 mod worlds;
@@ -118,7 +118,7 @@ pub struct BenchArguments {
 #[derive(clap::Subcommand, Debug)]
 enum Action {
     /// Load any server with GET, over HTTP/1.1 or HTTP/2, and say how fast it answers
-    Load(trial::TrialArguments),
+    Load(load_command::LoadArguments),
     /// Compare two reports: which figures differ by more than chance
     Diff {
         /// What --json wrote
@@ -157,7 +157,7 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
         Some(Action::Load(arguments)) => {
             return match session::lead()? {
                 Some(code) => Ok(code),
-                None => trial::run(arguments, &StopFlag::at_signals()),
+                None => load_command::run(arguments, &StopFlag::at_signals()),
             };
         }
         Some(Action::Diff { before, after }) => {

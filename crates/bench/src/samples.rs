@@ -119,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_apart() {
+    fn number_is_written_in_groups_of_three_digits() {
         assert_eq!(thousands(7.0), "7");
         assert_eq!(thousands(133_012.4), "133 012");
         assert_eq!(thousands(1_000_000.0), "1 000 000");
     }
 
     #[test]
-    fn two_programs_run_a_b_b_a() {
+    fn order_of_runs_alternates_between_rounds() {
         assert_eq!([order(2, 0), order(2, 1)].concat(), [0, 1, 1, 0]);
     }
 }

@@ -54,7 +54,7 @@ impl ChildProgram {
         })
     }
 
-    /// Its number.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

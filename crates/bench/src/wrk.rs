@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_figure_is_the_rate() {
+    fn rate_is_read_from_wrks_output() {
         check(
             "  99 requests in 1.00s, 1MB read\nRequests/sec:  98.50\nTransfer/sec: 1MB\n",
             Ok(98.5),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_no_figure() {
+    fn output_with_socket_errors_or_no_request_is_an_error() {
         check(
             "  Socket errors: connect 0, read 3, write 0, timeout 0\nRequests/sec: 98.50\n",
             Err(

@@ -1,4 +1,4 @@
-//! `tsumugi console`: reads lines, shows what they become. Evaluating them is the script crate's.
+//! `tsumugi console`: reads lines, shows what they become. Evaluating them is the `ruby` crate's.
 //! Lines are read on a thread of their own, so that the application's waits and timers go on meanwhile.
 
 use std::io::{BufRead, IsTerminal, Write};

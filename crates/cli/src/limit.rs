@@ -30,7 +30,7 @@ impl LimitSet for RubyLimits {
     const LIMITS: &'static [Row<RubyLimits>] = limited!(
         requests_max request_ms_max cancel_ms_max vm_bytes_max idle_fibres_max json_depth_max parallel_max
         channel_max json_symbols_max regexps_max regexp_backtracks_max regexp_bytes_max source_bytes_max
-        render_depth_max;
+        eval_bytes_max render_depth_max;
         client: connect_ms_max call_ms_max addresses_max connections_per_host_max connections_max idle_per_host_max idle_max
         idle_ms_max header_bytes_max response_bytes_max
     );

@@ -173,7 +173,11 @@ fn main() -> ExitCode {
         Some(Ok(())) => {}
         Some(Err(error)) => {
             // There is no reader when it cannot be written.
-            let _ = writeln!(&ERRORS, "tsumugi: {}", tsumugi_server::story(&error));
+            let _ = writeln!(
+                &ERRORS,
+                "tsumugi: {}",
+                tsumugi_server::story(error.as_ref())
+            );
             return ExitCode::FAILURE;
         }
     }
@@ -191,7 +195,7 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {
-        let text = format!("tsumugi: {}", tsumugi_server::story(&error));
+        let text = format!("tsumugi: {}", tsumugi_server::story(error.as_ref()));
         // There is no reader when it cannot be written.
         let _ = writeln!(&ERRORS, "{text}");
         if is_in_file {

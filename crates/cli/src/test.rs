@@ -1,4 +1,4 @@
-//! `tsumugi test`: runs the tests beside an application and says how they went. What a test can do is the script
+//! `tsumugi test`: runs the tests beside an application and says how they went. What a test can do is the `ruby`
 //! crate's; this finds the files, gives every test an application and a data folder of its own, and counts.
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use tsumugi_ruby::{TestOutcome, Trial};
+use tsumugi_ruby::{TestFile, TestOutcome};
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::application::{self, Data};
@@ -99,7 +99,7 @@ async fn run_file(worker: &WorkerHandle, arguments: &Arguments, file: &Path, tal
             Err(error) => {
                 println!(
                     "  FAIL (load)\n{}",
-                    indented(&tsumugi_server::story(&error))
+                    indented(&tsumugi_server::story(error.as_ref()))
                 );
                 tally.failed += 1;
                 return;
@@ -126,8 +126,8 @@ async fn run_one(
 ) -> Result<Outcome> {
     let data = Data::of(None)?;
     let app = application::load(worker, &arguments.app, &data).await?;
-    let trial = Trial::load(&app, file).await?;
-    let outcome = match trial.names().get(index) {
+    let tests = TestFile::load(&app, file).await?;
+    let outcome = match tests.names().get(index) {
         None => Outcome::NoMore,
         Some(name)
             if arguments
@@ -139,7 +139,7 @@ async fn run_one(
         }
         Some(name) => {
             let started = Instant::now();
-            let outcome = trial.run(index, Duration::from_millis(TEST_MS_MAX)).await;
+            let outcome = tests.run(index, Duration::from_millis(TEST_MS_MAX)).await;
             report(name, &outcome, started.elapsed(), file)
         }
     };

@@ -23,8 +23,8 @@ impl BatchSize {
         }
     }
 
-    /// The number that was said.
-    pub(crate) fn said(self) -> Option<u16> {
+    /// The caller's number of rows, if it gave one.
+    pub(crate) fn explicit_rows(self) -> Option<u16> {
         self.0
     }
 

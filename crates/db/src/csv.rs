@@ -55,9 +55,9 @@ fn write_value(value: ValueRef<'_>, text: &mut Vec<u8>, out: &mut Vec<u8>) -> Re
         ValueRef::Real(_) => out.extend_from_slice(b"-Infinity"),
         ValueRef::Text(text) => write_text(text.as_bytes(), out),
         ValueRef::Blob(blob) => write_base64(blob, out),
-        ValueRef::Rich(rich) => {
+        ValueRef::Typed(typed) => {
             text.clear();
-            rich.write_text(text)?;
+            typed.write_text(text)?;
             write_text(text, out);
         }
     }

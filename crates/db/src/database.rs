@@ -9,7 +9,7 @@ use crate::execution::ExecuteResult;
 use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
-use crate::outcome::attended;
+use crate::outcome::guarded;
 use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
 use crate::sequence::undone;
@@ -17,8 +17,23 @@ use crate::sql_text::SqlText;
 use crate::value::{Value, bounded, bounded_together};
 use crate::{server, sqlite};
 
-/// Calls the same on whichever it is; with `=>`, what comes of it becomes a variant too.
+/// Calls the same on whichever it is; with `=>`, what comes of it becomes a variant too. With `@await` or `@guarded`, the call is waited for, boxed on
+/// Firebird, so that the futures of the others stay small.
 macro_rules! on_each {
+    ($of:ident, $it:expr, $inner:ident => @await $call:expr) => {
+        match $it {
+            $of::Sqlite($inner) => $call.await,
+            $of::Postgres($inner) => $call.await,
+            $of::Firebird($inner) => Box::pin($call).await,
+        }
+    };
+    ($of:ident, $it:expr, $inner:ident => @guarded $call:expr) => {
+        match $it {
+            $of::Sqlite($inner) => guarded!($inner.owner(), $call),
+            $of::Postgres($inner) => guarded!($inner.owner(), $call),
+            $of::Firebird($inner) => guarded!($inner.owner(), Box::pin($call)),
+        }
+    };
     ($of:ident, $it:expr, $inner:ident => $call:expr) => {
         match $it {
             $of::Sqlite($inner) => $call,
@@ -61,6 +76,10 @@ impl Database {
     /// What follows the first `/` of a Firebird URL goes to the server: an alias, or a path if it begins with another `/`.
     /// A missing file is created (unless `mode=rw`), a missing directory is not. `sqlite::memory:` is one database for
     /// all connects of this process while any of them lasts; `?name=NAME` makes another.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] of a URL or an option that is not understood, [`Error::Open`] of a file that SQLite cannot open. A server is asked for one
+    /// connection: [`Error::Unreachable`], or [`Error::PoolTimeout`] when none was opened in time.
     pub async fn connect(url: &str, options: Options) -> Result<Database> {
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             let pool = server::Pool::connect(url, options).await?;
@@ -89,52 +108,49 @@ impl Database {
     }
 
     /// Runs a statement and gives all its rows. One that writes, such as `INSERT … RETURNING`, works as well.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the call is wrong: another number of values than placeholders, several statements, one that connections of a pool do not
+    /// take, more than [`BINDS_BYTES_MAX`](crate::limits::BINDS_BYTES_MAX). [`Error::PoolTimeout`], [`Error::QueueFull`] or [`Error::Unreachable`] where no
+    /// connection was to be had; nothing ran then. [`Error::Timeout`] after `statement_timeout`, [`Error::TooLarge`] of rows beyond the limit of a
+    /// result, [`Error::Lost`] where the connection ended before the answer. Else what the database says: of constraints, of values, of conflicts with
+    /// others, [`Error::Syntax`], or [`Error::Database`].
     pub async fn query(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let values = bounded(values)?;
-        match self {
-            Database::Sqlite(pool) => pool.query(sql.into(), values).await,
-            Database::Postgres(pool) => pool.query(sql.into(), values).await,
-            // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.query(sql.into(), values)).await,
-        }
+        on_each!(Database, self, pool => @await pool.query(sql.into(), values))
     }
 
     /// Runs a statement and says what it changed. Rows that it gives are dropped.
+    ///
+    /// # Errors
+    /// As [`Database::query`].
     pub async fn execute(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
         let values = bounded(values)?;
-        match self {
-            Database::Sqlite(pool) => pool.execute(sql.into(), values).await,
-            Database::Postgres(pool) => pool.execute(sql.into(), values).await,
-            // Boxed, so that the futures of the others stay small.
-            Database::Firebird(pool) => Box::pin(pool.execute(sql.into(), values)).await,
-        }
+        on_each!(Database, self, pool => @await pool.execute(sql.into(), values))
     }
 
     /// Runs several statements without values, one after the other. They are not one transaction unless the script
     /// says `BEGIN` and `COMMIT`; what ran before a failure stays. `statement_timeout` bounds the whole script.
+    ///
+    /// # Errors
+    /// As [`Database::query`], of the first statement that fails; those after it do not run.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         on_each!(Database, self, pool => pool.execute_script(sql.into()).await)
     }
 
-    /// Runs a statement that only reads and gives its rows in batches, all of one snapshot. Keeps a reader until the
+    /// Runs a statement that only reads and gives its rows in batches of this size, all of one snapshot. Keeps a reader until the
     /// last batch is fetched or the stream is dropped.
-    pub async fn stream(
-        &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<RowStream> {
-        self.stream_by(sql, values, BatchSize::default()).await
-    }
-
-    /// Like [`Database::stream`], and says how many rows come at a time.
+    ///
+    /// # Errors
+    /// As [`Database::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
@@ -146,12 +162,19 @@ impl Database {
     }
 
     /// Begins a transaction, on a connection of its own until it ends.
+    ///
+    /// # Errors
+    /// [`Error::PoolTimeout`], [`Error::QueueFull`] or [`Error::Unreachable`] where no connection was to be had; [`Error::SerializationFailure`] where
+    /// another process kept SQLite's file locked for longer than `busy_timeout`; [`Error::Lost`].
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         on_each!(Database => Transaction, self, pool => pool.begin(options).await)
     }
 
     /// Runs several statements and gives their rows in order. PostgreSQL gets them in one write. With [`PipelineAtomicity::All`] they stand
     /// and fall together; the first that fails is followed by errors for all others.
+    ///
+    /// # Errors
+    /// Where nothing could be sent, as [`Database::query`]. What fails in a statement stands in its place among the outcomes.
     pub async fn pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
@@ -256,55 +279,44 @@ pub enum Transaction {
 
 impl Transaction {
     /// Like [`Database::query`], inside the transaction.
+    ///
+    /// # Errors
+    /// As [`Database::query`]. [`Error::Closed`] or [`Error::RolledBack`] once the transaction is over, [`Error::Usage`] while a stream of it is open.
     pub async fn query(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let (sql, values) = (sql.into(), bounded(values)?);
-        match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.query(sql, values)),
-            Transaction::Postgres(own) => attended!(own.owner(), own.query(sql, values)),
-            // Boxed, so that the futures of the others stay small.
-            Transaction::Firebird(own) => {
-                attended!(own.owner(), Box::pin(own.query(sql, values)))
-            }
-        }
+        on_each!(Transaction, self, own => @guarded own.query(sql, values))
     }
 
     /// Like [`Database::execute`], inside the transaction.
+    ///
+    /// # Errors
+    /// As [`Transaction::query`].
     pub async fn execute(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
         let (sql, values) = (sql.into(), bounded(values)?);
-        match self {
-            Transaction::Sqlite(own) => attended!(own.owner(), own.execute(sql, values)),
-            Transaction::Postgres(own) => attended!(own.owner(), own.execute(sql, values)),
-            // Boxed, so that the futures of the others stay small.
-            Transaction::Firebird(own) => {
-                attended!(own.owner(), Box::pin(own.execute(sql, values)))
-            }
-        }
+        on_each!(Transaction, self, own => @guarded own.execute(sql, values))
     }
 
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
+    ///
+    /// # Errors
+    /// As [`Transaction::query`], of the first statement that fails; those after it do not run.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
-        on_each!(Transaction, self, own => attended!(own.owner(), own.execute_script(sql)))
+        on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)))
     }
 
-    /// Like [`Database::stream`], inside the transaction, which can do nothing else until the stream ends or is dropped.
-    pub async fn stream(
-        &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<RowStream> {
-        self.stream_by(sql, values, BatchSize::default()).await
-    }
-
-    /// Like [`Transaction::stream`], and says how many rows come at a time.
+    /// Like [`Database::stream_by`], inside the transaction, which can do nothing else until the stream ends or is dropped.
+    ///
+    /// # Errors
+    /// As [`Transaction::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
@@ -314,19 +326,22 @@ impl Transaction {
         let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
         on_each!(
             Transaction => RowStream, self,
-            own => attended!(own.owner(), own.stream(sql, values, by))
+            own => guarded!(own.owner(), own.stream(sql, values, by))
         )
     }
 
     /// Like [`Database::pipeline`], inside the transaction; nothing runs after the first that fails. PostgreSQL gets them in one write,
     /// and then all others have errors as well.
+    ///
+    /// # Errors
+    /// Where nothing could be sent, as [`Transaction::query`]. What fails in a statement stands in its place among the outcomes.
     pub async fn pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
         let statements = bounded_together(statements)?;
         if let Transaction::Postgres(own) = self {
-            return attended!(own.owner(), own.pipeline(statements));
+            return guarded!(own.owner(), own.pipeline(statements));
         }
         let mut outcomes = Vec::with_capacity(statements.len());
         for (sql, values) in statements {
@@ -341,10 +356,14 @@ impl Transaction {
     }
 
     /// Marks a point to which the transaction can be rolled back. They nest.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] or [`Error::RolledBack`] once the transaction is over, [`Error::Usage`] while a stream of it is open, [`Error::Lost`]; on PostgreSQL
+    /// also after a statement that failed.
     pub async fn savepoint(&self) -> Result<Savepoint> {
         on_each!(
             Transaction => Savepoint, self,
-            own => attended!(own.owner(), own.savepoint())
+            own => guarded!(own.owner(), own.savepoint())
         )
     }
 
@@ -358,14 +377,22 @@ impl Transaction {
 
     /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
+    ///
+    /// # Errors
+    /// What the database says: a deferred constraint, a conflict with another transaction. [`Error::Lost`] where it is not known whether it was committed.
+    /// [`Error::Closed`] or [`Error::RolledBack`] once the transaction is over, [`Error::Usage`] while a stream of it is open or a statement of it runs for
+    /// longer than `statement_timeout`.
     pub async fn commit(&self) -> Result<()> {
-        on_each!(Transaction, self, own => attended!(own.owner(), own.commit()))
+        on_each!(Transaction, self, own => guarded!(own.owner(), own.commit()))
     }
 
     /// Undoes the changes and ends the transaction. One that was rolled back already is as it is wanted.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] once the transaction was committed, [`Error::Usage`] while a stream of it is open, [`Error::Lost`].
     pub async fn roll_back(&self) -> Result<()> {
         let rolled_back =
-            on_each!(Transaction, self, own => attended!(own.owner(), own.roll_back()));
+            on_each!(Transaction, self, own => guarded!(own.owner(), own.roll_back()));
         match rolled_back {
             Err(Error::RolledBack { .. }) => Ok(()),
             other => other,
@@ -388,8 +415,11 @@ pub enum Savepoint {
 
 impl Savepoint {
     /// Keeps what was done since, as a part of the transaction.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] or [`Error::RolledBack`] where the transaction, or a savepoint around this one, has ended; [`Error::Lost`].
     pub async fn release(self) -> Result<()> {
-        on_each!(Savepoint, self, own => attended!(own.owner(), own.release()))
+        on_each!(Savepoint, self, own => guarded!(own.owner(), own.release()))
     }
 
     /// Leaves things as they are: the transaction is spoiled, and the savepoint ends with it or with the one around it.
@@ -400,8 +430,11 @@ impl Savepoint {
     }
 
     /// Undoes what was done since.
+    ///
+    /// # Errors
+    /// As [`Savepoint::release`].
     pub async fn roll_back(self) -> Result<()> {
-        on_each!(Savepoint, self, own => attended!(own.owner(), own.roll_back()))
+        on_each!(Savepoint, self, own => guarded!(own.owner(), own.roll_back()))
     }
 }
 
@@ -428,6 +461,10 @@ impl RowStream {
     ///
     /// Rows are read from the database when this is called, not before, except for the first batch. Dropping the
     /// future loses nothing: the next call goes on waiting.
+    ///
+    /// # Errors
+    /// As [`Database::query`], of the rows of this batch; [`Error::Closed`] where the stream was not read for `idle_timeout`. The stream is over after an
+    /// error.
     pub async fn next(&mut self) -> Result<Option<Rows>> {
         on_each!(RowStream, self, stream => stream.next().await)
     }

@@ -111,9 +111,9 @@ pub enum Error {
     /// Too many callers wait already. Nothing ran. Try later.
     #[error("{limit} is reached: {max} are waiting already; nothing was run")]
     QueueFull {
-        /// The limit.
+        /// The name of the limit that was exceeded.
         limit: &'static str,
-        /// Its value.
+        /// The limit's value.
         max: usize,
         /// What did not run.
         statement: FailedStatement,
@@ -122,7 +122,7 @@ pub enum Error {
     /// committed before it was stopped: then the caller has not seen the reply.
     #[error("the statement was stopped after statement_timeout ({} ms); raise it or make the statement faster", .limit.as_millis())]
     Timeout {
-        /// The limit.
+        /// `statement_timeout` as it was for this statement.
         limit: Duration,
         /// What was stopped.
         statement: FailedStatement,
@@ -130,9 +130,9 @@ pub enum Error {
     /// The result is larger than one result may be. Ask for less, raise the limit or use `stream`.
     #[error("the result exceeds {limit} ({max} bytes); use stream, ask for less or raise it")]
     TooLarge {
-        /// The limit.
+        /// The name of the limit that was exceeded.
         limit: &'static str,
-        /// Its value in bytes.
+        /// The limit in bytes.
         max: usize,
         /// What was run.
         statement: FailedStatement,
@@ -186,7 +186,7 @@ pub enum Error {
     /// The server sent a value that is none of its type.
     #[error("the value in column {column} cannot be read: {reason}")]
     Malformed {
-        /// The column.
+        /// The column's name in the result.
         column: String,
         /// What is wrong.
         reason: String,
@@ -212,7 +212,7 @@ pub enum Error {
     /// This database has no such thing. Use another way, or another database.
     #[error("{database} has no {what}")]
     Unsupported {
-        /// Its name.
+        /// The name of the database product.
         database: &'static str,
         /// What was asked for.
         what: &'static str,
@@ -220,7 +220,7 @@ pub enum Error {
     /// A table of this name exists and is another one. Nothing was changed. Alter it, or say what it is.
     #[error("the table {table} exists and is different: {difference}")]
     TableDiffers {
-        /// Its name.
+        /// The name of the table.
         table: String,
         /// The first thing that differs.
         difference: String,
@@ -228,16 +228,16 @@ pub enum Error {
     /// SQLite has to make the table anew, and others refer to it. Begin the transaction with
     /// [`TransactionMode::Rebuild`](crate::TransactionMode::Rebuild).
     #[error(
-        "SQLite makes {table} anew, and others refer to it: alter it outside of a transaction, or begin that with TransactionMode::Rebuild"
+        "SQLite makes {table} anew, and others refer to it: alter it outside of a transaction, or begin that in the mode rebuild"
     )]
     NeedsRebuild {
-        /// Its name.
+        /// The name of the table.
         table: String,
     },
     /// A migration was not applied, or not undone. The database is as it was before it; those before it stay.
     #[error("{name}: {reason}")]
     MigrationFailed {
-        /// Its name.
+        /// The name of the migration.
         name: String,
         /// Why.
         reason: String,
@@ -247,9 +247,9 @@ pub enum Error {
     /// The statement is larger than one may be. Nothing ran. Split it.
     #[error("{limit} is exceeded: at most {max}; nothing was run")]
     Limit {
-        /// The limit.
+        /// The name of the limit that was exceeded.
         limit: &'static str,
-        /// Its value.
+        /// The limit's value.
         max: usize,
     },
     /// The database refused for another reason.
@@ -282,6 +282,7 @@ impl Error {
         "ConnectionLost",
         "UsageError",
         "Unsupported",
+        "NeedsRebuild",
         "TableDiffers",
         "MigrationFailed",
         "Error",
@@ -309,7 +310,8 @@ impl Error {
             | Error::Unreachable { .. }
             | Error::Lost { .. } => "ConnectionLost",
             Error::Usage { .. } => "UsageError",
-            Error::Unsupported { .. } | Error::NeedsRebuild { .. } => "Unsupported",
+            Error::Unsupported { .. } => "Unsupported",
+            Error::NeedsRebuild { .. } => "NeedsRebuild",
             Error::TableDiffers { .. } => "TableDiffers",
             Error::MigrationFailed { .. } => "MigrationFailed",
             Error::Database { code, .. } if code.is_about_data() => "DataError",
@@ -332,7 +334,7 @@ impl Error {
     /// value comes from a client as a rule.
     pub fn is_about_value(&self) -> bool {
         match self {
-            Error::Value { statement, .. } => statement.has_binds(),
+            Error::Value { statement, .. } => statement.has_binds() || statement.is_none(),
             Error::Database {
                 code, statement, ..
             } => code.is_about_data() && statement.has_binds(),
@@ -446,6 +448,11 @@ impl From<tsumugi_sql::Error> for Error {
             Refused::Unsupported { database, what } => Error::Unsupported { database, what },
             Refused::Limit { limit, max } => Error::Limit { limit, max },
             Refused::Different { table, difference } => Error::TableDiffers { table, difference },
+            Refused::Value(message) => Error::Value {
+                code: "22023",
+                message,
+                statement: FailedStatement::none(),
+            },
             other => Error::usage(other.to_string()),
         }
     }
@@ -493,6 +500,11 @@ impl FailedStatement {
 
     pub(crate) fn none() -> FailedStatement {
         FailedStatement(None)
+    }
+
+    /// Whether there was no statement yet: the builder refused to make one.
+    fn is_none(&self) -> bool {
+        self.0.is_none()
     }
 
     fn has_binds(&self) -> bool {

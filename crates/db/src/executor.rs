@@ -52,11 +52,17 @@ impl Executor {
     }
 
     /// See [`Database::query`].
+    ///
+    /// # Errors
+    /// As there, and in a transaction as [`Transaction::query`].
     pub async fn query(&self, sql: impl Into<SqlText>, values: Vec<Value>) -> Result<Rows> {
         on_each!(self, query(sql, values))
     }
 
     /// See [`Database::execute`].
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
     pub async fn execute(
         &self,
         sql: impl Into<SqlText>,
@@ -66,11 +72,17 @@ impl Executor {
     }
 
     /// See [`Database::execute_script`].
+    ///
+    /// # Errors
+    /// As there, and in a transaction as [`Transaction::execute_script`].
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         on_each!(self, execute_script(sql))
     }
 
     /// See [`Database::stream_by`].
+    ///
+    /// # Errors
+    /// As there, and in a transaction as [`Transaction::stream_by`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
@@ -81,26 +93,41 @@ impl Executor {
     }
 
     /// The rows of a statement of the builder.
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
     pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
         on_each!(self, fetch(statement))
     }
 
     /// What a statement of the builder changed.
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
     pub async fn run(&self, statement: Statement) -> Result<ExecuteResult> {
         on_each!(self, run(statement))
     }
 
     /// The rows of a statement of the builder in batches.
+    ///
+    /// # Errors
+    /// As [`Executor::stream_by`].
     pub async fn follow_by(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
         on_each!(self, follow_by(statement, by))
     }
 
     /// What the database says of a table; none if there is no such table.
+    ///
+    /// # Errors
+    /// As [`Executor::query`], of the questions that are asked of the catalog.
     pub async fn describe(&self, table: Name) -> Result<Option<Description>> {
         on_each!(self, describe(table))
     }
 
     /// The primary key of a table, which the database is asked for unless it is known; none where there is no such table.
+    ///
+    /// # Errors
+    /// As [`Executor::describe`].
     pub async fn primary_key(
         &self,
         keys: &PrimaryKeys,
@@ -117,11 +144,7 @@ impl Executor {
     pub async fn run_all(&self, statements: Vec<Statement>) -> Result<u64> {
         let run =
             async |executor: &Executor, statement| Ok(executor.run(statement).await?.affected);
-        match <[Statement; 1]>::try_from(statements) {
-            Ok([only]) => Ok(self.run(only).await?.affected),
-            Err(several) if several.is_empty() => Ok(0),
-            Err(several) => Ok(self.atomically(several, run).await?.iter().sum()),
-        }
+        Ok(self.all_or_none(statements, run).await?.iter().sum())
     }
 
     /// The rows of statements of the builder, of which all run or none.
@@ -130,10 +153,18 @@ impl Executor {
     /// As [`Executor::run_all`].
     pub async fn fetch_all(&self, statements: Vec<Statement>) -> Result<Vec<Rows>> {
         let fetch = async |executor: &Executor, statement| executor.fetch(statement).await;
+        self.all_or_none(statements, fetch).await
+    }
+
+    async fn all_or_none<T>(
+        &self,
+        statements: Vec<Statement>,
+        run: impl AsyncFn(&Executor, Statement) -> Result<T>,
+    ) -> Result<Vec<T>> {
         match <[Statement; 1]>::try_from(statements) {
-            Ok([only]) => Ok(vec![self.fetch(only).await?]),
+            Ok([only]) => Ok(vec![run(self, only).await?]),
             Err(several) if several.is_empty() => Ok(Vec::new()),
-            Err(several) => self.atomically(several, fetch).await,
+            Err(several) => self.atomically(several, run).await,
         }
     }
 
@@ -208,30 +239,25 @@ impl Executor {
     }
 
     /// See [`Database::copy_in`].
+    ///
+    /// # Errors
+    /// As there; [`Error::Unsupported`] by SQLite and Firebird.
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
         on_each!(self, copy_in(sql))
     }
 
     /// See [`Database::copy_out`].
+    ///
+    /// # Errors
+    /// As [`Executor::copy_in`].
     pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
         on_each!(self, copy_out(sql))
     }
 
-    /// Whether it is the turn of this transaction to change the schema.
+    /// Runs a statement about no table that the transaction has changed.
     ///
     /// # Errors
-    /// [`Error::Closed`] outside a transaction.
-    pub async fn has_schema(&self) -> Result<bool> {
-        match self {
-            Executor::Transaction(transaction) => transaction.has_schema().await,
-            Executor::Database(_) | Executor::Session(_) => Err(Error::Closed {
-                what: "transaction",
-                reason: "there is none that could hold the lock",
-            }),
-        }
-    }
-
-    /// Runs a statement about no table that the transaction has changed.
+    /// As [`Executor::query`].
     pub async fn run_beside_changes(
         &self,
         sql: impl Into<SqlText>,

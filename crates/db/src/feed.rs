@@ -1,6 +1,7 @@
-//! Rows of a stream as one text: a body of CSV, of JSON or of NDJSON, batch by batch. Knows no connection and no body.
+//! Rows as one text: a body of CSV, of JSON or of NDJSON, batch by batch. Knows no driver and no body.
 //! Rule: what all calls append together is one whole text, also when there is no row.
 
+use crate::database::RowStream;
 use crate::error::Result;
 use crate::rows::{Columns, Rows};
 
@@ -23,6 +24,68 @@ impl Format {
             Format::Json => "application/json",
             Format::NdJson => "application/x-ndjson",
         }
+    }
+}
+
+/// The text of rows, piece by piece.
+#[derive(Debug)]
+pub struct RowFeed {
+    source: RowSource,
+    encoder: RowEncoder,
+    has_ended: bool,
+}
+
+#[derive(Debug)]
+enum RowSource {
+    /// They are fetched while the text is read.
+    Stream(Box<RowStream>),
+    /// They are all there.
+    Whole(Rows),
+}
+
+impl RowFeed {
+    /// Of rows that are fetched while the text is read: a piece for each batch.
+    pub fn of_stream(rows: RowStream, format: Format) -> RowFeed {
+        RowFeed::new(RowSource::Stream(Box::new(rows)), format)
+    }
+
+    /// Of rows that are there: one piece, which the limit of a result bounds.
+    pub fn of_rows(rows: Rows, format: Format) -> RowFeed {
+        RowFeed::new(RowSource::Whole(rows), format)
+    }
+
+    fn new(source: RowSource, format: Format) -> RowFeed {
+        RowFeed {
+            source,
+            encoder: RowEncoder::new(format),
+            has_ended: false,
+        }
+    }
+
+    /// The next piece; none after the last.
+    ///
+    /// # Errors
+    /// As [`RowStream::next`] and [`Rows::write_json`]. What was read before is not the whole text then.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut out = Vec::new();
+        while out.is_empty() && !self.has_ended {
+            match &mut self.source {
+                RowSource::Stream(rows) => {
+                    let batch = rows.next().await?;
+                    self.has_ended = batch.is_none();
+                    self.encoder
+                        .write(rows.columns(), batch.as_ref(), &mut out)?;
+                }
+                RowSource::Whole(rows) => {
+                    self.has_ended = true;
+                    if !rows.is_empty() {
+                        self.encoder.write(rows.columns(), Some(rows), &mut out)?;
+                    }
+                    self.encoder.write(rows.columns(), None, &mut out)?;
+                }
+            }
+        }
+        Ok(Some(out).filter(|out| !out.is_empty()))
     }
 }
 

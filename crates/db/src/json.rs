@@ -70,7 +70,7 @@ impl Row<'_> {
                     match columns.declared_type(index) {
                         DeclaredType::Plain => write_cell(cell, out),
                         declared => match declared.value(cell) {
-                            ValueRef::Rich(rich) => rich.write_json(out)?,
+                            ValueRef::Typed(typed) => typed.write_json(out)?,
                             ValueRef::Boolean(truth) => {
                                 out.extend_from_slice(if truth { TRUE } else { FALSE });
                             }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_objects_and_lines() {
+    fn rows_are_written_as_array_object_or_ndjson() {
         let mut packer = Packer::default();
         for number in 1..=2 {
             packer.begin_row();

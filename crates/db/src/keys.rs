@@ -1,4 +1,4 @@
-//! The primary keys of tables, which a database is asked for once. Rule: what is known is forgotten when tables have changed, by whoever
+//! The primary keys of tables, which a database is asked for once. Rule: what is known is forgotten when tables have changed, by whatever
 //! changes them or finds that a statement was not understood; what a transaction has learned is known outside of it when it is kept.
 
 use std::cell::{Cell, RefCell};

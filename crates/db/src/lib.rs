@@ -32,6 +32,7 @@ mod execution;
 mod executor;
 mod feed;
 mod firebird;
+mod inserts;
 mod json;
 mod keys;
 pub mod limits;
@@ -56,7 +57,8 @@ pub use database_watch::{DatabaseWatch, PoolScope};
 pub use error::{Code, Error, FailedStatement, Refusal, Result};
 pub use execution::ExecuteResult;
 pub use executor::Executor;
-pub use feed::{Format, RowEncoder};
+pub use feed::{Format, RowEncoder, RowFeed};
+pub use inserts::KeyedExecutor;
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
@@ -67,7 +69,7 @@ pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
 pub use session::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use sql_text::SqlText;
-pub use value::{BindRoom, Rich, Value, ValueKind, ValueRef};
+pub use value::{BindRoom, TypedValueRef, Value, ValueKind, ValueRef};
 
 /// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
 #[macro_export]

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Figures of one database since it was opened, for all connects of this process together.
+/// Figures of one database since it was opened: of SQLite for all connects of this process together, of a server for this
+/// pool. What is counted only grows; what is "now" is of the moment.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -13,15 +14,15 @@ pub struct Snapshot {
     pub errors: u64,
     /// Transactions begun.
     pub transactions: u64,
-    /// Jobs that got a connection.
+    /// Callers that have got a connection so far.
     pub acquired: u64,
-    /// How long those waited for it, in all.
+    /// How long those waited for it, added up.
     pub wait: Duration,
     /// Callers waiting for a connection now.
     pub waiting: usize,
     /// Of those, callers waiting for SQLite's writer.
     pub writer_waiting: usize,
-    /// Connections that are open.
+    /// Connections that are open now.
     pub connections: usize,
     /// Of those, connections at work or kept by a transaction or stream.
     pub connections_busy: usize,

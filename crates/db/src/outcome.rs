@@ -13,7 +13,7 @@ pub(crate) enum EndReason {
     /// The database did not take the commit, or its answer was not waited for.
     Uncommitted,
     /// A call was not waited for, and it is not known what it did.
-    Unattended,
+    AbandonedCall,
     /// A statement was stopped or failed in a way that leaves no transaction.
     Stopped,
     /// A script in it said COMMIT or ROLLBACK.
@@ -38,7 +38,7 @@ impl EndReason {
             EndReason::ByScript => closed(
                 "a script in it ended it by COMMIT or ROLLBACK, which are for the transaction's own methods",
             ),
-            EndReason::Unattended => {
+            EndReason::AbandonedCall => {
                 rolled_back("a call in it was not waited for to its end, so what it did is undone")
             }
             EndReason::Stopped => rolled_back("a statement in it was stopped or failed"),
@@ -56,21 +56,21 @@ pub(crate) trait Abandon {
     fn abandon(&self);
 }
 
-/// A call in a transaction that is under way. Dropped before its outcome is known, it ends the transaction.
-pub(crate) struct Underway(Option<Weak<dyn Abandon>>);
+/// Guards a call in a transaction that is under way. Dropped before the call's outcome is known, it ends the transaction.
+pub(crate) struct CallGuard(Option<Weak<dyn Abandon>>);
 
-impl Underway {
-    pub(crate) fn begin<T: Abandon + 'static>(transaction: Weak<T>) -> Underway {
-        Underway(Some(transaction))
+impl CallGuard {
+    pub(crate) fn begin<T: Abandon + 'static>(transaction: Weak<T>) -> CallGuard {
+        CallGuard(Some(transaction))
     }
 
-    /// The caller learns of the outcome.
-    pub(crate) fn ended(mut self) {
+    /// The call has come to its end: its caller learns of the outcome.
+    pub(crate) fn disarm(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Underway {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         let transaction = self.0.take().and_then(|transaction| transaction.upgrade());
         if let Some(transaction) = transaction {
@@ -81,17 +81,17 @@ impl Drop for Underway {
 
 /// Awaits a call in a transaction. Where that is given up, the transaction ends before the call is dropped.
 /// A macro, because an async function would hold the call twice.
-macro_rules! attended {
+macro_rules! guarded {
     ($owner:expr, $call:expr) => {{
         let owner = $owner;
         let call = ::std::pin::pin!($call);
-        let underway = $crate::outcome::Underway::begin(owner);
+        let guard = $crate::outcome::CallGuard::begin(owner);
         let outcome = call.await;
-        underway.ended();
+        guard.disarm();
         outcome
     }};
 }
-pub(crate) use attended;
+pub(crate) use guarded;
 
 /// The savepoints of a transaction that exist, by their numbers, oldest first. Ending one ends those within it.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
-//! Statements that the builder made (`tsumugi_sql`), run on a connection of a database's choice, in a transaction or in a session.
-//! Builds nothing itself. Rule: what the builder wrote reaches the database as it is; nothing in it is a placeholder but its own.
+//! Statements that the builder made (`tsumugi_sql`), and streams without a size of batch, run on a connection of a database's choice, in a
+//! transaction or in a session. Builds nothing itself.
+//! Rule: what the builder wrote reaches the database as it is; nothing in it is a placeholder but its own.
 
 use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
 use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement};
@@ -55,6 +56,15 @@ impl Session {
 macro_rules! runs {
     ($($of:ty: $catalog:ident),*) => {
         $(impl $of {
+            /// Runs a statement that only reads and gives its rows in batches, as many at a time as suit their size. See `stream_by`.
+            pub async fn stream(
+                &self,
+                sql: impl Into<SqlText>,
+                values: impl Into<Vec<Value>>,
+            ) -> Result<RowStream> {
+                self.stream_by(sql, values, BatchSize::default()).await
+            }
+
             /// Runs a statement of the builder and gives its rows, as `query` does.
             pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
                 let (sql, values) = sendable(statement);

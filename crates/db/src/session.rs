@@ -10,8 +10,8 @@ use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::options::{PipelineAtomicity, TransactionOptions};
-use crate::outcome::attended;
+use crate::options::{Options, PipelineAtomicity, TransactionOptions};
+use crate::outcome::guarded;
 use crate::postgres;
 use crate::rows::Rows;
 use crate::sequence::in_turn;
@@ -28,10 +28,10 @@ impl Database {
         match self {
             Database::Postgres(pool) => pool.session().await.map(Session::Postgres),
             Database::Sqlite(_) => Err(sqlite_has_no(
-                "connections of one's own: all callers share its connections",
+                "exclusive sessions: all callers share its connections",
             )),
             Database::Firebird(_) => Err(firebird_has_no(
-                "connections of one's own here: use a transaction",
+                "exclusive sessions here: use a transaction",
             )),
         }
     }
@@ -82,7 +82,7 @@ impl Transaction {
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
         match self {
             Transaction::Postgres(own) => {
-                attended!(own.owner(), own.copy_in(sql.into())).map(CopyIn::Postgres)
+                guarded!(own.owner(), own.copy_in(sql.into())).map(CopyIn::Postgres)
             }
             Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
             Transaction::Firebird(_) => Err(firebird_has_no("COPY")),
@@ -96,7 +96,7 @@ impl Transaction {
     pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
         match self {
             Transaction::Postgres(own) => {
-                attended!(own.owner(), own.copy_out(sql.into())).map(CopyOut::Postgres)
+                guarded!(own.owner(), own.copy_out(sql.into())).map(CopyOut::Postgres)
             }
             Transaction::Sqlite(_) => Err(sqlite_has_no("COPY")),
             Transaction::Firebird(_) => Err(firebird_has_no("COPY")),
@@ -104,7 +104,7 @@ impl Transaction {
     }
 }
 
-/// A connection of one's own. See [`Database::session`].
+/// A connection that its caller has alone. See [`Database::session`].
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Session {
@@ -114,6 +114,9 @@ pub enum Session {
 
 impl Session {
     /// Like [`Database::query`], and the statement may change the session.
+    ///
+    /// # Errors
+    /// As [`Database::query`], but for the wait for a connection; [`Error::Usage`] while a stream of the session is open.
     pub async fn query(
         &self,
         sql: impl Into<SqlText>,
@@ -124,6 +127,9 @@ impl Session {
     }
 
     /// Like [`Database::execute`], and the statement may change the session.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
     pub async fn execute(
         &self,
         sql: impl Into<SqlText>,
@@ -134,21 +140,18 @@ impl Session {
     }
 
     /// Like [`Database::execute_script`], on this connection.
+    ///
+    /// # Errors
+    /// As [`Session::query`], of the first statement that fails; those after it do not run.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let Session::Postgres(own) = self;
         own.execute_script(sql.into()).await
     }
 
-    /// Like [`Database::stream`], on this connection, which can do nothing else until the stream ends or is dropped.
-    pub async fn stream(
-        &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<RowStream> {
-        self.stream_by(sql, values, BatchSize::default()).await
-    }
-
-    /// Like [`Session::stream`], and says how many rows come at a time.
+    /// Like [`Database::stream_by`], on this connection, which can do nothing else until the stream ends or is dropped.
+    ///
+    /// # Errors
+    /// As [`Session::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
@@ -161,6 +164,9 @@ impl Session {
     }
 
     /// Like [`Database::pipeline`], on this connection.
+    ///
+    /// # Errors
+    /// Where nothing could be sent, as [`Session::query`]. What fails in a statement stands in its place among the outcomes.
     pub async fn pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
@@ -168,6 +174,11 @@ impl Session {
     ) -> Result<Vec<Result<Rows>>> {
         let Session::Postgres(own) = self;
         own.pipeline(bounded_together(statements)?, atomicity).await
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        let Session::Postgres(own) = self;
+        own.options()
     }
 
     pub(crate) async fn is_in_transaction(&self) -> Result<bool> {
@@ -182,26 +193,35 @@ impl Session {
         run: impl AsyncFn(Statement) -> Result<T>,
     ) -> Result<Vec<T>> {
         let Session::Postgres(own) = self;
-        let mark = own.mark().await?;
+        let savepoint = own.savepoint().await?;
         let results = in_turn(statements, run).await?;
-        own.release(mark).await?;
+        own.release(savepoint).await?;
         Ok(results)
     }
 
     /// Begins a transaction on this connection, unless SQL has begun one. Until it ends, all statements of the session belong to it; dropped, it is rolled
     /// back before the session's next statement.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] while a transaction of this session is open, by this call or by SQL; [`Error::Lost`].
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         let Session::Postgres(own) = self;
         own.begin(options).await.map(Transaction::Postgres)
     }
 
     /// Like [`Database::copy_in`], on this connection.
+    ///
+    /// # Errors
+    /// What the server says to the statement.
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
         let Session::Postgres(own) = self;
         own.copy_in(sql.into()).await.map(CopyIn::Postgres)
     }
 
     /// Like [`Database::copy_out`], on this connection.
+    ///
+    /// # Errors
+    /// As [`Session::copy_in`].
     pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
         let Session::Postgres(own) = self;
         own.copy_out(sql.into()).await.map(CopyOut::Postgres)
@@ -224,7 +244,7 @@ impl CopyIn {
     /// What the server says to data sent before. The COPY is over then.
     pub async fn send(&mut self, data: &[u8]) -> Result<()> {
         let CopyIn::Postgres(copy) = self;
-        attended!(copy.owner(), copy.send(data))
+        guarded!(copy.owner(), copy.send(data))
     }
 
     /// Ends the data and says how many rows were copied. In a transaction, dropping the future ends that.
@@ -233,7 +253,7 @@ impl CopyIn {
     /// What the server says to the data; nothing is copied then.
     pub async fn finish(self) -> Result<u64> {
         let CopyIn::Postgres(copy) = self;
-        attended!(copy.owner(), copy.finish())
+        guarded!(copy.owner(), copy.finish())
     }
 }
 

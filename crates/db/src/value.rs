@@ -90,17 +90,17 @@ pub(crate) fn bounded_together<S>(
 
 /// A value of a type that has no Rust type here. Its bytes are decoded on demand.
 #[derive(Clone, Copy, PartialEq)]
-pub struct Rich<'a>(Of<'a>);
+pub struct TypedValueRef<'a>(DriverValue<'a>);
 
-/// Whose it is.
+/// The driver's field, or SQLite's text with its declared type, by which it is decoded.
 #[derive(Clone, Copy, PartialEq)]
-enum Of<'a> {
+enum DriverValue<'a> {
     Postgres(postgres::Field<'a>),
     Firebird(firebird::Field<'a>),
     Typed(Typed<'a>),
 }
 
-/// What a [`Rich`] value is, as far as a program that shows or computes with it must know.
+/// What a [`TypedValueRef`] is, as far as a program that shows or computes with it must know.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
@@ -118,43 +118,43 @@ pub enum ValueKind {
     Printed,
 }
 
-impl<'a> Rich<'a> {
-    pub(crate) fn field(field: postgres::Field<'a>) -> Rich<'a> {
-        Rich(Of::Postgres(field))
+impl<'a> TypedValueRef<'a> {
+    pub(crate) fn field(field: postgres::Field<'a>) -> TypedValueRef<'a> {
+        TypedValueRef(DriverValue::Postgres(field))
     }
 
-    pub(crate) fn firebird(field: firebird::Field<'a>) -> Rich<'a> {
-        Rich(Of::Firebird(field))
+    pub(crate) fn firebird(field: firebird::Field<'a>) -> TypedValueRef<'a> {
+        TypedValueRef(DriverValue::Firebird(field))
     }
 
-    pub(crate) fn typed(typed: Typed<'a>) -> Rich<'a> {
-        Rich(Of::Typed(typed))
+    pub(crate) fn typed(typed: Typed<'a>) -> TypedValueRef<'a> {
+        TypedValueRef(DriverValue::Typed(typed))
     }
 
     /// What it is.
     pub fn kind(&self) -> ValueKind {
         match self.0 {
-            Of::Postgres(field) => field.kind(),
-            Of::Firebird(field) => field.kind(),
-            Of::Typed(typed) => typed.kind(),
+            DriverValue::Postgres(field) => field.kind(),
+            DriverValue::Firebird(field) => field.kind(),
+            DriverValue::Typed(typed) => typed.kind(),
         }
     }
 
     /// Microseconds since 1970 of a finite [`ValueKind::Timestamp`] or [`ValueKind::TimestampTz`].
     pub fn unix_micros(&self) -> Option<i64> {
         match self.0 {
-            Of::Postgres(field) => field.unix_micros(),
-            Of::Firebird(field) => field.unix_micros(),
-            Of::Typed(typed) => typed.unix_micros(),
+            DriverValue::Postgres(field) => field.unix_micros(),
+            DriverValue::Firebird(field) => field.unix_micros(),
+            DriverValue::Typed(typed) => typed.unix_micros(),
         }
     }
 
     /// Appends it as the database prints it; what SQLite has no type for as PostgreSQL would.
     pub fn write_text(&self, out: &mut Vec<u8>) -> crate::Result<()> {
         match self.0 {
-            Of::Postgres(field) => field.write_text(out)?,
-            Of::Firebird(field) => field.write_text(out)?,
-            Of::Typed(typed) => typed.write_text(out),
+            DriverValue::Postgres(field) => field.write_text(out)?,
+            DriverValue::Firebird(field) => field.write_text(out)?,
+            DriverValue::Typed(typed) => typed.write_text(out),
         }
         Ok(())
     }
@@ -162,18 +162,18 @@ impl<'a> Rich<'a> {
     /// Appends it as JSON.
     pub fn write_json(&self, out: &mut Vec<u8>) -> crate::Result<()> {
         match self.0 {
-            Of::Postgres(field) => field.write_json(out)?,
-            Of::Firebird(field) => field.write_json(out)?,
-            Of::Typed(typed) => typed.write_json(out),
+            DriverValue::Postgres(field) => field.write_json(out)?,
+            DriverValue::Firebird(field) => field.write_json(out)?,
+            DriverValue::Typed(typed) => typed.write_json(out),
         }
         Ok(())
     }
 }
 
-impl std::fmt::Debug for Rich<'_> {
+impl std::fmt::Debug for TypedValueRef<'_> {
     /// The type only.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Rich").field(&self.kind()).finish()
+        f.debug_tuple("TypedValueRef").field(&self.kind()).finish()
     }
 }
 
@@ -194,7 +194,7 @@ pub enum ValueRef<'a> {
     /// True or false.
     Boolean(bool),
     /// Anything else: exact numbers, dates, arrays, …
-    Rich(Rich<'a>),
+    Typed(TypedValueRef<'a>),
 }
 
 impl<'a> ValueRef<'a> {
@@ -251,9 +251,9 @@ impl From<ValueRef<'_>> for Value {
             ValueRef::Text(text) => Value::Text(text.to_owned()),
             ValueRef::Blob(blob) => Value::Blob(blob.to_owned()),
             ValueRef::Boolean(boolean) => Value::Boolean(boolean),
-            ValueRef::Rich(rich) => {
+            ValueRef::Typed(typed) => {
                 let mut text = Vec::new();
-                match rich.write_text(&mut text) {
+                match typed.write_text(&mut text) {
                     Ok(()) => Value::Text(String::from_utf8_lossy(&text).into_owned()),
                     Err(_) => Value::Null,
                 }

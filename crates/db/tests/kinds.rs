@@ -83,10 +83,10 @@ fn shown(value: ValueRef<'_>) -> String {
         ValueRef::Text(text) => format!("text {text}"),
         ValueRef::Blob(bytes) => format!("blob {bytes:?}"),
         ValueRef::Boolean(truth) => format!("boolean {truth}"),
-        ValueRef::Rich(rich) => {
+        ValueRef::Typed(typed) => {
             let mut text = Vec::new();
-            rich.write_text(&mut text).unwrap();
-            format!("{:?} {}", rich.kind(), String::from_utf8(text).unwrap())
+            typed.write_text(&mut text).unwrap();
+            format!("{:?} {}", typed.kind(), String::from_utf8(text).unwrap())
         }
         other => format!("{other:?}"),
     }

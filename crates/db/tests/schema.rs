@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tsumugi_db::schema::{Migration, MigrationEvent, MigrationStatus, Migrator, State};
 use tsumugi_db::{Database, Error, Options, Result, Rows, Transaction, values};
-use tsumugi_sql::schema::{Table, alter, foreign, increments, integer, string};
+use tsumugi_sql::schema::{OnDelete, Table, alter, foreign, increments, integer, string};
 use tsumugi_testkit::postgres::Server;
 
 /// Runs a test on an empty database of each kind.
@@ -154,6 +154,36 @@ fn alteration_that_fails_in_a_transaction_which_goes_on_keeps_no_step() {
         let found = db.describe("users").await.unwrap().unwrap();
         let expected = users().compare(&found, db.dialect());
         assert_eq!(expected, Ok(()), "{}", db.scheme());
+    });
+}
+
+#[test]
+fn table_that_refers_to_itself_keeps_its_rows_when_it_is_changed_in_a_transaction() {
+    check(async |db| {
+        let nodes = Table::new("nodes")
+            .column(increments("id"))
+            .column(
+                foreign("parent_id")
+                    .on("nodes")
+                    .on_delete(OnDelete::Cascade)
+                    .nullable(),
+            )
+            .column(string("name", 9));
+        db.create(&nodes).await.unwrap();
+        db.execute_script(
+            "insert into nodes(name) values ('root'); insert into nodes(parent_id, name) values (1, 'leaf')",
+        )
+        .await
+        .unwrap();
+        let tx = db.begin(Default::default()).await.unwrap();
+        let longer = alter("nodes").change_column(string("name", 50));
+        tx.alter(&longer).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(
+            ask(&db, "select name from nodes order by id").await,
+            r#"[{"name":"root"},{"name":"leaf"}]"#
+        );
+        db.drop_table("nodes").await.unwrap();
     });
 }
 

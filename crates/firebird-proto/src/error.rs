@@ -46,7 +46,7 @@ pub enum Violation {
     /// Something is longer than the limit of its kind.
     #[error("{what} has the impossible length {length}")]
     Length {
-        /// Of what.
+        /// What it is about, as words for the message.
         what: &'static str,
         /// As sent.
         length: u32,
@@ -57,7 +57,7 @@ pub enum Violation {
     /// A number is none of those that the protocol has for this place.
     #[error("{what} has the unknown value {value}")]
     Value {
-        /// Of what.
+        /// What it is about, as words for the message.
         what: &'static str,
         /// As sent.
         value: u32,
@@ -68,7 +68,7 @@ pub enum Violation {
     /// The server says more than a limit allows.
     #[error("the server sent more than {max} {what}")]
     TooMany {
-        /// Of what.
+        /// What it is about, as words for the message.
         what: &'static str,
         /// The limit.
         max: usize,
@@ -93,17 +93,17 @@ pub enum Misuse {
     /// A text or a block is longer than may be sent.
     #[error("a {what} of {length} bytes was given; at most {max} can be sent", max = limits::SENT_BYTES_MAX)]
     Length {
-        /// What.
+        /// What was too long, as words for the message.
         what: &'static str,
-        /// Its bytes.
+        /// How many bytes were given.
         length: usize,
     },
     /// A parameter of a block is longer than the byte that counts it can say.
     #[error("a {what} of {length} bytes was given; at most 255 can be sent")]
     ClumpletLength {
-        /// What.
+        /// What was too long, as words for the message.
         what: &'static str,
-        /// Its bytes.
+        /// How many bytes were given.
         length: usize,
     },
     /// A piece of a blob, or several at once, are longer than 16 bits say. Send less at once.
@@ -121,7 +121,7 @@ pub enum Misuse {
     /// A result has more columns, or longer rows, than are read. Select less.
     #[error("a row of {columns} columns and up to {bytes} bytes is too big")]
     RowTooBig {
-        /// Its columns.
+        /// How many columns the result has.
         columns: usize,
         /// The bytes it may have.
         bytes: usize,

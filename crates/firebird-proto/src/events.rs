@@ -34,7 +34,7 @@ pub struct Events {
 /// How often a name was posted since it was last reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventCount<'a> {
-    /// The name.
+    /// The name of the event.
     pub name: &'a str,
     /// At least 1.
     pub times: u32,

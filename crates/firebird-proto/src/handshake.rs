@@ -97,7 +97,7 @@ pub fn answer(input: &mut BytesMut, version: Option<Version>) -> Result<Option<A
 enum Packet<'a> {
     Ignored,
     Reject,
-    /// Its bytes.
+    /// A response of so many bytes.
     Response(usize),
     KeyCallback(&'a [u8]),
     Continue(Turn<'a>),

@@ -12,7 +12,7 @@ const ERROR: u8 = 3;
 
 /// Tags of what may be asked about a blob.
 pub mod blob {
-    /// Its bytes.
+    /// The length of the blob in bytes.
     pub const LENGTH: u8 = 6;
 }
 
@@ -39,9 +39,9 @@ pub mod statement {
 pub enum Item<'a> {
     /// What was asked for.
     Value {
-        /// Its tag.
+        /// The tag by which it was asked for.
         tag: u8,
-        /// Its bytes.
+        /// The value, not decoded.
         bytes: &'a [u8],
     },
     /// The rest did not fit.

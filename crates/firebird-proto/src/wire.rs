@@ -1,5 +1,5 @@
 //! XDR, the smallest pieces of every packet: big-endian numbers, bytes with their length before them, padding to four. Knows no packet.
-//! Rule: a packet has no length of its own, so what is not all there stops the reader with how much is missing, and whoever reads begins
+//! Rule: a packet has no length of its own, so what is not all there stops the reader with how much is missing, and the reader begins
 //! the packet again when that much more has come. A length is compared with its limit before it is waited for.
 
 use bytes::BufMut;

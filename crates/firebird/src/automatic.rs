@@ -1,5 +1,5 @@
 //! The transaction that statements which only read share, as far as one connection knows it, and what is in use in it. Asks no server.
-//! Rule: it is begun by one of those who need it; the others wait.
+//! Rule: the first statement that needs it begins it; the others wait.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;

@@ -11,7 +11,7 @@ use tsumugi_firebird_proto::handle::{Blob, Transaction as Handle};
 use tsumugi_firebird_proto::parameters::{BlobParameters, BlobStorage};
 use tsumugi_firebird_proto::values::CharacterSet;
 
-use crate::connection::{Connection, Effect, Responses, Within};
+use crate::connection::{Connection, Effect, Responses, TransactionEpoch};
 use crate::error::{Error, Result};
 use crate::limits::{BLOB_PIECE_BYTES, BLOB_PIECES_AHEAD};
 use crate::reading::InUse;
@@ -44,7 +44,7 @@ enum State {
 struct Open {
     used: InUse,
     handle: Blob,
-    within: Within,
+    epoch: TransactionEpoch,
     /// It was closed, or the end of its transaction closes it.
     is_left: bool,
 }
@@ -52,7 +52,7 @@ struct Open {
 impl Open {
     /// The server's handle, which may be another blob's once its transaction has ended.
     fn handle(&self) -> Result<Blob> {
-        match self.used.connection().0.driver.is_open(self.within) {
+        match self.used.connection().0.driver.is_open(self.epoch) {
             true => Ok(self.handle),
             false => Err(Error::BlobClosed),
         }
@@ -66,8 +66,8 @@ impl Drop for Open {
             return;
         }
         if let Ok(handle) = self.handle() {
-            connection.tell(|writer| {
-                writer.tell(Expect::Response, |requests| {
+            connection.send_unawaited(|writer| {
+                writer.ask_unawaited(Expect::Response, |requests| {
                     requests.cancel_blob(handle);
                     Ok(())
                 })
@@ -97,7 +97,7 @@ impl Connection {
     ) -> Result<BlobReader> {
         let used = InUse::of(self);
         self.room().await;
-        let within = self.0.driver.within(transaction);
+        let epoch = self.0.driver.epoch(transaction);
         let mut parameters = BlobParameters::new(BlobStorage::Segments);
         if let Some(set) = stored_as.filter(|set| is_converted(*set)) {
             parameters.transliterate(set, CharacterSet::UTF8.id());
@@ -106,7 +106,7 @@ impl Connection {
         let mut asked = self.ask(|writer| {
             // Where it cannot be opened nothing is read: not another reader's blob.
             writer.guard_last()?;
-            writer.ask_to(Effect::OpensBlob(within), Expect::Response, |requests| {
+            writer.ask_to(Effect::OpensBlob(epoch), Expect::Response, |requests| {
                 requests.open_blob(transaction, id, &parameters)
             })?;
             writer.ask(Expect::Response, |requests| {
@@ -123,7 +123,7 @@ impl Connection {
         let open = Open {
             used,
             handle,
-            within,
+            epoch,
             is_left: false,
         };
         Ok(BlobReader {
@@ -273,10 +273,10 @@ impl Connection {
     ) -> Result<BlobWriter> {
         let used = InUse::of(self);
         self.room().await;
-        let within = self.0.driver.within(transaction);
+        let epoch = self.0.driver.epoch(transaction);
         let parameters = BlobParameters::new(storage).finish();
         let mut asked = self.ask(|writer| {
-            writer.ask_to(Effect::OpensBlob(within), Expect::Response, |requests| {
+            writer.ask_to(Effect::OpensBlob(epoch), Expect::Response, |requests| {
                 requests.create_blob(transaction, &parameters)
             })
         })?;
@@ -284,7 +284,7 @@ impl Connection {
         let open = Open {
             used,
             handle: Blob(created.object),
-            within,
+            epoch,
             is_left: false,
         };
         Ok(BlobWriter {

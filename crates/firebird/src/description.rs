@@ -33,12 +33,12 @@ impl Description {
         self.may_write.set(true);
     }
 
-    /// The columns of its rows.
+    /// The columns of the statement's rows.
     pub fn columns(&self) -> &[Column] {
         self.format.columns()
     }
 
-    /// Its parameters.
+    /// The types of the statement's parameters, in order.
     pub fn parameters(&self) -> &[Column] {
         &self.parameters
     }

@@ -78,8 +78,8 @@ pub enum Error {
     /// The transaction of the blob has ended, and the blob with it. Read or write it before.
     #[error("the blob was closed by the end of its transaction; read or write it before")]
     BlobClosed,
-    /// Somebody listens for events on this connection already. Use another one.
-    #[error("somebody listens for events on this connection already; use another one")]
+    /// This connection has an event listener already. Use another connection.
+    #[error("this connection has an event listener already; use another connection")]
     Listening,
     /// The values cannot be sent. Nothing was sent.
     #[error("{0}")]

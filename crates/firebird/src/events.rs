@@ -11,12 +11,12 @@ use tsumugi_firebird_proto::request::EventId;
 use crate::connection::Connection;
 use crate::error::{Error, Result, StatementFate};
 use crate::limits::READ_BYTES_MIN;
-use crate::listening::Second;
+use crate::listening::EventChannel;
 
 /// A name that was posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventCount {
-    /// The name.
+    /// The name of the event.
     pub name: String,
     /// How often since it was reported last; at least 1.
     pub times: u32,
@@ -27,7 +27,7 @@ pub struct EventListener {
     connection: Connection,
     id: EventId,
     /// `None` when it is lost.
-    second: Option<Second>,
+    channel: Option<EventChannel>,
     events: Events,
 }
 
@@ -47,16 +47,16 @@ impl Connection {
             return Err(Error::Listening);
         }
         let turn = Turn(Some(self));
-        let kept = listening.second.take();
-        let second = match kept {
-            Some(second) => second,
-            None => self.second().await?,
+        let kept = listening.channel.take();
+        let channel = match kept {
+            Some(channel) => channel,
+            None => self.event_channel().await?,
         };
         listening.last.set(listening.last.get().wrapping_add(1));
         let mut listener = EventListener {
             id: EventId(listening.last.get()),
             connection: turn.keep(),
-            second: Some(second),
+            channel: Some(channel),
             events,
         };
         listener.ask().await?;
@@ -66,7 +66,7 @@ impl Connection {
     }
 
     /// Opens the second connection.
-    async fn second(&self) -> Result<Second> {
+    async fn event_channel(&self) -> Result<EventChannel> {
         let mut asked = self.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
                 requests.connect_request(self.0.driver.database);
@@ -74,8 +74,8 @@ impl Connection {
             })
         })?;
         let port = events::port(&asked.response().await?.data).map_err(Error::Protocol)?;
-        Ok(Second {
-            stream: self.0.driver.connector.second(port).await?,
+        Ok(EventChannel {
+            stream: self.0.driver.connector.event_socket(port).await?,
             input: BytesMut::new(),
         })
     }
@@ -129,8 +129,10 @@ impl EventListener {
 
     /// What the server says next. It is asked again in the same turn, so that nothing is lost when the future is dropped.
     async fn report(&mut self) -> Result<Vec<EventCount>> {
-        while let Some(second) = &mut self.second {
-            if let Some(report) = events::next_report(&mut second.input).map_err(Error::Protocol)? {
+        while let Some(channel) = &mut self.channel {
+            if let Some(report) =
+                events::next_report(&mut channel.input).map_err(Error::Protocol)?
+            {
                 if report.id != self.id {
                     // It was under way to a listener that has gone.
                     continue;
@@ -144,9 +146,9 @@ impl EventListener {
                 drop(self.write()?);
                 return Ok(posted);
             }
-            second.input.reserve(READ_BYTES_MIN);
-            if !matches!(second.stream.read_buf(&mut second.input).await, Ok(1..)) {
-                self.second = None;
+            channel.input.reserve(READ_BYTES_MIN);
+            if !matches!(channel.stream.read_buf(&mut channel.input).await, Ok(1..)) {
+                self.channel = None;
             }
         }
         Err(Error::Lost {
@@ -160,10 +162,10 @@ impl Drop for EventListener {
     fn drop(&mut self) {
         let listening = &self.connection.0.driver.listening;
         listening.busy.set(false);
-        listening.second.replace(self.second.take());
+        listening.channel.replace(self.channel.take());
         if self.connection.is_alive() {
-            self.connection.tell(|writer| {
-                writer.tell(Expect::Response, |requests| {
+            self.connection.send_unawaited(|writer| {
+                writer.ask_unawaited(Expect::Response, |requests| {
                     requests.cancel_events(self.connection.0.driver.database, self.id);
                     Ok(())
                 })

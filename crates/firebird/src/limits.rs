@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
-pub use tsumugi_wire::limits::{CANCEL_TIMEOUT, OUT_BYTES_MAX, RESET_TIMEOUT, UNREAD_BYTES_MAX};
+pub use tsumugi_wire::limits::{
+    ADDRESSES_MAX, CANCEL_TIMEOUT, OUT_BYTES_MAX, RESET_TIMEOUT, UNREAD_BYTES_MAX,
+};
 pub(crate) use tsumugi_wire::limits::{READ_BYTES_MAX, READ_BYTES_MIN};
 
 /// From the look-up of a host's name to the attachment, unless `connect_timeout` says otherwise.
 pub const CONNECT_TIMEOUT_MS_DEFAULT: u64 = 10_000;
-
-/// Addresses tried of one host name.
-pub const ADDRESSES_MAX: usize = 16;
 
 /// Bytes of a connection string.
 pub const CONNECTION_STRING_BYTES_MAX: usize = 64 * 1024;

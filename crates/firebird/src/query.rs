@@ -126,7 +126,7 @@ impl Connection {
             let rows = self.run(lease, &input, single.transaction()).await?;
             return Ok(Reply::open(self, rows, single, turn));
         }
-        self.quiet().await;
+        self.wait_for_row_holder().await;
         let asked = self.ask(|writer| {
             write_call(writer, lease, single.transaction(), &input)?;
             single.write_commit(writer)

@@ -1,6 +1,6 @@
 //! The transaction of statements that only read and are run outside of any: all share one, which stays open. Knows no statement.
-//! A transaction keeps hold of the tables it has read, too, until it ends: then nobody can drop them.
-//! Rule: it is begun when it is first needed, by one of those who need it, and ends when it is to be let go and nobody reads in it.
+//! A transaction keeps hold of the tables it has read, too, until it ends: as long as it is open they cannot be dropped.
+//! Rule: the first statement that needs it begins it, and it ends when it is to be let go and no statement reads in it.
 
 use tsumugi_firebird_proto::handle::Transaction;
 use tsumugi_firebird_proto::parameters::{Access, Isolation, TransactionParameters, Wait};
@@ -84,7 +84,7 @@ impl Connection {
         if transactions.peek().is_none() || !self.is_alive() {
             return;
         }
-        self.tell(|writer| {
+        self.send_unawaited(|writer| {
             for transaction in transactions {
                 writer.register_commit(transaction)?;
             }

@@ -48,7 +48,7 @@ fn parameters() -> TransactionParameters {
 impl Connection {
     /// A transaction for one statement.
     pub(crate) async fn single(&self) -> Result<Single> {
-        let transaction = match self.0.driver.single.next().await {
+        let transaction = match self.0.driver.spares.next().await {
             Some(transaction) => transaction,
             None => self.begin_handle(parameters()).await?,
         };
@@ -61,40 +61,40 @@ impl Connection {
     }
 
     /// Waits until no statement holds rows from one write to the next. What is written before anything else is waited for is safe.
-    pub(crate) async fn quiet(&self) {
+    pub(crate) async fn wait_for_row_holder(&self) {
         poll_fn(|cx| {
-            if !self.0.driver.single.busy.get() || !self.is_alive() {
+            if !self.0.driver.spares.busy.get() || !self.is_alive() {
                 return Poll::Ready(());
             }
-            self.0.driver.single.wait(cx);
+            self.0.driver.spares.wait(cx);
             Poll::Pending
         })
         .await;
     }
 
-    /// The same, and then it is this one that does.
+    /// The same; then this one holds them.
     pub(crate) async fn turn(&self) -> Turn {
-        self.quiet().await;
-        self.0.driver.single.busy.set(true);
+        self.wait_for_row_holder().await;
+        self.0.driver.spares.busy.set(true);
         Turn(self.clone())
     }
 
     /// Ends the transactions that are kept begun for statements that write, but for as many as were used at once since this was called last.
     /// While one is open the server keeps, for its sake, old versions of rows that others change.
     pub fn end_unused_spares(&self) {
-        self.end(self.0.driver.single.take_unused());
+        self.end(self.0.driver.spares.take_unused());
     }
 
     /// Takes the spare transactions to end them.
     pub(crate) fn take_spares(&self) -> Vec<Transaction> {
-        self.0.driver.single.spare.take().into()
+        self.0.driver.spares.spare.take().into()
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.0.driver.single.busy.set(false);
-        self.0.0.driver.single.wake();
+        self.0.0.driver.spares.busy.set(false);
+        self.0.0.driver.spares.wake();
     }
 }
 
@@ -116,7 +116,7 @@ impl Single {
             requests.commit(transaction);
             Ok(())
         })?;
-        self.begins_spare = self.connection.0.driver.single.has_room();
+        self.begins_spare = self.connection.0.driver.spares.has_room();
         if self.begins_spare {
             writer.begin_spare(|requests| {
                 requests.transaction(database, &parameters());
@@ -128,8 +128,8 @@ impl Single {
 
     /// The commit was written: from here on its answer decides, even if its caller has left.
     pub(crate) fn committing(&mut self) {
-        let coming = &self.connection.0.driver.single.coming;
-        coming.set(coming.get() + usize::from(self.begins_spare));
+        let beginning = &self.connection.0.driver.spares.beginning;
+        beginning.set(beginning.get() + usize::from(self.begins_spare));
         self.state = State::Ending;
     }
 
@@ -156,12 +156,12 @@ impl Drop for Single {
         if !self.connection.is_alive() {
             return;
         }
-        let singles = &self.connection.0.driver.single;
+        let spares = &self.connection.0.driver.spares;
         match self.state {
             State::Ending => {}
-            State::Spare if singles.has_room() => {
-                singles.spare.borrow_mut().push_back(self.transaction);
-                singles.wake();
+            State::Spare if spares.has_room() => {
+                spares.spare.borrow_mut().push_back(self.transaction);
+                spares.wake();
             }
             State::Spare | State::Used => self.connection.roll_back(self.transaction),
         }

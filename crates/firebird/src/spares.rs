@@ -10,15 +10,15 @@ use tsumugi_firebird_proto::handle::Transaction;
 
 use crate::limits::SPARE_TRANSACTIONS_MAX;
 
-/// What a connection has for such statements.
+/// The transactions of one connection that are begun ahead.
 #[derive(Default)]
-pub(crate) struct Singles {
+pub(crate) struct SpareTransactions {
     /// Begun, and nothing was done in them; the oldest first.
     pub(crate) spare: RefCell<VecDeque<Transaction>>,
-    /// How many of those were there at any time since somebody last looked.
+    /// The fewest of those that were there since this was last looked at.
     unused: Cell<usize>,
-    /// On their way to be spare.
-    pub(crate) coming: Cell<usize>,
+    /// How many are being begun.
+    pub(crate) beginning: Cell<usize>,
     /// Statements that wait for one of those.
     waiting: Cell<usize>,
     /// A statement holds rows of its own from one write to the next.
@@ -26,10 +26,10 @@ pub(crate) struct Singles {
     wakers: RefCell<Vec<Waker>>,
 }
 
-/// One of those who wait for a transaction that is coming.
-struct Waiting<'a>(&'a Singles);
+/// A statement that waits for a transaction that is being begun.
+struct Waiting<'a>(&'a SpareTransactions);
 
-impl Singles {
+impl SpareTransactions {
     pub(crate) fn wait(&self, cx: &Context<'_>) {
         self.wakers.borrow_mut().push(cx.waker().clone());
     }
@@ -40,22 +40,22 @@ impl Singles {
         }
     }
 
-    /// One that was being begun has come, or has not.
-    pub(crate) fn came(&self, transaction: Option<Transaction>) {
-        self.coming.set(self.coming.get().saturating_sub(1));
+    /// One that was being begun is there, or could not be begun.
+    pub(crate) fn register_begun(&self, transaction: Option<Transaction>) {
+        self.beginning.set(self.beginning.get().saturating_sub(1));
         self.spare.borrow_mut().extend(transaction);
         self.wake();
     }
 
     /// The connection has ended.
     pub(crate) fn lose(&self) {
-        self.coming.set(0);
+        self.beginning.set(0);
         self.spare.borrow_mut().clear();
         self.wake();
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.spare.borrow().len() + self.coming.get() < SPARE_TRANSACTIONS_MAX
+        self.spare.borrow().len() + self.beginning.get() < SPARE_TRANSACTIONS_MAX
     }
 
     /// The oldest that is spare.
@@ -66,7 +66,7 @@ impl Singles {
         oldest
     }
 
-    /// Those that nobody would have missed since this was called last, the oldest.
+    /// Those that no statement needed since this was called last, the oldest.
     pub(crate) fn take_unused(&self) -> Vec<Transaction> {
         let mut spare = self.spare.borrow_mut();
         let unused = self.unused.get().min(spare.len());
@@ -75,7 +75,7 @@ impl Singles {
         taken
     }
 
-    /// A spare one, or one that comes and that nobody else waits for.
+    /// A spare one, or one that is being begun and that no other statement waits for.
     pub(crate) async fn next(&self) -> Option<Transaction> {
         let mut mine = None;
         poll_fn(|cx| {
@@ -83,7 +83,7 @@ impl Singles {
                 return Poll::Ready(Some(transaction));
             }
             let others = self.waiting.get() - usize::from(mine.is_some());
-            if self.coming.get() <= others {
+            if self.beginning.get() <= others {
                 return Poll::Ready(None);
             }
             mine.get_or_insert_with(|| Waiting::new(self));
@@ -95,9 +95,9 @@ impl Singles {
 }
 
 impl<'a> Waiting<'a> {
-    fn new(singles: &'a Singles) -> Waiting<'a> {
-        singles.waiting.set(singles.waiting.get() + 1);
-        Waiting(singles)
+    fn new(spares: &'a SpareTransactions) -> Waiting<'a> {
+        spares.waiting.set(spares.waiting.get() + 1);
+        Waiting(spares)
     }
 }
 

@@ -48,7 +48,7 @@ impl Lease {
         if !self.prepared().open {
             return Ok(());
         }
-        writer.tell(Expect::Deferred, |requests| {
+        writer.ask_unawaited(Expect::Deferred, |requests| {
             requests.free_statement(self.handle(), Free::Close);
             Ok(())
         })
@@ -170,7 +170,7 @@ impl Connection {
         if gone.peek().is_none() || !self.is_alive() {
             return;
         }
-        self.tell(|writer| {
+        self.send_unawaited(|writer| {
             for prepared in gone {
                 write_drop(writer, prepared.handle)?;
             }
@@ -220,7 +220,7 @@ fn described_by(items: &[u8]) -> Items<'_> {
 }
 
 fn write_drop(writer: &mut Writer<'_>, handle: Statement) -> Result<()> {
-    writer.tell(Expect::Deferred, |requests| {
+    writer.ask_unawaited(Expect::Deferred, |requests| {
         requests.free_statement(handle, Free::Drop);
         Ok(())
     })
@@ -243,7 +243,8 @@ impl Drop for StatementGuard<'_> {
         if let Some(handle) = self.handle.take()
             && self.connection.is_alive()
         {
-            self.connection.tell(|writer| write_drop(writer, handle));
+            self.connection
+                .send_unawaited(|writer| write_drop(writer, handle));
         }
     }
 }

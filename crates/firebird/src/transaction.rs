@@ -263,8 +263,8 @@ impl Drop for Savepoint<'_> {
             return;
         }
         let sql = self.back();
-        connection.tell(|writer| {
-            writer.tell(Expect::Response, |requests| {
+        connection.send_unawaited(|writer| {
+            writer.ask_unawaited(Expect::Response, |requests| {
                 requests.execute_immediate(
                     connection.0.driver.database,
                     self.transaction.handle,

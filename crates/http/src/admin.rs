@@ -1,4 +1,4 @@
-//! The pages for those who run the server: /healthz, /ready and /metrics. Knows no application and no worker.
+//! The pages for operators of the server: /healthz, /ready and /metrics. Knows no application and no worker.
 //! They are served by a thread of their own, so that they answer when every worker is stuck; what they show comes from a [`AdminSource`].
 
 use std::{cell::Cell, future::pending, io, net, os::unix, pin::Pin, rc::Rc, sync::Arc, thread};

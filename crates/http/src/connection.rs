@@ -36,6 +36,7 @@ use crate::{
     response::HttpResponse,
     switch::{Switch, Upgraded},
     timeout_supervisor::{SupervisedConnection, TimeoutSupervisor},
+    transfer_coding,
     wire::{Wire, WireProtocol},
 };
 
@@ -157,7 +158,7 @@ impl<E: Spawn> HttpServer<E> {
             HttpProtocol::Http1 => WireProtocol::Http1,
             HttpProtocol::Http2 => WireProtocol::Http2,
             HttpProtocol::Sniffed => match supervisor
-                .attend(pin!(Sniffing {
+                .supervise(pin!(Sniffing {
                     wire: &mut wire,
                     stop: DrainState::No
                 }))
@@ -182,7 +183,7 @@ impl<E: Spawn> HttpServer<E> {
             WireProtocol::Http1 => {
                 supervisor.set_presence(presence);
                 let mut connection = self.http1.serve_connection(io, service);
-                let ended = supervisor.attend(Pin::new(&mut connection)).await;
+                let ended = supervisor.supervise(Pin::new(&mut connection)).await;
                 if let (Some(Ok(())), Some(switch)) = (&ended, state.take_switch()) {
                     let http1::Parts { io, read_buf, .. } = connection.into_parts();
                     return hand_over(io.into_inner(), &read_buf, switch, &self.limits).await;
@@ -190,14 +191,14 @@ impl<E: Spawn> HttpServer<E> {
                 if let Some(Err(error)) = &ended {
                     let wire = connection.into_parts().io.into_inner();
                     let answer = LastAnswer::new(wire, error, &self.limits);
-                    supervisor.attend(pin!(answer)).await;
+                    supervisor.supervise(pin!(answer)).await;
                 }
                 ended
             }
             WireProtocol::Http2 => {
                 state.set_multiplexed();
                 supervisor
-                    .attend(pin!(self.http2.serve_connection(io, service)))
+                    .supervise(pin!(self.http2.serve_connection(io, service)))
                     .await
             }
         };
@@ -260,7 +261,8 @@ fn service<H: HttpHandler>(
             },
             body,
         ) = request.into_parts();
-        let host = host::settle(&method, &uri, version, &mut headers);
+        let settled = host::settle(&method, &uri, version, &mut headers);
+        let settled = settled.and_then(|()| transfer_coding::check(&headers));
         let body = RequestBody::new(body, &limits, &state, &bodies);
         let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.
@@ -279,7 +281,7 @@ fn service<H: HttpHandler>(
         completion.load = load;
         let outbox = Rc::clone(&outbox);
         async move {
-            if let Err(error) = host {
+            if let Err(error) = settled {
                 let mut refusal = HttpResponse::from_error(&error);
                 if version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");

@@ -25,7 +25,7 @@ pub enum Error {
     Crowded {
         /// The name of the limit.
         name: &'static str,
-        /// Its value, in bytes.
+        /// The limit's value in bytes.
         limit: u64,
     },
     /// The client stopped sending its body. The connection closes.
@@ -50,6 +50,9 @@ pub enum Error {
     /// The client broke the rules of HTTP or of the format it named. Another attempt with the same bytes cannot succeed.
     #[error("malformed {0}")]
     Malformed(&'static str),
+    /// The body is coded for the way here in a manner that this server does not know. Send it in chunks, or with its length.
+    #[error("transfer coding is not understood: send the body in chunks alone, or with its length")]
+    TransferCoding,
     /// The request has another content type than the reader understands.
     #[error("content type is not {0}")]
     ContentType(&'static str),
@@ -122,6 +125,7 @@ impl Error {
             Error::Crowded { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Error::Timeout { .. } => StatusCode::REQUEST_TIMEOUT,
             Error::Closed | Error::Stalled { .. } | Error::Malformed(_) => StatusCode::BAD_REQUEST,
+            Error::TransferCoding => StatusCode::NOT_IMPLEMENTED,
             Error::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Error::NoUpgrade(_) => StatusCode::UPGRADE_REQUIRED,
             Error::ForeignOrigin => StatusCode::FORBIDDEN,

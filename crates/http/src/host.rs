@@ -43,6 +43,10 @@ pub(crate) fn settle(
         (_, Some(target)) if !is_valid(target.as_str().as_bytes()) => {
             Err(Error::Malformed("host of the request's target"))
         }
+        // What is at another scheme's place is not here: this is no proxy.
+        (_, Some(_)) if !uri.scheme().is_none_or(is_http) => Err(Error::Malformed(
+            "request: its target is neither http nor https",
+        )),
         (Some(host), Some(target)) if version == Version::HTTP_2 => {
             match is_same(host.as_bytes(), target, uri.scheme()) {
                 true => Ok(()),
@@ -57,7 +61,12 @@ pub(crate) fn settle(
     }
 }
 
-/// `uri-host [ ":" port ]` of RFC 3986 section 3.2, which may be empty.
+fn is_http(scheme: &Scheme) -> bool {
+    let is = |known: &str| scheme.as_str().eq_ignore_ascii_case(known);
+    is("http") || is("https")
+}
+
+/// `uri-host [ ":" port ]` of RFC 3986 section 3.2, which may be empty, but not with a port: RFC 9110 section 4.2 has no such host.
 fn is_valid(host: &[u8]) -> bool {
     let (name, rest) = match host.first() {
         Some(b'[') => {
@@ -75,6 +84,9 @@ fn is_valid(host: &[u8]) -> bool {
             host.split_at(end.unwrap_or(host.len()))
         }
     };
+    if host.starts_with(b":") {
+        return false;
+    }
     let port = rest.strip_prefix(b":");
     is_name(name)
         && (rest.is_empty() || port.is_some_and(|port| port.iter().all(u8::is_ascii_digit)))
@@ -121,7 +133,7 @@ fn is_plain(byte: u8) -> bool {
 /// Whether both name the same host and port.
 fn is_same(host: &[u8], target: &Authority, scheme: Option<&Scheme>) -> bool {
     let usual: &[u8] = match scheme {
-        Some(scheme) if *scheme == Scheme::HTTPS => b":443",
+        Some(scheme) if scheme.as_str().eq_ignore_ascii_case("https") => b":443",
         _ => b":80",
     };
     fn bare<'h>(host: &'h [u8], usual: &[u8]) -> &'h [u8] {
@@ -173,6 +185,8 @@ mod tests {
             "a<b",
             "[v.a]",
             "::1",
+            ":80",
+            ":",
             "a:80 ",
         ] {
             assert!(!is_valid(host.as_bytes()), "{host}");

@@ -103,6 +103,11 @@ impl<'t> Parser<'t> {
         })
     }
 
+    /// The byte of the text behind the last event.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
     /// The next event; none after the last one. After an error there is nothing more to ask for.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ pub mod access_log;
 pub mod admin;
 mod bodies;
 mod body;
+mod body_type;
 pub mod compress;
 mod connection;
 mod connection_state;
@@ -28,6 +29,7 @@ pub mod exposition;
 mod files;
 mod frames;
 mod handler;
+mod header_fields;
 mod host;
 pub mod json;
 mod limits;
@@ -45,11 +47,13 @@ mod router;
 pub mod secret;
 pub mod session;
 mod spare;
+pub mod sse;
 mod stream;
 mod summary;
 mod switch;
 mod timeout_supervisor;
 mod tls;
+mod transfer_coding;
 pub mod upload;
 mod version;
 pub mod websocket;
@@ -57,11 +61,13 @@ mod wire;
 
 pub use self::{
     bodies::Bodies,
+    body_type::BodyType,
     connection::{ConnectionInfo, HttpProtocol, HttpServer},
     error::{Error, Result},
     files::{CachePolicy, Files, Folder},
     handler::{HttpHandler, Spawn, SpawnLocal},
-    limits::{COOKIE_BYTES_MAX, HttpLimits, SEGMENTS_MAX},
+    header_fields::{HeadersFull, append_field, insert_field},
+    limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},
     metrics::HttpMetrics,
     on_worker::OnWorker,
     request::{Request, RequestBody, RequestHeaders, RequestNumber},

@@ -100,6 +100,9 @@ pub(crate) const HYPER_HEADERS_MAX: usize = 100;
 /// The smallest connection buffer that hyper accepts.
 pub(crate) const HYPER_BUFFER_BYTES_MIN: usize = 8 * 1024;
 
+/// Header fields of one message that an application makes: a response, or a request of its client.
+pub const HEADER_FIELDS_MAX: usize = 1_000;
+
 /// Most segments in the pattern of a route. It also bounds the depth of a search.
 pub const SEGMENTS_MAX: usize = 64;
 

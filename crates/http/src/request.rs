@@ -1,5 +1,5 @@
 //! A request as a handler gets it, and its body, which is read only when the handler asks. Knows no connection.
-//! A body is never larger than the limit of who reads it, and never waited for longer than its limit between two pieces.
+//! A body is never larger than its reader's limit, and never waited for longer than its limit between two pieces.
 
 use std::{
     cell::Cell,

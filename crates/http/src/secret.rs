@@ -37,7 +37,7 @@ pub enum SecretError {
          `openssl rand -hex 32`"
     )]
     Short {
-        /// Its bytes.
+        /// How many bytes the secret has.
         bytes: usize,
     },
     /// More of them than it is worth to try.
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_stands_for_nothing_else() {
+    fn signed_value_is_refused_for_another_purpose_name_or_secret() {
         let signer = signer(NEW);
         let signed = signer.sign(Purpose::Cookie, "a", b"value", 0);
         assert_eq!(signer.open(Purpose::Session, "a", &signed, 1), None);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn no_byte_can_be_changed() {
+    fn signed_value_with_any_byte_changed_is_refused() {
         let signer = signer(NEW);
         let signed = signer.sign(Purpose::Session, "a", b"{\"id\":1}", 1_000);
         for i in 0..signed.len() {

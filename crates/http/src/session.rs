@@ -43,6 +43,13 @@ pub struct SessionSettings {
 /// Where the token of forms is in a session's content.
 pub const TOKEN: &str = "_csrf";
 
+/// The header that has the token where no form field can.
+pub const TOKEN_HEADER: &str = "x-csrf-token";
+
+/// What a request is answered that does not show the token, with 403.
+pub const FORGERY_REFUSAL: &str = "this form does not come from a page of this site, or that page is too old: load it again. (For its author: \
+     the form needs the field _csrf with the session's token, which csrf_field writes in Ruby, or the request the header x-csrf-token.)";
+
 /// Where the content of sessions is.
 pub enum SessionStorage {
     /// In the cookie, signed by this.
@@ -293,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_make_a_browser_ask_first_are_not() {
+    fn content_type_that_needs_a_preflight_is_not_guarded() {
         check(&["application/json"], false);
         check(&["application/json; charset=utf-8"], false);
         check(&["text/html"], false);
@@ -316,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_plain_statement_of_the_browser_counts() {
+    fn single_sec_fetch_site_of_same_origin_passes_others_do_not() {
         for (values, expected) in [
             (vec!["same-origin"], true),
             (vec!["same-site"], false),

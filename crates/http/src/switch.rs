@@ -1,4 +1,4 @@
-//! A connection that leaves HTTP (RFC 9110 section 7.8): whom its bytes are given to, and what was read of them already.
+//! A connection that leaves HTTP (RFC 9110 section 7.8): what its bytes are given to, and what was read of them already.
 //! Knows no other protocol. Rule: the receiver of the bytes has the connection to itself, in the task and the place that it had before.
 
 use std::{

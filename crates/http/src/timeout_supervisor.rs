@@ -22,7 +22,7 @@ use crate::{
     wire::Presence,
 };
 
-/// What is attended.
+/// What is supervised.
 pub(crate) trait SupervisedConnection: Future {
     /// Finish what has begun and begin nothing more.
     fn wind_down(self: Pin<&mut Self>);
@@ -97,24 +97,24 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     }
 
     /// Polls a connection to its end. `None` when it took too long and is to be dropped.
-    pub(crate) async fn attend<C: SupervisedConnection>(
+    pub(crate) async fn supervise<C: SupervisedConnection>(
         &mut self,
-        mut conversation: Pin<&mut C>,
+        mut connection: Pin<&mut C>,
     ) -> Option<C::Output> {
         if self.phase == Phase::WindingDown {
-            conversation.as_mut().wind_down();
+            connection.as_mut().wind_down();
         }
         poll_fn(|cx| {
-            if self.is_rung(cx) && self.answer(conversation.as_mut()).is_ready() {
+            if self.is_rung(cx) && self.answer(connection.as_mut()).is_ready() {
                 return Poll::Ready(None);
             }
-            if let Poll::Ready(output) = conversation.as_mut().poll(cx) {
+            if let Poll::Ready(output) = connection.as_mut().poll(cx) {
                 return Poll::Ready(Some(output));
             }
             if self.look_for_client(cx).is_ready() {
                 return Poll::Ready(None);
             }
-            self.review().map(|()| None)
+            self.check_timeouts().map(|()| None)
         })
         .await
     }
@@ -162,12 +162,12 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     }
 
     /// Handles what the waker was called for. Ready when the connection has taken too long.
-    fn answer<C: SupervisedConnection>(&mut self, mut conversation: Pin<&mut C>) -> Poll<()> {
+    fn answer<C: SupervisedConnection>(&mut self, mut connection: Pin<&mut C>) -> Poll<()> {
         let waker = self.waker();
         let cx = &mut Context::from_waker(&waker);
         if self.phase == Phase::Open && self.shutdown.as_mut().poll(cx).is_ready() {
             self.phase = Phase::WindingDown;
-            conversation.as_mut().wind_down();
+            connection.as_mut().wind_down();
         }
         if self.armed.is_none() || self.timer.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
@@ -183,7 +183,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
                 self.phase = Phase::WindingDown;
                 self.since = Instant::now();
                 self.active_at = self.since;
-                conversation.wind_down();
+                connection.wind_down();
                 Poll::Pending
             }
             _ => Poll::Pending,
@@ -191,7 +191,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     }
 
     /// Sees after each poll that the timer fires in time for what the connection waits for now. Ready when it already has.
-    fn review(&mut self) -> Poll<()> {
+    fn check_timeouts(&mut self) -> Poll<()> {
         let Some((_, deadline)) = self.deadline() else {
             return Poll::Pending;
         };

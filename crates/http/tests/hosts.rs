@@ -30,6 +30,12 @@ fn request_without_one_valid_host_is_400_and_the_connection_closes() {
             "GET http://a/ HTTP/1.1\r\n\r\n",
             "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
             "GET http://user@a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET http://:80/ HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET https://:443/ HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: :80\r\n\r\n",
+            "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET gopher://a HTTP/1.1\r\nHost: a\r\n\r\n",
+            "OPTIONS ws://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
             "GET a HTTP/1.1\r\nHost: a\r\n\r\n",
             "GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
             "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc",
@@ -66,6 +72,10 @@ fn host_of_an_absolute_target_replaces_the_field() {
             (
                 "GET http://a.example:81/x HTTP/1.1\r\nHost: b\r\n\r\n",
                 r#"["a.example:81"] /x"#,
+            ),
+            (
+                "GET HTTPS://a.example/x HTTP/1.1\r\nHost: b\r\n\r\n",
+                r#"["a.example"] /x"#,
             ),
             (
                 "GET http://a.example HTTP/1.1\r\nHost: b\r\n\r\n",

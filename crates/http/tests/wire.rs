@@ -130,6 +130,41 @@ fn target_with_a_character_that_must_be_escaped_is_refused_with_the_reason() {
 }
 
 #[test]
+fn body_that_is_coded_otherwise_than_once_in_chunks_is_refused_and_the_connection_closes() {
+    rig(echo).run(async |rig: &Rig| {
+        for (fields, status) in [
+            ("Transfer-Encoding: chunked", 200),
+            ("Transfer-Encoding: CHUNKED", 200),
+            ("Transfer-Encoding: , chunked", 200),
+            ("Transfer-Encoding: gzip, chunked", 501),
+            ("Transfer-Encoding: identity, chunked", 501),
+            ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", 501),
+            ("Transfer-Encoding: xchunked, chunked", 501),
+            ("Transfer-Encoding: chunked;a=b, chunked", 501),
+            ("Transfer-Encoding: chunked, chunked", 400),
+            (
+                "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+                400,
+            ),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip", 400),
+        ] {
+            let body = "5\r\nabcde\r\n0\r\n\r\n";
+            let request = format!("POST / HTTP/1.1\r\nHost: x\r\n{fields}\r\n\r\n{body}");
+            if status == 200 {
+                let answer = rig.ask(&request).await;
+                assert!(answer.starts_with("HTTP/1.1 200 "), "{fields}: {answer}");
+                continue;
+            }
+            let follows = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+            let answer = rig.ask_to_end(&format!("{request}{follows}")).await;
+            let line = format!("HTTP/1.1 {status} ");
+            assert!(answer.starts_with(&line), "{fields}: {answer}");
+            assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{fields}: {answer}");
+        }
+    });
+}
+
+#[test]
 fn a_body_with_two_lengths_is_read_as_chunked_and_the_connection_closes() {
     for headers in [
         "Content-Length: 3\r\nTransfer-Encoding: chunked",

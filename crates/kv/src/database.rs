@@ -54,16 +54,13 @@ impl Drop for Open {
 }
 
 impl KvDatabase {
-    /// Opens a database, or joins those of this process that have the same path open. A database in memory is shared by its
-    /// name, and one without a name by no other.
-    ///
-    /// A database that no other handle of this process has open; the registry joins the others.
+    /// Opens a database that no other handle of this process has open; the registry joins the others.
     pub(crate) fn start(spec: &Spec, clock: Clock, closed: Arc<CloseState>) -> Result<Self> {
         for ignored in &spec.ignored {
             tracing::warn!(
                 path = %spec.path.display(),
                 setting = %ignored.name,
-                "a setting of a database tunes nothing here",
+                "ignored setting of a database",
             );
         }
         let shared = Arc::new(EngineShared {
@@ -138,6 +135,10 @@ impl KvDatabase {
     }
 
     /// The value at `key`. Never waits for a write; on disk it may read a block from a file.
+    ///
+    /// # Errors
+    /// [`Error::InvalidKey`] of a key beyond [`KEY_BYTES_MAX`](crate::limits::KEY_BYTES_MAX). On disk [`Error::Io`] and [`Error::Broken`], and after a
+    /// write that failed what keeps the folder from being opened again, such as [`Error::DiskFull`]. A database in memory has no others.
     pub fn get(&self, key: &[u8]) -> Result<Option<Bytes>> {
         check_key(key)?;
         self.open.engine.value(key)
@@ -145,6 +146,9 @@ impl KvDatabase {
 
     /// How many records there are, exactly. While many have expired that were not swept yet, it looks at each of them: call it where
     /// blocking is allowed, or ask [`known_count`](Self::known_count) first.
+    ///
+    /// # Errors
+    /// On disk, as [`get`](Self::get) but for keys; none in memory.
     pub fn count(&self) -> Result<u64> {
         self.open.engine.count()
     }
@@ -157,11 +161,17 @@ impl KvDatabase {
     }
 
     /// Bytes that the database takes: of memory as the capacity counts them, or of disk.
+    ///
+    /// # Errors
+    /// On disk, as [`count`](Self::count); none in memory.
     pub fn file_size(&self) -> Result<u64> {
         self.open.engine.size()
     }
 
     /// The record at a place in the order. Passes over all that has expired before it: call it where blocking is allowed.
+    ///
+    /// # Errors
+    /// On disk, as [`count`](Self::count); none in memory.
     pub fn seek(&self, seek: &Seek) -> Result<Option<Pair>> {
         let mut sought = self.seek_step(seek)?;
         loop {
@@ -174,6 +184,9 @@ impl KvDatabase {
     }
 
     /// [`seek`](Self::seek) that looks at no more than [`SEEK_LOOKS_MAX`] records and says where to go on.
+    ///
+    /// # Errors
+    /// As [`seek`](Self::seek).
     pub fn seek_step(&self, seek: &Seek) -> Result<SeekOutcome> {
         // A cursor that was sent to a key mostly finds it, and a look at a table costs less than one at the order.
         if let Seek::AtOrAfter(key) | Seek::AtOrBefore(key) = seek
@@ -195,6 +208,9 @@ impl KvDatabase {
     /// [`PAGE_BYTES_MAX`](crate::limits::PAGE_BYTES_MAX); none only when there are no more. Go on with [`KeyRange::after`].
     ///
     /// Of a database on disk it may read many blocks: call it where blocking is allowed.
+    ///
+    /// # Errors
+    /// On disk, as [`count`](Self::count); none in memory.
     pub fn page(&self, range: &KeyRange, limit: usize) -> Result<Vec<Pair>> {
         if range.is_empty() || limit == 0 {
             return Ok(Vec::new());
@@ -242,6 +258,11 @@ impl KvDatabase {
     }
 
     /// [`submit`](Self::submit), blocking the thread until the answer is there.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]; [`Error::InvalidKey`], [`Error::ValueTooLong`], [`Error::NotANumber`] and [`Error::TooMany`] of what cannot be written;
+    /// [`Error::Full`] in memory; [`Error::QueueFull`] and [`Error::DiskFull`] on disk: nothing was written. After [`Error::Io`] and [`Error::Closed`] it may or
+    /// may not have been.
     pub fn submit_wait(&self, write: Write) -> Result<WriteResult> {
         self.submit(write).wait()
     }
@@ -252,6 +273,9 @@ impl KvDatabase {
     }
 
     /// Puts what is on disk in better order. Blocks the thread, for long.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]. On disk also [`Error::Io`], [`Error::DiskFull`] and [`Error::Broken`].
     pub fn rebuild(&self) -> Result<()> {
         if self.spec().read_only {
             return Err(self.read_only());
@@ -261,6 +285,9 @@ impl KvDatabase {
 
     /// Writes a database on disk with the records of this moment to `folder`, which must not exist yet. Blocks the thread;
     /// reads and writes go on. Opening the folder restores them.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the folder exists or cannot be written, [`Error::DiskFull`], and [`Error::Broken`] where the database is.
     pub fn backup(&self, folder: &Path) -> Result<()> {
         self.open.engine.backup(folder)
     }
@@ -274,18 +301,27 @@ impl KvDatabase {
     }
 
     /// The changes of the keys that begin with `prefix`, from now on.
+    ///
+    /// # Errors
+    /// [`Error::QueueFull`] beyond [`WATCHES_MAX`](crate::limits::WATCHES_MAX).
     pub fn watch(&self, prefix: impl Into<Bytes>) -> Result<PrefixWatch> {
         self.open.shared.watches.watch(prefix.into())
     }
 
     /// A future that is ready once `key` is notified. Ask for it before looking at the record, and nothing is missed;
     /// bound the wait by a timer of your own.
+    ///
+    /// # Errors
+    /// [`Error::QueueFull`] beyond [`WAITERS_MAX`](crate::limits::WAITERS_MAX).
     pub fn wait_for(&self, key: impl Into<Bytes>) -> Result<Waiter> {
         self.open.waiters.wait_for(key.into())
     }
 
     /// Applies a write, and again after every notice about `key` while nothing came of it (it was missing, or not as expected) and `over`
     /// is not ready; then once more, since a record may have come without a notice. The last answer holds.
+    ///
+    /// # Errors
+    /// As [`submit_wait`](Self::submit_wait) and [`wait_for`](Self::wait_for).
     pub async fn submit_until(
         &self,
         write: Write,

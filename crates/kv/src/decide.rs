@@ -33,14 +33,14 @@ pub(crate) struct WriteDecision {
     pub(crate) changes: SmallVec<[Change; 1]>,
 }
 
-/// What the decisions of one moment have in common.
+/// What the decisions of one moment share: the time and the limit of a value.
 #[derive(Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct DecisionContext {
     pub(crate) now_ms: u64,
     pub(crate) value_max: usize,
 }
 
-impl Moment {
+impl DecisionContext {
     fn expires_ms(self, ttl: Option<Duration>) -> u64 {
         ttl.map_or(0, |ttl| {
             self.now_ms.saturating_add(millis(ttl.min(TTL_MAX))).max(1)
@@ -72,7 +72,11 @@ impl WriteDecision {
 }
 
 /// Decides one write. `Batch` and `Clear` are the engine's: the one is many decisions, the other touches every record.
-pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Result<WriteDecision> {
+pub(crate) fn decide(
+    write: Write,
+    view: &mut impl View,
+    context: DecisionContext,
+) -> Result<WriteDecision> {
     match write {
         Write::Set {
             key,
@@ -87,7 +91,7 @@ pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Resu
                     value: there.value,
                 }));
             }
-            let record = moment.record(value, ttl);
+            let record = context.record(value, ttl);
             Ok(WriteDecision::one(WriteResult::Done, key, Some(record)))
         }
         Write::Remove { key } => Ok(match view.record(&key)? {
@@ -98,15 +102,15 @@ pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Resu
             key,
             value,
             delimiter,
-        } => append(key, value, &delimiter, view, moment),
+        } => append(key, value, &delimiter, view, context),
         Write::Increment { key, by, initial } => increment(key, by, initial, view),
         Write::CompareExchange {
             key,
             expected,
             desired,
-        } => exchange(key, &expected, desired, view, moment),
+        } => exchange(key, &expected, desired, view, context),
         Write::CompareExchangeMulti { expected, desired } => {
-            exchange_multi(&expected, desired, view, moment)
+            exchange_multi(&expected, desired, view, context)
         }
         Write::Rekey {
             old,
@@ -124,7 +128,7 @@ pub(crate) fn decide(write: Write, view: &mut impl View, moment: Moment) -> Resu
             }
             None => WriteDecision::unchanged(WriteResult::Missing),
         }),
-        Write::PushLast { value, at } => push_last(value, at, view, moment),
+        Write::PushLast { value, at } => push_last(value, at, view, context),
         Write::Batch(_) | Write::Clear => {
             unreachable!("engines take batches apart and clear on their own")
         }
@@ -136,19 +140,19 @@ fn append(
     value: Bytes,
     delimiter: &[u8],
     view: &mut impl View,
-    moment: Moment,
+    context: DecisionContext,
 ) -> Result<WriteDecision> {
     let before = view.record(&key)?.map(|there| there.value.len());
     let taken = match before {
         Some(before) => {
             let length = before + delimiter.len() + value.len();
-            check_value(length, moment.value_max)?;
+            check_value(length, context.value_max)?;
             view.take(&key)?
         }
         None => None,
     };
     let record = match taken {
-        None => moment.record(value, None),
+        None => context.record(value, None),
         Some(there) => {
             let added = delimiter.len() + value.len();
             let mut joined = there.value.try_into_mut().unwrap_or_else(|shared| {
@@ -207,7 +211,7 @@ fn exchange(
     expected: &Expected,
     desired: Desired,
     view: &mut impl View,
-    moment: Moment,
+    context: DecisionContext,
 ) -> Result<WriteDecision> {
     let there = view.record(&key)?;
     let fits = is_expected(there.as_ref(), expected);
@@ -219,7 +223,7 @@ fn exchange(
     let written = WriteResult::Exchanged { actual };
     Ok(match desired {
         Desired::Put(value, ttl) => {
-            WriteDecision::one(written, key, Some(moment.record(value, ttl)))
+            WriteDecision::one(written, key, Some(context.record(value, ttl)))
         }
         Desired::Remove if found => WriteDecision::one(written, key, None),
         Desired::Remove | Desired::Keep => WriteDecision::unchanged(written),
@@ -230,7 +234,7 @@ fn exchange_multi(
     expected: &[(Bytes, Expected)],
     desired: Vec<(Bytes, Desired)>,
     view: &mut impl View,
-    moment: Moment,
+    context: DecisionContext,
 ) -> Result<WriteDecision> {
     for (key, expected) in expected {
         if !is_expected(view.record(key)?.as_ref(), expected) {
@@ -244,7 +248,7 @@ fn exchange_multi(
         .filter_map(|(key, desired)| match desired {
             Desired::Keep => None,
             Desired::Remove => Some((key, None)),
-            Desired::Put(value, ttl) => Some((key, Some(moment.record(value, ttl)))),
+            Desired::Put(value, ttl) => Some((key, Some(context.record(value, ttl)))),
         });
     Ok(WriteDecision {
         written: WriteResult::Done,
@@ -290,7 +294,7 @@ fn push_last(
     value: Bytes,
     at: Option<SystemTime>,
     view: &mut impl View,
-    moment: Moment,
+    context: DecisionContext,
 ) -> Result<WriteDecision> {
     let at = at.unwrap_or_else(SystemTime::now);
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -302,7 +306,7 @@ fn push_last(
             return Ok(WriteDecision::one(
                 pushed,
                 key,
-                Some(moment.record(value, None)),
+                Some(context.record(value, None)),
             ));
         }
         sequence = sequence.wrapping_add(1);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::clock::Clock;
-use crate::decide::Moment;
+use crate::decide::DecisionContext;
 use crate::error::{Error, Result};
 use crate::metrics::{KvCounters, KvSnapshot};
 use crate::pending::Pending;
@@ -60,8 +60,8 @@ pub(crate) struct EngineShared {
 }
 
 impl EngineShared {
-    pub(crate) fn moment(&self) -> Moment {
-        Moment {
+    pub(crate) fn decision_context(&self) -> DecisionContext {
+        DecisionContext {
             now_ms: self.clock.now_ms(),
             value_max: self.spec.value_max,
         }

@@ -39,11 +39,11 @@ pub enum Error {
     TooMany {
         /// What there are too many of.
         what: &'static str,
-        /// How many.
+        /// How many there were.
         asked: usize,
-        /// The bound.
+        /// The limit's value.
         max: usize,
-        /// Its name.
+        /// The name of the limit.
         limit: &'static str,
     },
     /// The pattern of a search cannot be used. Fix it.
@@ -71,7 +71,7 @@ pub enum Error {
         what: &'static str,
         /// The name of the bound.
         limit: &'static str,
-        /// The bound.
+        /// The limit's value.
         max: usize,
     },
     /// The disk is full. Nothing of this call was written, reads go on, and writes succeed again once there is space. A read fails so only

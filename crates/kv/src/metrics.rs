@@ -1,4 +1,4 @@
-//! Plain counters of a database. Knows no exporter: who publishes figures reads a `KvSnapshot`.
+//! Plain counters of a database. Knows no exporter: figures are published from a `KvSnapshot`.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

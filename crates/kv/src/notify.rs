@@ -1,5 +1,5 @@
 //! Callers that wait until a key is notified. Knows no database and no time: the caller bounds the wait.
-//! Rule: who asks to wait before it looks misses nothing that is said after it looked.
+//! Rule: a caller that registers before it looks misses no notification that comes after it looked.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;

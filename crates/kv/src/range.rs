@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_a_range() {
+    fn prefix_covers_exactly_the_keys_that_begin_with_it() {
         check(b"a", &[b"a", b"a\xff\xff", b"ab"], &[b"", b"b", b"A"]);
         check(b"a\xff", &[b"a\xff", b"a\xff\xff"], &[b"a", b"b"]);
         check(b"\xff", &[b"\xff", b"\xff\xff"], &[b"\xfe\xff"]);

@@ -20,11 +20,18 @@ struct Entry {
 
 impl KvDatabase {
     /// Blocks the thread while files are read. One path is one database, so its settings must be the same each time.
+    ///
+    /// # Errors
+    /// [`Error::Spec`]; [`Error::Conflict`] where this process has it open with other settings, [`Error::Locked`] where another process has it;
+    /// [`Error::Io`], [`Error::DiskFull`] and [`Error::Broken`] of the folder.
     pub fn open(spec: &Spec) -> Result<Self> {
         Self::open_with(spec, Clock::System)
     }
 
     /// [`open`](Self::open) with another clock for times to live; one that joins an open database keeps that one's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
     pub fn open_with(spec: &Spec, clock: Clock) -> Result<Self> {
         spec.validate()?;
         if spec.read_only && !spec.is_in_memory() && !is_database(&spec.path)? {

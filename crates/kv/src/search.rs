@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_keys_are_found() {
+    fn contain_begin_end_and_word_modes_find_keys_with_the_pattern() {
         check("contain", "apple", Ok(&["apple", "apple pie", "pineapple"]));
         check("contain", "", Ok(&KEYS));
         check("begin", "apple", Ok(&["apple", "apple pie"]));
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_beside_one_are_found() {
+    fn upper_and_lower_modes_find_the_keys_next_to_the_pattern() {
         check(
             "upper",
             "banana",
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_regular_expression_matches_a_part() {
+    fn regular_expression_matches_a_part_of_a_key_or_is_refused() {
         check("regex", "^.?pple", Ok(&["Apple", "apple", "apple pie"]));
         check("regex", "^りんご$", Ok(&["りんご"]));
         check("regex", "(", Err("cannot be used"));
@@ -378,14 +378,14 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_keys_come_first() {
+    fn edit_modes_give_the_nearest_keys_first() {
         check_most("edit", "りんこ", 2, Ok(&["りんご", ""]));
         check_most("editbin", "りんこ", 1, Ok(&["りんご"]));
         check_most("edit", "aple", 3, Ok(&["apple", "Apple", ""]));
     }
 
     #[test]
-    fn a_search_ends_when_it_is_wanted_no_more() {
+    fn search_ends_when_its_caller_gives_up() {
         for mode in [SearchMode::Contain, SearchMode::EditBin] {
             let looks = std::cell::Cell::new(0_usize);
             // There are keys without end.
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_found_have_a_bound_in_bytes() {
+    fn search_beyond_its_limit_of_bytes_is_refused() {
         let key = Bytes::from(vec![b'k'; 65_000]);
         for mode in [SearchMode::Contain, SearchMode::Upper] {
             let page = |_: &KeyRange, _| Ok(vec![(key.clone(), Bytes::new()); 100]);

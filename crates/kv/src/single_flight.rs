@@ -1,8 +1,9 @@
-//! One computation at a time for each key of a store, over all workers and both faces of the process: who comes later waits for the outcome.
+//! One computation at a time for each key of a store, over all workers and both faces of the process: later callers wait for the outcome.
 //! Knows no record and no clock and stores nothing: how long a caller waits is its own affair. Rule: a leader that lands nothing makes
 //! exactly one of the waiting the next leader, and no computation waits for one that waits for it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -91,6 +92,35 @@ pub enum FlightOutcome {
     Lead(FlightLease),
 }
 
+/// What follows for a caller of `fetch` that found no value.
+#[derive(Debug)]
+pub enum FetchTurn {
+    /// It is there now.
+    Found(Bytes),
+    /// The caller computes it.
+    Compute(FetchLease),
+}
+
+/// The computation of a value by a caller of `fetch`. Dropped, it is the next one's.
+#[derive(Debug)]
+pub struct FetchLease(Option<FlightLease>);
+
+impl FetchLease {
+    /// Waits until `write` has stored the value, and gives it to all who wait. One that could not be stored is logged, and given all the same.
+    pub async fn land<T, E: Display>(
+        self,
+        value: &Bytes,
+        write: impl Future<Output = Result<T, E>>,
+    ) {
+        if let Err(error) = write.await {
+            tracing::warn!(target: "app", "fetch could not store its value: {error}");
+        }
+        if let Some(lease) = self.0 {
+            lease.land(value);
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Flight {
     leader: Runner,
@@ -174,6 +204,37 @@ impl SingleFlight {
             });
         }
         Ok(JoinOutcome::Wait(self.wait(&mut table, id, lineage)))
+    }
+
+    /// The value of a key that was not there, from another caller's computation or by `look`, which reads the store again; or else the turn to
+    /// compute it.
+    ///
+    /// # Errors
+    /// Those of [`join`](Self::join) and of `look`.
+    pub async fn turn<E: From<Error>>(
+        &self,
+        place: &StoreId,
+        key: Bytes,
+        lineage: impl Into<Lineage>,
+        look: impl AsyncFnOnce() -> Result<Option<Bytes>, E>,
+    ) -> Result<FetchTurn, E> {
+        let lease = match self.join(place, key, lineage)? {
+            JoinOutcome::Lead(lease) => lease,
+            JoinOutcome::Alone => return Ok(FetchTurn::Compute(FetchLease(None))),
+            JoinOutcome::Wait(waiting) => match waiting.await {
+                Some(FlightOutcome::Landed(value)) => return Ok(FetchTurn::Found(value)),
+                Some(FlightOutcome::Lead(lease)) => lease,
+                None => return Err(Error::Closed.into()),
+            },
+        };
+        // It may have been stored since it was looked for.
+        Ok(match look().await? {
+            Some(value) => {
+                lease.land(&value);
+                FetchTurn::Found(value)
+            }
+            None => FetchTurn::Compute(FetchLease(Some(lease))),
+        })
     }
 
     fn lead(&self, id: Id) -> FlightLease {

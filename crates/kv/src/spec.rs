@@ -36,7 +36,7 @@ pub enum WhenFull {
 pub struct IgnoredSetting {
     /// Its name, such as `num_buckets`.
     pub name: String,
-    /// Its value, as written.
+    /// The setting's value, as written.
     pub value: String,
 }
 
@@ -183,13 +183,19 @@ impl Spec {
         }
     }
 
-    /// A place as applications name it: a specification, in which `memory:NAME` is a database in memory whatever its ending.
+    /// A place as applications name it: a specification with a name, in which `memory:NAME` is a database in memory whatever its ending.
     pub fn of_place(place: &str) -> Result<Self> {
         let in_memory = MEMORY_PREFIXES
             .iter()
             .any(|prefix| place.starts_with(prefix));
         if !in_memory {
-            return place.parse();
+            let spec: Self = place.parse()?;
+            return match spec.is_private() {
+                true => Err(refused(
+                    "a store has a place: a folder, or \"memory:NAME\", so that all workers open the same one",
+                )),
+                false => Ok(spec),
+            };
         }
         let spec: Self = match (place.contains("durability="), place.contains('#')) {
             (true, _) => place.parse()?,
@@ -545,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_units() {
+    fn size_is_read_with_its_unit_or_refused_with_the_limit() {
         check(
             "a.tkmb#capacity=512m,when_full=evict,value_max=1000",
             Ok("a.tkmb#durability=memory,when_full=evict,capacity=512m,value_max=1000"),

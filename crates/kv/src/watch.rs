@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_is_not_read_lags() {
+    fn unread_watch_beyond_its_limit_reports_lagged() {
         let many = vec![put("key"); WATCH_CHANGES_MAX + 1];
         let mut expected = many[..WATCH_CHANGES_MAX].to_vec();
         check("", &many[..WATCH_CHANGES_MAX], &expected);

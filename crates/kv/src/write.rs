@@ -14,9 +14,9 @@ use crate::limits::{BATCH_WRITES_MAX, EXCHANGE_RECORDS_MAX, KEY_BYTES_MAX};
 pub enum Write {
     /// Stores a value. Answers [`WriteResult::Done`], or [`WriteResult::Duplicate`] by [`SetMode::IfAbsent`].
     Set {
-        /// The key.
+        /// The record's key.
         key: Bytes,
-        /// The value.
+        /// The bytes of the value.
         value: Bytes,
         /// What becomes of a record that is there.
         mode: SetMode,
@@ -25,12 +25,12 @@ pub enum Write {
     },
     /// Removes a record. Answers [`WriteResult::Done`] or [`WriteResult::Missing`].
     Remove {
-        /// The key.
+        /// The record's key.
         key: Bytes,
     },
     /// Adds to the end of a value, or stores a new record. A time to live stays as it is. Answers [`WriteResult::Done`].
     Append {
-        /// The key.
+        /// The record's key.
         key: Bytes,
         /// What is added.
         value: Bytes,
@@ -40,7 +40,7 @@ pub enum Write {
     /// Adds to a number of eight bytes, most significant first, around the ends of its range. A time to live stays as it is.
     /// Answers [`WriteResult::Number`], the new one.
     Increment {
-        /// The key.
+        /// The record's key.
         key: Bytes,
         /// What is added; [`i64::MIN`] only reads.
         by: i64,
@@ -49,7 +49,7 @@ pub enum Write {
     },
     /// Changes a record that is as expected. Answers [`WriteResult::Exchanged`] or [`WriteResult::Mismatch`].
     CompareExchange {
-        /// The key.
+        /// The record's key.
         key: Bytes,
         /// What the record must be.
         expected: Expected,
@@ -80,7 +80,7 @@ pub enum Write {
     /// Stores a value behind those pushed before: its key is the time in units of 10 ns as eight bytes, or the first one
     /// after it that is free. Answers [`WriteResult::Pushed`].
     PushLast {
-        /// The value.
+        /// The bytes of the value.
         value: Bytes,
         /// The time; now without it.
         at: Option<SystemTime>,
@@ -141,7 +141,7 @@ pub enum WriteResult {
     Missing,
     /// Nothing changed: there is a record, with this value.
     Duplicate {
-        /// The value.
+        /// The bytes of the value.
         value: Bytes,
     },
     /// The exchange took place.
@@ -158,14 +158,14 @@ pub enum WriteResult {
     Number(i64),
     /// The record that was removed.
     Popped {
-        /// Its key.
+        /// The removed record's key.
         key: Bytes,
-        /// Its value.
+        /// The removed record's value.
         value: Bytes,
     },
     /// The key that was taken.
     Pushed {
-        /// The key.
+        /// The record's key.
         key: Bytes,
     },
     /// The answers to the writes of a batch, in order.

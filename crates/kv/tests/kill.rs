@@ -74,7 +74,7 @@ fn counter(kv: &KvDatabase, thread: u64) -> u64 {
 
 /// Not a test by itself: what the child does, until it is killed.
 #[test]
-fn child() {
+fn child_process_writes_until_it_is_killed() {
     let Ok(text) = std::env::var("KILL_CHILD") else {
         return;
     };
@@ -100,7 +100,11 @@ fn child() {
 /// Lets a child write for a while and kills it; returns the last number each thread had acknowledged.
 fn kill_after(spec: &Spec, after: Duration) -> BTreeMap<u64, u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture"])
+        .args([
+            "--exact",
+            "child_process_writes_until_it_is_killed",
+            "--nocapture",
+        ])
         .env("KILL_CHILD", spec.to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

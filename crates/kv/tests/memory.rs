@@ -120,6 +120,7 @@ fn a_name_is_shared_and_none_is_private() {
     let [one, other] = ["", ""].map(open);
     one.submit_wait(Write::set("a", "1")).unwrap();
     assert_eq!(other.count().unwrap(), 0);
+    assert_ne!(one.flights(), other.flights());
 }
 
 #[test]

@@ -8,7 +8,7 @@ pub(crate) const CORRECTIONS: &[(&str, &str, &str)] = &[
     (
         "include/mruby.h",
         "  void *ud; /* auxiliary data */\n",
-        "  void *ud; /* auxiliary data */\n  char *stack_floor; /* native code that is about to go below it raises SystemStackError */\n  int (*interrupted)(struct mrb_state*); /* is what runs asked to stop? asked only while code_fetch_hook is set */\n  void (*interrupt)(struct mrb_state*); /* raises what stops it */\n",
+        "  void *ud; /* auxiliary data */\n  char *stack_floor; /* native code that is about to go below it raises SystemStackError */\n  int (*interrupted)(struct mrb_state*); /* is what runs asked to stop? asked only while code_fetch_hook is set */\n  void (*interrupt)(struct mrb_state*); /* raises what stops it */\n  size_t eval_bytes_max; /* 0: a text that is compiled while Ruby runs may have any length */\n",
     ),
     (
         "include/mruby/internal.h",
@@ -46,6 +46,17 @@ pub(crate) const CORRECTIONS: &[(&str, &str, &str)] = &[
         "mrbgems/mruby-compiler/core/y.tab.c",
         "void_expr_error(parser_state *p, node *n)\n{\n  int c;\n\n  if (n == NULL) return;\n",
         "void_expr_error(parser_state *p, node *n)\n{\n  int c;\n\n  if (n == NULL) return;\n  if ((char*)__builtin_frame_address(0) < p->mrb->stack_floor) {\n    yyerror(p, \"too deeply nested expression\");\n    return;\n  }\n",
+    ),
+    // Compiling takes time by the square of the text for some texts, and nothing can stop it: what runs may only compile short ones.
+    (
+        "mrbgems/mruby-eval/src/eval.c",
+        "  struct mrb_context *c = mrb->c;\n\n  if (!mrb_nil_p(binding)) {\n    mrb_value scope_obj;\n",
+        "  struct mrb_context *c = mrb->c;\n\n  if (mrb->eval_bytes_max && (size_t)len > mrb->eval_bytes_max) {\n    mrb_raisef(mrb, E_ARGUMENT_ERROR, \"a program of %i bytes exceeds eval_bytes_max (%i)\", len, (mrb_int)mrb->eval_bytes_max);\n  }\n  if (!mrb_nil_p(binding)) {\n    mrb_value scope_obj;\n",
+    ),
+    (
+        "mrbgems/mruby-binding/src/binding.c",
+        "  if (argc > 3) mrb_argnum_error(mrb, argc, 1, 3);\n",
+        "  if (argc > 3) mrb_argnum_error(mrb, argc, 1, 3);\n  if (mrb->eval_bytes_max && (size_t)d.exprlen > mrb->eval_bytes_max) {\n    mrb_raisef(mrb, E_ARGUMENT_ERROR, \"a program of %i bytes exceeds eval_bytes_max (%i)\", d.exprlen, (mrb_int)mrb->eval_bytes_max);\n  }\n",
     ),
     // Strings and Integers are found in a Hash by a code that no client can foresee: with a fixed one, a body of names that all
     // have the same code takes time by the square of their number. SipHash-1-3 (https://eprint.iacr.org/2012/351) for bytes.
@@ -192,6 +203,53 @@ pub(crate) const CORRECTIONS: &[(&str, &str, &str)] = &[
         "mrbgems/mruby-bigint/core/bigint.c",
         "  if (i > MRB_INT_MAX) {\n    /* overflow */\n    return FALSE;",
         "  if (i > MRB_INT_MAX) {\n    if (y->sn < 0 && i == (mp_dbl_limb)MRB_INT_MAX + 1) {\n      *v = MRB_INT_MIN;\n      return TRUE;\n    }\n    /* overflow */\n    return FALSE;",
+    ),
+    // A negative number of random bytes was a String whose bytes are elsewhere.
+    (
+        "mrbgems/mruby-random/src/random.c",
+        "  mrb_get_args(mrb, \"i\", &i);\n\n  mrb_value bytes",
+        "  mrb_get_args(mrb, \"i\", &i);\n  if (i < 0) mrb_raise(mrb, E_ARGUMENT_ERROR, \"negative number of bytes\");\n\n  mrb_value bytes",
+    ),
+    // Nothing many times, and a Float shifted by a large number, went on for ever.
+    (
+        "src/array.c",
+        "  if (times == 0) return mrb_ary_new(mrb);\n  if (ARY_MAX_SIZE / times < ARY_LEN(a1)) {\n",
+        "  if (times == 0 || ARY_LEN(a1) == 0) return mrb_ary_new(mrb);\n  if (ARY_MAX_SIZE / times < ARY_LEN(a1)) {\n",
+    ),
+    (
+        "src/numeric.c",
+        "    while (width--) {\n      val *= 2;\n    }\n",
+        "    val = ldexp(val, width < 4096 ? (int)width : 4096);\n",
+    ),
+    // An Array is filled at once as far as it may be: millions of elements were made before one was too many.
+    (
+        "mrbgems/mruby-array-ext/mrblib/array.rb",
+        "    i = beg\n    if block\n      while i < len\n        self[i] = block.call(i)\n",
+        "    self[len - 1] = nil if len > beg && len > self.size\n    i = beg\n    if block\n      while i < len\n        self[i] = block.call(i)\n",
+    ),
+    // A text is padded with as much as it needs: a padding longer than the width was left out, and that of `center` was made many times
+    // too long.
+    (
+        "mrbgems/mruby-string-ext/mrblib/string.rb",
+        "    pad_repetitions = idx / padstr.size\n    padding = (padstr * pad_repetitions)[0, idx-self.size]\n    self + padding\n",
+        "    pad_repetitions = (idx - self.size) / padstr.size + 1\n    padding = (padstr * pad_repetitions)[0, idx-self.size]\n    self + padding\n",
+    ),
+    (
+        "mrbgems/mruby-string-ext/mrblib/string.rb",
+        "    pad_repetitions = idx / padstr.size\n    padding = (padstr * pad_repetitions)[0, idx-self.size]\n    padding + self\n",
+        "    pad_repetitions = (idx - self.size) / padstr.size + 1\n    padding = (padstr * pad_repetitions)[0, idx-self.size]\n    padding + self\n",
+    ),
+    (
+        "mrbgems/mruby-string-ext/mrblib/string.rb",
+        "    (padstr*pad1)[0,pad1] + self + (padstr*pad2)[0,pad2]\n",
+        "    padding = padstr * (pad2 / padstr.size + 1)\n    padding[0,pad1] + self + padding[0,pad2]\n",
+    ),
+    // `sample(n)` compared each place that it drew with all drawn before, and drew again: time by the square of n and more. From 17 on the
+    // first n of a copy are shuffled.
+    (
+        "mrbgems/mruby-random/src/random.c",
+        "    if (n > len) n = len;\n    result = mrb_ary_new_capa(mrb, n);\n",
+        "    if (n > len) n = len;\n    if (n > 16) {\n      result = mrb_ary_new_from_values(mrb, len, RARRAY_PTR(ary));\n      mrb_value *drawn = RARRAY_PTR(result);\n      for (i = 0; i < n; i++) {\n        j = i + rand_i(random, len - i);\n        mrb_value other = drawn[j];\n        drawn[j] = drawn[i];\n        drawn[i] = other;\n      }\n      return mrb_ary_resize(mrb, result, n);\n    }\n    result = mrb_ary_new_capa(mrb, n);\n",
     ),
     // The collector took the message of the error that is made beforehand.
     (

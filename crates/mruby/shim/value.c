@@ -143,6 +143,12 @@ static mrb_value push_body(mrb_state *mrb, void *p) {
   mrb_ary_push(mrb, t->a, t->b);
   return t->a;
 }
+struct element { mrb_value array, value; mrb_int index; };
+static mrb_value array_set_body(mrb_state *mrb, void *p) {
+  struct element *e = p;
+  mrb_ary_set(mrb, e->array, e->index, e->value);
+  return e->array;
+}
 static mrb_value hash_set_body(mrb_state *mrb, void *p) {
   struct three *t = p;
   mrb_hash_set(mrb, t->a, t->b, t->c);
@@ -186,6 +192,10 @@ int ts_hash(ts_vm *vm, mrb_int capacity, mrb_value *out) { return protect(vm, ha
 int ts_array_push(ts_vm *vm, mrb_value array, mrb_value element, mrb_value *out) {
   struct three t = { .a = array, .b = element };
   return protect(vm, push_body, &t, out);
+}
+int ts_array_set(ts_vm *vm, mrb_value array, mrb_int index, mrb_value value, mrb_value *out) {
+  struct element e = { array, value, index };
+  return protect(vm, array_set_body, &e, out);
 }
 int ts_hash_set(ts_vm *vm, mrb_value hash, mrb_value key, mrb_value value, mrb_value *out) {
   struct three t = { .a = hash, .b = key, .c = value };

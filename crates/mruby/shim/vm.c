@@ -193,6 +193,9 @@ ts_vm *ts_open(void *host, void *memory, int faulty) {
   return vm;
 }
 
+/* Of a program that Ruby itself compiles (`eval` and its relatives); 0 for no limit. */
+void ts_eval_bytes_max(ts_vm *vm, size_t max) { vm->mrb->eval_bytes_max = max; }
+
 void ts_close(ts_vm *vm) {
   vm->mrb->code_fetch_hook = NULL;
   ts_exempt(vm, 1); /* what closing allocates */

@@ -127,6 +127,22 @@ impl Scope<'_> {
         })
     }
 
+    /// Sets an element of an Array; what is between its end and the element becomes nil.
+    pub fn set_array_at(
+        &self,
+        array: Value<'_>,
+        index: usize,
+        element: Value<'_>,
+    ) -> Result<'_, ()> {
+        assert_eq!(array.kind(), Kind::Array, "an element of what is no Array");
+        let index = i64::try_from(index).unwrap_or(i64::MAX);
+        // SAFETY: the tag was checked; both values are live; what is beyond the largest Array raises.
+        self.protect(|out| unsafe {
+            sys::ts_array_set(self.vm.raw(), array.raw, index, element.raw, out)
+        })
+        .map(drop)
+    }
+
     /// An Array of these values.
     pub fn array_of(&self, values: &[Value<'_>]) -> Result<'_, Value<'_>> {
         // SAFETY: Value is transparent; the shim copies `values.len()` of them.

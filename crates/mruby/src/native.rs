@@ -109,15 +109,15 @@ unsafe extern "C" fn ts_host_dispatch(
     block: RawValue,
     out: *mut RawValue,
 ) -> c_int {
+    let inner = host.cast::<VmInner>().cast_const();
+    // SAFETY: `host` is the address inside the `Rc` that `Vm::open` made. Who entered the VM borrows a handle until it is
+    // left, so the VM stays open while the native runs; this one counts as none and is never dropped.
+    let vm = ManuallyDrop::new(unsafe {
+        Vm {
+            inner: Rc::from_raw(inner),
+        }
+    });
     let run = || {
-        let inner = host.cast::<VmInner>().cast_const();
-        // SAFETY: `host` is the address inside the `Rc` that `Vm::open` made. Who entered the VM borrows a handle until it is
-        // left, so the VM stays open while the native runs; this one counts as none and is never dropped.
-        let vm = ManuallyDrop::new(unsafe {
-            Vm {
-                inner: Rc::from_raw(inner),
-            }
-        });
         let native = usize::try_from(index)
             .ok()
             .and_then(|i| vm.inner.natives.borrow().get(i).cloned());
@@ -132,9 +132,27 @@ unsafe extern "C" fn ts_host_dispatch(
                 Err(Raise(exception)) => (sys::RAISED, exception),
             },
         };
-        // SAFETY: the trampoline passes a place for the answer.
-        unsafe { out.write(value.raw) };
-        status
+        (status, value.raw)
     };
-    crate::vm::abort_on_panic(run)
+    // A panic is a defect of ours. It must not cross C frames, nor end the process with all requests: it fails this call. Every
+    // entry from C has such a guard, so only frames of Rust are unwound; what they held, they give back.
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    let (status, raw) = caught.unwrap_or_else(|panic| {
+        let failed = || {
+            let message = format!("internal error: {}", panic_text(&*panic));
+            Scope::borrowed(&vm).error("RuntimeError", message).0.raw
+        };
+        (sys::RAISED, crate::vm::abort_on_panic(failed))
+    });
+    // SAFETY: the trampoline passes a place for the answer.
+    unsafe { out.write(raw) };
+    status
+}
+
+/// What a panic says of itself.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without a message")
 }

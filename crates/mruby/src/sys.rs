@@ -42,6 +42,7 @@ pub type Visit = unsafe extern "C" fn(*mut c_void, RawValue, RawValue);
 
 unsafe extern "C" {
     pub fn ts_open(host: *mut c_void, memory: *mut c_void, faulty: c_int) -> *mut RawVm;
+    pub fn ts_eval_bytes_max(vm: *mut RawVm, max: usize);
     pub fn ts_close(vm: *mut RawVm);
     pub fn ts_exempt(vm: *mut RawVm, change: c_int);
 
@@ -92,6 +93,13 @@ unsafe extern "C" {
     pub fn ts_array_push(
         vm: *mut RawVm,
         array: RawValue,
+        element: RawValue,
+        out: *mut RawValue,
+    ) -> c_int;
+    pub fn ts_array_set(
+        vm: *mut RawVm,
+        array: RawValue,
+        index: i64,
         element: RawValue,
         out: *mut RawValue,
     ) -> c_int;

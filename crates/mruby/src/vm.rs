@@ -27,6 +27,9 @@ pub struct Options {
     pub memory_bytes_max: usize,
     /// Bytes beyond the limit that `rescue` and `ensure` may use after a NoMemoryError.
     pub memory_reserve_bytes: usize,
+    /// Bytes of a text that Ruby itself compiles (`eval`, `instance_eval`, `class_eval`, `Binding#eval`); 0 for no limit. Compiling
+    /// cannot be interrupted, and takes time by the square of some texts.
+    pub eval_bytes_max: usize,
 }
 
 impl Default for Options {
@@ -34,6 +37,7 @@ impl Default for Options {
         Options {
             memory_bytes_max: 512 << 20,
             memory_reserve_bytes: 4 << 20,
+            eval_bytes_max: 0,
         }
     }
 }
@@ -122,7 +126,11 @@ impl Vm {
             }
         });
         match inner.opened {
-            true => Ok(Vm { inner }),
+            true => {
+                // SAFETY: the VM is open; a field of it is set.
+                unsafe { sys::ts_eval_bytes_max(inner.raw.as_ptr(), options.eval_bytes_max) };
+                Ok(Vm { inner })
+            }
             false => Err(OpenError),
         }
     }

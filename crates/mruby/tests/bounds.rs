@@ -219,6 +219,33 @@ fn integers_have_as_many_digits_as_the_limits_say() {
     check(&format!("(1 << {}).to_s.size", bits - 1), "19729");
 }
 
+/// What a program of so many bytes answers when Ruby compiles it.
+fn evaluated(call: &str, bytes: usize, bytes_max: usize) -> String {
+    let vm = Vm::open(Options {
+        eval_bytes_max: bytes_max,
+        ..Options::default()
+    });
+    let source = format!("text = '12' + ' ' * {}; {call}", bytes - 2);
+    vm.unwrap().enter(|scope| evaluate(scope, &source))
+}
+
+#[test]
+fn programs_that_ruby_compiles_have_as_many_bytes_as_the_limit_says() {
+    let refused = "ArgumentError: a program of 101 bytes exceeds eval_bytes_max (100)";
+    for call in [
+        "eval(text)",
+        "eval(text, binding, 'file', 7)",
+        "binding.eval(text)",
+        "Object.new.instance_eval(text)",
+        "Class.new.class_eval(text)",
+        "Module.new.module_eval(text)",
+    ] {
+        assert_eq!(evaluated(call, 100, 100), "12", "{call}");
+        assert_eq!(evaluated(call, 101, 100), refused, "{call}");
+        assert_eq!(evaluated(call, 101, 0), "12", "{call}");
+    }
+}
+
 #[test]
 fn a_search_from_the_end_finds_what_a_search_from_the_start_finds() {
     check(
@@ -237,6 +264,46 @@ fn a_search_from_the_end_finds_what_a_search_from_the_start_finds() {
 }
 
 #[test]
+fn numbers_that_are_much_too_large_are_answered_at_once() {
+    check("[[] * 2**62, ([] * (2**63 - 1)).size]", "[[], 0]");
+    check(
+        "begin; [1].fill(0, 0, 2**62); rescue IndexError => e; e.class; end",
+        "IndexError",
+    );
+    check(
+        "[[1].fill(0, 2, 2), [1].fill(0, 2, 0), [1].fill(-1, 2) { |i| i }, [1].fill { |i| i + 5 }]",
+        "[[1, nil, 0, 0], [1], [0, 1], [5]]",
+    );
+    check(
+        "[0.0 << 2**62, (1.5 << 2**62).infinite?, 1.5 << 2, 3.0 << 1_000]",
+        "[0, 1, 6, 3.2145258852904e+301]",
+    );
+}
+
+#[test]
+fn text_is_padded_with_as_much_as_it_needs() {
+    check(
+        "['ab'.ljust(7, '0123456789'), 'ab'.rjust(7, '0123456789'), 'ab'.center(7, '0123456789'), 'ab'.ljust(7, 'xyz'), 'ab'.center(7, 'é'),
+          'ab'.center(2_000_000, 'x' * 1_000).size]",
+        "[\"ab01234\", \"01234ab\", \"01ab012\", \"abxyzxy\", \"ééabééé\", 2000000]",
+    );
+}
+
+#[test]
+fn elements_that_are_drawn_are_different_ones() {
+    // By the square of their number this takes minutes.
+    check(
+        "all = (0...400_000).to_a; drawn = all.sample(399_999)
+         [drawn.size, drawn.uniq.size, (drawn - all).size, all == (0...400_000).to_a]",
+        "[399999, 399999, 0, true]",
+    );
+    check(
+        "[0, 1, 15, 16, 17, 18, 20, 21].map { |n| (0...20).to_a.sample(n).uniq.size }",
+        "[0, 1, 15, 16, 17, 18, 20, 20]",
+    );
+}
+
+#[test]
 fn keys_of_a_hash_that_share_their_lower_bits_are_found_as_fast_as_others() {
     // 100,000 Integers of which none differs from another in its lower 32 bits: by the square this takes minutes.
     check(
@@ -247,4 +314,20 @@ fn keys_of_a_hash_that_share_their_lower_bits_are_found_as_fast_as_others() {
         "[{'a' => 1, :b => 2, 3 => 4, 2**70 => 5, 1.5 => 6}].all? { |h| h['a'] + h[:b] + h[3] + h[2**70] + h[1.5] == 18 }",
         "true",
     );
+}
+
+#[test]
+fn random_bytes_of_a_negative_number_are_refused() {
+    for call in ["Random.bytes", "Random.new(1).bytes"] {
+        for number in ["-1", "-2**63"] {
+            check(
+                &format!("{call}({number})"),
+                "ArgumentError: negative number of bytes",
+            );
+        }
+        check(
+            &format!("[{call}(0).bytesize, {call}(3).bytesize]"),
+            "[0, 3]",
+        );
+    }
 }

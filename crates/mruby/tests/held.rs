@@ -153,6 +153,7 @@ fn at_the_limit(take: impl for<'s> Fn(&'s Scope<'s>, Value<'s>) -> usize + 'stat
     let vm = Vm::open(Options {
         memory_bytes_max: 24 << 20,
         memory_reserve_bytes: 0,
+        ..Options::default()
     })
     .unwrap();
     let alive = Rc::default();

@@ -250,10 +250,38 @@ fn entering_the_vm_with_borrowed_bytes_is_a_bug() {
 }
 
 #[test]
+fn native_that_panics_raises_and_the_vm_goes_on() {
+    let vm = vm();
+    vm.enter(|scope| {
+        let module = scope.define_module(Value::nil(), "Broken").unwrap();
+        for (name, suspension) in [("plain", Suspension::Never), ("waiting", Suspension::Maybe)] {
+            scope
+                .define_singleton(module, name, suspension, |scope, call| {
+                    let text = scope.string("x")?;
+                    let lent = scope.with_bytes(text, |bytes| bytes.len()).unwrap();
+                    scope.nested(|_| panic!("{} of {lent}", call.arguments().len()));
+                    Ok(NativeReply::Value(Value::nil()))
+                })
+                .unwrap();
+        }
+        for _ in 0..3 {
+            let source = "begin; Broken.plain(1, 2); rescue => e; [e.class, e.message]; end";
+            let raised = r#"[RuntimeError, "internal error: 2 of 1"]"#;
+            assert_eq!(evaluate(scope, source), raised);
+            let inside = "[3].map { |i| Broken.waiting(i) rescue i }";
+            assert_eq!(evaluate(scope, inside), "[3]");
+        }
+        scope.collect();
+    });
+    vm.enter(|scope| assert_eq!(evaluate(scope, "'as ' + 'before'"), "\"as before\""));
+}
+
+#[test]
 fn an_endless_allocation_is_a_no_memory_error_and_the_vm_goes_on() {
     let vm = Vm::open(Options {
         memory_bytes_max: 16 << 20,
         memory_reserve_bytes: 1 << 20,
+        ..Options::default()
     })
     .unwrap();
     for round in 0..5 {

@@ -90,7 +90,7 @@ pub enum Violation {
     /// A number is none of those the protocol has for this place.
     #[error("{what} has the unknown value {value}")]
     Value {
-        /// Of what.
+        /// What it is about, as words for the message.
         what: &'static str,
         /// As sent.
         value: u32,
@@ -108,7 +108,7 @@ pub enum Violation {
     /// The server says more about itself than a limit allows.
     #[error("the server sent more than {max} {what}")]
     TooMany {
-        /// Of what.
+        /// What it is about, as words for the message.
         what: &'static str,
         /// The limit.
         max: usize,
@@ -138,7 +138,7 @@ pub enum Refusal {
     #[error("the settings require channel binding and the server does not use it")]
     ChannelBindingUnused,
     /// The server's part of SCRAM is not what RFC 5802 allows.
-    #[error("the server's {0} of SCRAM is not sound")]
+    #[error("malformed SCRAM {0} from the server")]
     Scram(&'static str),
     /// The server asks for too many rounds of key derivation.
     #[error("the server asks for {asked} rounds of SCRAM; scram_iterations_max is {max}")]
@@ -155,7 +155,7 @@ pub enum Refusal {
     #[error("the server did not prove that it knows the password")]
     ServerUnproven,
     /// The server speaks only an older minor version or does not know an option we asked for.
-    #[error("the server does not know all we asked for: its newest protocol is 3.{minor}")]
+    #[error("the server supports protocol 3.{minor} at most, or not an option that was asked for")]
     ProtocolVersion {
         /// The newest minor version the server knows.
         minor: u32,
@@ -253,7 +253,7 @@ pub enum Mismatch {
     /// A column of a type that the Rust type cannot hold.
     #[error("column {column} is of type {name}, which {rust} cannot hold")]
     ColumnType {
-        /// The column.
+        /// The column's name.
         column: String,
         /// The type of the column.
         name: String,

@@ -1,6 +1,6 @@
-//! Opening a connection: encryption, who we are, and what the server says about itself. Not the TLS handshake.
+//! Opening a connection: encryption, authentication, and what the server reports of itself. Not the TLS handshake.
 //! The steps are those of the manual's chapter "Message Flow", section "Start-up".
-//! Rule: what somebody between could have added or left out is refused; no password leaves before that is known.
+//! Rule: what an attacker on the path could have added or left out is refused; no password leaves before that is known.
 
 use std::fmt;
 

@@ -50,8 +50,8 @@ pub enum Error {
         /// The time that was given.
         limit: Duration,
     },
-    /// None of the hosts will do; each says why.
-    #[error("none of the hosts will do: {}", joined(.0))]
+    /// No host accepted the connection; one error for each.
+    #[error("no host accepted the connection: {}", joined(.0))]
     Hosts(Vec<Error>),
     /// The server refused the statement. The connection is still usable.
     #[error("{0}")]
@@ -95,7 +95,7 @@ pub enum Error {
     /// A column cannot be read as what was asked for, or is not there.
     #[error("column {column}: {reason}")]
     Column {
-        /// Its name or number.
+        /// The column's name, or its number from 0.
         column: String,
         /// What is wrong.
         reason: String,

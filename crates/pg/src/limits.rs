@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-pub use tsumugi_wire::limits::{CANCEL_TIMEOUT, OUT_BYTES_MAX, RESET_TIMEOUT, UNREAD_BYTES_MAX};
+pub use tsumugi_wire::limits::{
+    ADDRESSES_MAX, CANCEL_TIMEOUT, OUT_BYTES_MAX, RESET_TIMEOUT, UNREAD_BYTES_MAX,
+};
 
 /// For the look-up of a host's name, and then for each of its addresses: TCP, TLS and authentication together. Unless
 /// `connect_timeout` says otherwise.
@@ -11,9 +13,6 @@ pub const CONNECT_TIMEOUT_MS_DEFAULT: u64 = 10_000;
 
 /// Hosts in one configuration.
 pub const HOSTS_MAX: usize = 64;
-
-/// Addresses tried of one host name.
-pub const ADDRESSES_MAX: usize = 16;
 
 /// Bytes of a connection string.
 pub const CONNECTION_STRING_BYTES_MAX: usize = 64 * 1024;

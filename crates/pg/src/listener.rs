@@ -95,7 +95,7 @@ impl Listener {
     /// # Errors
     /// [`Error::Server`], [`Error::Usage`]; the channel is not listened to then.
     pub async fn listen(&mut self, channel: &str) -> Result<()> {
-        self.tell("LISTEN", channel).await?;
+        self.run_or_defer("LISTEN", channel).await?;
         self.channels.insert(channel.to_owned());
         self.opening = None;
         Ok(())
@@ -106,7 +106,7 @@ impl Listener {
     /// # Errors
     /// As [`Listener::listen`].
     pub async fn unlisten(&mut self, channel: &str) -> Result<()> {
-        self.tell("UNLISTEN", channel).await?;
+        self.run_or_defer("UNLISTEN", channel).await?;
         self.channels.remove(channel);
         self.opening = None;
         Ok(())
@@ -160,7 +160,7 @@ impl Listener {
         }
     }
 
-    async fn tell(&self, word: &str, channel: &str) -> Result<()> {
+    async fn run_or_defer(&self, word: &str, channel: &str) -> Result<()> {
         match self.connection.script(&statement(word, channel)).await {
             // It is done with the next connection.
             Err(Error::Lost { .. }) => Ok(()),

@@ -122,7 +122,7 @@ impl Connection {
         hints: &[Oid],
         values: &P,
     ) -> Result<Rows> {
-        let (rows, _) = self.run(sql, hints, &Each(values)).await?;
+        let (rows, _) = self.run(sql, hints, &EncodedOneByOne(values)).await?;
         Ok(rows)
     }
 
@@ -301,7 +301,7 @@ impl Connection {
         description: &Description,
         values: &P,
     ) -> Result<()> {
-        self.write_bound(request, sql, description, &Each(values))
+        self.write_bound(request, sql, description, &EncodedOneByOne(values))
     }
 
     fn write_bound<B: Binding>(
@@ -355,10 +355,10 @@ pub(crate) trait Binding {
     fn write(&self, description: &Description, bind: &mut BindWriter<'_>) -> Result<()>;
 }
 
-/// Values one by one.
-struct Each<'v, P: ?Sized>(&'v P);
+/// Values that are encoded one by one, each by its parameter's type.
+struct EncodedOneByOne<'v, P: ?Sized>(&'v P);
 
-impl<P: Parameters + ?Sized> Binding for Each<'_, P> {
+impl<P: Parameters + ?Sized> Binding for EncodedOneByOne<'_, P> {
     fn count(&self) -> usize {
         self.0.count()
     }

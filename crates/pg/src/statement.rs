@@ -148,7 +148,7 @@ impl fmt::Debug for Columns {
 pub struct Column {
     /// Its name, as the server gives it.
     pub name: Box<str>,
-    /// Its type.
+    /// The column's type.
     pub ty: TypeRef,
     /// How its values come.
     pub format: Format,

@@ -241,7 +241,7 @@ impl Drop for Savepoint<'_, '_> {
         let existed = self.transaction.savepoints.borrow_mut().close(self.number);
         if existed && !self.transaction.ended.get() {
             let sql = named("ROLLBACK TO SAVEPOINT", self.number);
-            self.transaction.connection.tell(&sql);
+            self.transaction.connection.send_unawaited(&sql);
         }
     }
 }

@@ -65,7 +65,7 @@ impl<P, R> Statement<P, R> {
         }
     }
 
-    /// Its text.
+    /// The statement's SQL.
     pub fn sql(&self) -> &'static str {
         self.sql
     }

@@ -66,11 +66,11 @@ pub enum Error {
         bytes: usize,
         /// The name of the limit.
         name: &'static str,
-        /// Its value.
+        /// The limit's value in bytes.
         limit: usize,
     },
     /// The server's answer is not what the protocol says. It may be another service.
-    #[error("the server's answer makes no sense: {0}")]
+    #[error("unexpected answer from the server: {0}")]
     Protocol(String),
     /// The stream has more requests under way than it was opened for, or was closed. Receive answers first; fix the code.
     #[error("{0}")]

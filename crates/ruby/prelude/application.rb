@@ -201,11 +201,13 @@ class << self
 
   # Runs the block every +seconds+: on every worker, or with `workers: :one` on one of the process. Never overlaps.
   def every(seconds, workers: :all, &block)
-    raise ArgumentError, "every takes a positive number of seconds, not #{seconds.inspect}" unless seconds.is_a?(Numeric) && seconds > 0
+    raise ArgumentError, "every takes a number of seconds, not #{seconds.inspect}" unless seconds.is_a?(Numeric)
     raise ArgumentError, "every takes workers: :one or :all, not #{workers.inspect}" unless %i[one all].include?(workers)
     raise ArgumentError, "every #{seconds} needs a block" unless block
 
-    Tsumugi::TIMERS << Tsumugi::Timer.new(seconds.to_f, workers, block, Tsumugi.location(caller))
+    seconds = seconds.to_f
+    Tsumugi::Native.check_period(seconds)
+    Tsumugi::TIMERS << Tsumugi::Timer.new(seconds, workers, block, Tsumugi.location(caller))
     nil
   end
 

@@ -84,7 +84,7 @@ module Tsumugi
 
     # Server-sent events: `events { |out| out.event("text", id: 1) }`.
     def events(&block)
-      header "cache-control", "no-cache"
+      header "cache-control", "no-store"
       stream("text/event-stream") { |out| block.call(EventStream.new(out)) }
     end
 
@@ -190,36 +190,16 @@ module Tsumugi
     end
 
     def event(data, event: nil, id: nil, reconnect_ms: nil)
-      frame = ""
-      frame << "event: #{one_line("event:", event)}\n" if event
-      frame << "id: #{one_line("id:", id)}\n" if id
-      frame << "retry: #{one_line("reconnect_ms:", reconnect_ms)}\n" if reconnect_ms
       data = JSON.generate(data) unless data.is_a?(String)
-      lines(data).each { |line| frame << "data: #{line}\n" }
-      @out << frame + "\n"
+      @out << Native.event_text(data, event&.to_s, id&.to_s, reconnect_ms)
       self
     end
     alias << event
 
     # Keeps proxies from closing an idle stream; a client never sees it.
     def comment(text = "")
-      @out << lines(text).map { |line| ": #{line}\n" }.join + "\n"
+      @out << Native.event_comment(text)
       self
-    end
-
-    private
-
-    # A carriage return alone ends a line, too.
-    def lines(text)
-      text = text.gsub("\r\n", "\n").tr("\r", "\n") if text.include?("\r")
-      text.empty? ? [""] : text.split("\n", -1)
-    end
-
-    def one_line(name, value)
-      text = value.to_s
-      raise ArgumentError, "#{name} of an event has a line break or NUL" if ["\n", "\r", "\0"].any? { |sign| text.include?(sign) }
-
-      text
     end
   end
 end

@@ -27,9 +27,10 @@ class DB
     # +unscaled+ / 10**+scale+
     attr_reader :unscaled, :scale
 
+    # A negative +scale+ stands for zeros before the point; then there is none.
     def initialize(unscaled, scale = 0)
-      @unscaled = unscaled
-      @scale = scale
+      @unscaled = scale < 0 ? unscaled * 10**-scale : unscaled
+      @scale = scale < 0 ? 0 : scale
     end
 
     def +(other) = __with(other) { |a, b, scale| Decimal.new(a + b, scale) }
@@ -65,7 +66,7 @@ class DB
       unit = 10**(@scale - places)
       half = (@unscaled.abs * 2 + unit) / (unit * 2)
       half = -half if @unscaled < 0
-      places < 0 ? Decimal.new(half * 10**-places) : Decimal.new(half, places)
+      Decimal.new(half, places)
     end
 
     def to_i = @unscaled < 0 ? -(-@unscaled / 10**@scale) : @unscaled / 10**@scale
@@ -177,6 +178,8 @@ class DB
     end
 
     def __pad(number, width)
+      return "-#{__pad(-number, width)}" if number < 0
+
       text = number.to_s
       text.size < width ? "0" * (width - text.size) + text : text
     end

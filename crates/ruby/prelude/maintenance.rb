@@ -22,17 +22,9 @@ module Tsumugi
   class << self
     attr_writer :on_statement
 
-    # Runs the block without reports: its statements are not the author's.
-    def without_reports
-      listener = @on_statement
-      @on_statement = nil
-      yield
-    ensure
-      @on_statement = listener
-    end
-
     # Reports +sql+, or what the block makes of it, which is not called without a listener.
     def report_statement(sql = nil) = @on_statement&.call(sql || yield)
+    def report_statements = @on_statement && yield.each { |sql| @on_statement.call(sql) }
   end
 
   # Reports the statements of a database.
@@ -57,8 +49,8 @@ module Tsumugi
       super
     end
 
-    def __run_schema(statements)
-      statements.each { |sql| Tsumugi.report_statement(sql) }
+    def __change_table(word, said)
+      Tsumugi.report_statements { Native.schema_plan(@native, word, said) }
       super
     end
 
@@ -83,10 +75,6 @@ module Tsumugi
       Tsumugi.report_statement(sql)
       super
     end
-
-    def __held?(sql) = Tsumugi.without_reports { super(sql) }
-    def __refuse_rebuild(table) = Tsumugi.without_reports { super(table) }
-    def __referring_to(table) = Tsumugi.without_reports { super(table) }
   end
 
   # Reports the statements of the builder that change rows.

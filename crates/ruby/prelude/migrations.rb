@@ -179,11 +179,13 @@ module Tsumugi
     def prepare
       return if @tried
 
-      @db.create(TABLE) do
-        string :version, 32, primary: true
-        string :name, 255
-        char :checksum, 64
-        timestamp :applied_at, default_now: true
+      @db.__change_schema do
+        @db.create(TABLE) do
+          string :version, 32, primary: true
+          string :name, 255
+          char :checksum, 64
+          timestamp :applied_at, default_now: true
+        end
       end
     end
 
@@ -228,11 +230,11 @@ module Tsumugi
     # Without a transaction: the lock is the connection's.
     def alone(file, direction)
       @db.connection do
-        @db.__until_held { @db.__held?("select pg_try_advisory_lock(?) as held") }
+        @db.__lock_schema
         begin
           step(file, direction)
         ensure
-          @db.query("select pg_advisory_unlock(?)", Tsumugi::Native.schema_lock)
+          @db.__unlock_schema
         end
       end
     end

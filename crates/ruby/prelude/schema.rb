@@ -1,13 +1,10 @@
 # Tables: `db.create(:users) { increments :id; string :name, 100 }`, `alter`, `drop`, `rename`. What SQL that becomes in which
-# database is not decided here. Rule: each runs whole or not at all, and one process at a time.
+# database, in which transaction and under which lock, is not decided here. Rule: a definition is collected whole before anything runs.
 class DB
   # A table of this name exists and is another one. The message says what is different.
   class TableDiffers < Error; end
 
   module Schema
-    LOCK_SECONDS_MAX = 600
-    LOCK_POLL_SECONDS = 0.05
-
     # The table has to be made anew, which needs a transaction that begins so.
     class NeedsRebuild < Unsupported; end
 
@@ -133,28 +130,15 @@ class DB
     end
   end
 
+  NeedsRebuild = Schema::NeedsRebuild
+
   # Makes a table: `db.create(:users) { increments :id; string :name, 100, unique: true; timestamps }`. Where one of this name is
   # there already and is the same, nothing happens; a different one raises TableDiffers. Answers whether it was made.
-  def create(table, &block)
-    wanted = Schema::Table.new(table, &block)
-    __change_schema do
-      statements = Tsumugi::Native.schema_create(@scheme, wanted.__said, __described(table))
-      __run_schema(statements)
-      !statements.empty?
-    end
-  end
+  def create(table, &block) = __change_table(:create, Schema::Table.new(table, &block).__said)
 
   # Changes a table: `db.alter(:users) { add.string :nick, nullable: true; rename_column :name, :full_name }`.
   def alter(table, &block)
-    change = Schema::Alteration.new(table, &block)
-    __change_schema(:rebuild) do
-      found = __described(table)
-      raise UsageError, "there is no table #{table}" unless found
-
-      statements, anew = Tsumugi::Native.schema_alter(@scheme, change.__said, found)
-      __refuse_rebuild(table) if anew
-      __run_schema(statements)
-    end
+    __change_table(:alter, Schema::Alteration.new(table, &block).__said)
     nil
   end
 
@@ -162,57 +146,25 @@ class DB
 
   # Drops a table with what is in it. One that others refer to stays.
   def drop(table)
-    __change_schema do
-      # SQLite would delete what refers to it.
-      others = __embedded? ? __referring_to(table) - [table.to_s] : []
-      raise UsageError, "#{table} stays as long as #{others.join(', ')} refers to it: drop that first" unless others.empty?
-
-      __run_schema([Tsumugi::Native.schema_drop(@scheme, table)])
-    end
+    __change_table(:drop, table)
     nil
   end
 
   # Is there a table of this name?
-  def table?(name) = !__described(name).nil?
+  def table?(name) = Tsumugi::Native.schema_table?(@native, name)
 
-  def __described(table) = Tsumugi::Native.schema_describe(@native, table)
+  # Answers whether there was anything to do.
+  def __change_table(word, said) = Tsumugi::Native.schema_change(@native, word, said)
 
-  def __run_schema(statements)
-    statements.each do |sql|
-      Tsumugi::Native.schema_run(@native, sql)
-    end
-  end
-
-  # A transaction that alone changes the schema. Waiting for that happens outside of it: an open transaction would
-  # hold up `create index concurrently`. In the caller's own transaction there is no outside.
+  # A transaction that alone changes the schema: one of its own, which begins when no other holds the lock, or the caller's.
   def __change_schema(mode = :schema)
-    if Tsumugi::Native.db_in_transaction?(@native)
-      __until_held { __schema_locked? }
-      return yield
-    end
-    raise UsageError, "a transaction of this fibre is open on this database by another connect: this would wait for it" if Tsumugi::Native.db_in_other_transaction?(@native)
-
-    answer = nil
-    __until_held { __schema_tried?(mode) { answer = yield } }
-    answer
+    __lock_schema if Tsumugi::Native.db_in_transaction?(@native)
+    transaction(mode: mode, isolation: :schema) { yield }
   end
 
-  # Runs the block in a transaction if no other transaction changes the schema, and answers whether it did.
-  def __schema_tried?(mode)
-    begun = false
-    # What another process noted while this one waited has to be seen, whatever the database does by default.
-    transaction(mode: mode, isolation: __embedded? ? nil : :read_committed) do
-      begun = true
-      held = __schema_locked?
-      yield if held
-      held
-    end
-  rescue PoolTimeout, SerializationFailure => e
-    # A file has one writer: that it has another now, of this process or not, is the same as a lock that is held.
-    raise e if begun || !__embedded?
-
-    false
-  end
+  # A transaction holds the lock until its end, a connection until `__unlock_schema`.
+  def __lock_schema = Tsumugi::Native.schema_lock(@native)
+  def __unlock_schema = Tsumugi::Native.schema_unlock(@native)
 
   # Is it a file of this process, with one writer?
   def __embedded? = @scheme == "sqlite"
@@ -225,35 +177,4 @@ class DB
 
   # Has the database committed a part of this transaction before its end?
   def __kept? = Tsumugi::Native.schema_kept?(@native)
-
-  # Takes the lock of the transaction.
-  def __schema_locked? = Tsumugi::Native.schema_turn(@native)
-
-  def __held?(sql) = query(sql, Tsumugi::Native.schema_lock).first[:held]
-
-  # Asks the block again and again, because a statement that waits would be stopped by its own time limit.
-  def __until_held
-    since = nil
-    until yield
-      log.info "another process changes the schema: waiting for it" unless since
-      since ||= Time.now
-      raise PoolTimeout, "another process has been changing the schema for #{Schema::LOCK_SECONDS_MAX} s" if Time.now - since > Schema::LOCK_SECONDS_MAX
-
-      sleep Schema::LOCK_POLL_SECONDS
-    end
-  end
-
-  # Making a table anew drops the old one, and with that SQLite deletes what refers to it, unless the transaction looks away.
-  def __refuse_rebuild(table)
-    return if query("select foreign_keys from pragma_foreign_keys").first[:foreign_keys] == 0
-    return if __referring_to(table).empty?
-
-    raise Schema::NeedsRebuild, "SQLite makes #{table} anew, and others refer to it: alter it outside of a transaction, or begin that with mode: :rebuild"
-  end
-
-  # SQLite's tables that refer to this one.
-  def __referring_to(table)
-    sql = "select distinct m.name from sqlite_schema m join pragma_foreign_key_list(m.name) f where m.type = 'table' and lower(f.\"table\") = lower(?) order by m.name"
-    query(sql, table.to_s).map { |row| row[:name] }
-  end
 end

@@ -263,15 +263,12 @@ impl Dispatch for App {
         }
         let finish =
             |scope: &Scope<'_>, ended: JobResult<'_>| finish::finish(host, &exchange, scope, ended);
-        let guarded = host.web.sessions.get().is_some_and(|sessions| {
-            let request = &exchange.request;
-            let cookies_max = host.settings.http.parameters_max;
-            sessions.guards(&request.method, &request.headers, cookies_max)
-        });
+        let sessions = host.web.sessions.get();
+        let guarded = sessions.is_some_and(|sessions| sessions.guards(&exchange.request));
         let made = Cell::new(false);
         let context = {
             let (made, exchange) = (&made, Rc::downgrade(&exchange));
-            making(move |scope| {
+            scope_closure(move |scope| {
                 let context = scope.wrap(scope.rooted(&class), exchange)?;
                 let context = match guarded {
                     true => scope.call(scope.constant("Tsumugi::Guarded")?, "new", &[context])?,
@@ -358,8 +355,8 @@ fn no_room(host: &Host) -> HttpResponse {
     )
 }
 
-/// Tells a closure its type.
-fn making<F>(make: F) -> F
+/// The closure itself: as an argument here its lifetimes are inferred for every scope.
+fn scope_closure<F>(make: F) -> F
 where
     F: for<'s> FnOnce(&'s Scope<'s>) -> tsumugi_mruby::Result<'s, tsumugi_mruby::Value<'s>>,
 {

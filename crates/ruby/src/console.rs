@@ -15,7 +15,7 @@ use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::JobResult;
 use crate::load;
-use crate::trial::CLIENT;
+use crate::test_file::CLIENT;
 
 const CONSOLE: (&str, &str) = ("tsumugi/console.rb", include_str!("../prelude/console.rb"));
 

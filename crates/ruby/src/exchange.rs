@@ -2,15 +2,16 @@
 //! Its driver owns it, the context object in the VM only points to it: what a request holds is free when the request is
 //! over, not when the collector comes by.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use tsumugi_db::{Format, RowStream, Rows};
+use tsumugi_db::RowFeed;
 use tsumugi_http::{Request, RequestBody};
 use tsumugi_mruby::Root;
 use tsumugi_server::dispatch::RequestLine;
+use tsumugi_server::session::SessionSlot;
 
 use crate::admission::Entry;
 use crate::web::incoming::Incoming;
@@ -23,6 +24,8 @@ pub(crate) struct Exchange {
     /// `file:line` of the route, for errors that have no place of their own.
     pub location: Option<Rc<str>>,
     pub draft: RefCell<Draft>,
+    /// Filled when a handler asks for its session.
+    pub session: OnceCell<SessionSlot>,
     _entry: Entry,
 }
 
@@ -91,15 +94,7 @@ pub(crate) enum StreamPlan {
     /// The block of `stream`, a `Tsumugi::Task` whose argument is the output.
     Block(Root),
     /// The rows of a query.
-    Rows { rows: RowSource, format: Format },
-}
-
-/// Where the rows come from.
-pub(crate) enum RowSource {
-    /// They are fetched while they are sent.
-    Stream(Box<RowStream>),
-    /// They are all there.
-    Whole(Rows),
+    Rows(Box<RowFeed>),
 }
 
 impl Exchange {
@@ -116,6 +111,7 @@ impl Exchange {
             captures,
             location,
             draft: RefCell::default(),
+            session: OnceCell::new(),
             _entry: entry,
         }
     }

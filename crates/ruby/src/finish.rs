@@ -137,12 +137,12 @@ fn failed(
         tracing::error!("{}: {refusal}", exchange.line());
         return FinishedResponse::plain(refusal.response());
     }
-    let report = tell(host, exchange, report);
+    let report = log_exception(host, exchange, report);
     FinishedResponse::plain(natives::error_page(host, scope, raised, &report))
 }
 
 /// Logs what a handler raised, with the request and its route.
-pub(crate) fn tell(
+pub(crate) fn log_exception(
     host: &Host,
     exchange: &Exchange,
     mut report: ExceptionReport,

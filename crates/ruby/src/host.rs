@@ -95,6 +95,7 @@ impl Host {
         let memory_bytes_max = settings.limits.vm_bytes_max;
         let vm = Vm::open(Options {
             memory_bytes_max,
+            eval_bytes_max: settings.limits.eval_bytes_max,
             ..Options::default()
         })?;
         let stall = Arc::default();

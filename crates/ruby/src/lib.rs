@@ -25,8 +25,8 @@ mod resources;
 mod routes;
 mod settings;
 mod streaming;
+mod test_file;
 mod timers;
-mod trial;
 mod web;
 
 pub use app::App;
@@ -37,7 +37,7 @@ pub use maintenance::{Maintenance, MaintenanceEvent, MaintenanceOutcome, RunMode
 pub use program::Program;
 pub use routes::RouteLine;
 pub use settings::{Settings, SharedDatabases};
-pub use trial::{TestOutcome, Trial};
+pub use test_file::{TestFile, TestOutcome};
 pub use tsumugi_http::secret::Secret;
 pub use tsumugi_mruby::ExceptionReport;
 pub use tsumugi_server::Mode;

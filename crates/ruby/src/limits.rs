@@ -14,6 +14,9 @@ pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
 /// Frames of one backtrace in the log and on an error page.
 pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
 
+/// Cookies that one response sets; browsers keep fewer of a site.
+pub(crate) const COOKIES_SET_MAX: usize = 200;
+
 /// The longest `sleep`, in seconds: beyond it a timer would overflow.
 pub(crate) const SLEEP_SECONDS_MAX: f64 = 1e9;
 
@@ -37,6 +40,9 @@ pub(crate) const PIPELINE_MAX: usize = 10_000;
 
 /// Characters and ranges of a set that `tr`, `count`, `delete` or `squeeze` is given.
 pub(crate) const CHARACTER_SET_PARTS_MAX: usize = 65_536;
+
+/// References and pieces of text in a replacement that `sub` and `gsub` are given.
+pub(crate) const REPLACEMENT_PARTS_MAX: usize = 65_536;
 
 /// Elements that are sorted at one go; more are sorted in Ruby, where a deadline can interrupt.
 pub(crate) const SORTED_MAX: usize = 100_000;
@@ -97,6 +103,8 @@ pub struct Limits {
     pub regexp_bytes_max: usize,
     /// Bytes of a file of Ruby or of a template.
     pub source_bytes_max: usize,
+    /// Bytes of a text that `eval`, `instance_eval`, `class_eval` or `Binding#eval` compiles: nothing interrupts it.
+    pub eval_bytes_max: usize,
     /// Depth of templates that render templates.
     pub render_depth_max: usize,
     /// Branches of one `parallel`.
@@ -131,6 +139,7 @@ impl Default for Limits {
             regexp_backtracks_max: 1_000_000,
             regexp_bytes_max: 10 << 20,
             source_bytes_max: 4 << 20,
+            eval_bytes_max: 16 << 10,
             render_depth_max: 64,
             parallel_max: 1_024,
             channel_max: 65_536,

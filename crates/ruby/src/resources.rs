@@ -1,4 +1,4 @@
-//! What the application of one VM has opened or read, for the admin pages, for error pages and for those who want to share it.
+//! What the application of one VM has opened or read, for the admin pages, for error pages and for sharing it.
 //! Rule: it keeps nothing alive that the application has let go of.
 
 use std::cell::{Ref, RefCell};

@@ -6,16 +6,17 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use tsumugi_db::{Format, RowEncoder, RowStream, Rows};
+use tsumugi_db::RowFeed;
 use tsumugi_http::{HttpResponse, Sender};
 use tsumugi_mruby::{Raise, Root, Scope};
 use tsumugi_server::dispatch::{
     HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, client_gone, feed,
 };
+use tsumugi_server::story;
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
-use crate::exchange::{Exchange, RowSource, StreamPlan};
+use crate::exchange::{Exchange, StreamPlan};
 use crate::host::{Host, JobResult};
 
 /// Gives the response a body that is fed by a task.
@@ -35,11 +36,8 @@ pub(crate) fn start<A: HasJobs>(
                 block(&host, subject, task, sender, &line).await;
             })
         }
-        StreamPlan::Rows { rows, format } => feed(job, worker, limits, |sender| async move {
-            match rows {
-                RowSource::Stream(rows) => send_rows(*rows, format, sender, &line).await,
-                RowSource::Whole(rows) => send_whole(&rows, format, sender, &line).await,
-            }
+        StreamPlan::Rows(rows) => feed(job, worker, limits, |sender| async move {
+            send_rows(*rows, sender, &line).await;
         }),
     };
 }
@@ -97,55 +95,19 @@ async fn block(
     }
 }
 
-async fn send_rows(mut rows: RowStream, format: Format, mut sender: Sender, line: &RequestLine) {
-    let mut scribe = RowEncoder::new(format);
+async fn send_rows(mut rows: RowFeed, mut sender: Sender, line: &RequestLine) {
     loop {
-        let batch = match rows.next().await {
-            Ok(batch) => batch,
+        match rows.next().await {
+            Ok(Some(piece)) => {
+                if sender.send(Bytes::from(piece)).await.is_err() {
+                    return;
+                }
+            }
+            Ok(None) => return sender.finish(),
             Err(error) => {
-                tracing::error!(
-                    "{line}: while its rows were sent: {}: {error}",
-                    error.kind()
-                );
+                tracing::error!("{line}: while its body was sent: {}", story(&error));
                 return sender.abort();
             }
-        };
-        let mut out = Vec::new();
-        let last = batch.is_none();
-        if let Err(error) = scribe.write(rows.columns(), batch.as_ref(), &mut out) {
-            tracing::error!(
-                "{line}: while its rows were sent: {}: {error}",
-                error.kind()
-            );
-            return sender.abort();
         }
-        if sender.send(Bytes::from(out)).await.is_err() {
-            return;
-        }
-        if last {
-            return sender.finish();
-        }
-    }
-}
-
-/// Rows that are there are written as one batch: the limit of a result bounds them.
-async fn send_whole(rows: &Rows, format: Format, mut sender: Sender, line: &RequestLine) {
-    let mut out = Vec::new();
-    let batch = Some(rows).filter(|rows| !rows.is_empty());
-    let mut scribe = RowEncoder::new(format);
-    let written = scribe.write(rows.columns(), batch, &mut out);
-    let written = written.and_then(|()| match batch {
-        Some(_) => scribe.write(rows.columns(), None, &mut out),
-        None => Ok(()),
-    });
-    if let Err(error) = written {
-        tracing::error!(
-            "{line}: while its rows were sent: {}: {error}",
-            error.kind()
-        );
-        return sender.abort();
-    }
-    if out.is_empty() || sender.send(Bytes::from(out)).await.is_ok() {
-        sender.finish();
     }
 }

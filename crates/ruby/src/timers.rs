@@ -1,20 +1,21 @@
-//! `every`: blocks that run by the clock. One task per timer; a tick never begins before the last one has ended.
+//! `every`: blocks that run by the clock, one task for each timer. Knows no clock.
+//! Rule: a tick that runs when the application retires is cancelled.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tsumugi_mruby::{Raise, Result, Root, Scope};
-use tsumugi_server::dispatch::StopSignal;
+use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer};
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
 use crate::host::{Host, JobResult};
+use crate::natives::timer_period;
 
 /// A timer as the application declared it.
 pub(crate) struct Timer {
     object: Rc<Root>,
-    period: Duration,
+    period: TimerPeriod,
     location: String,
 }
 
@@ -25,14 +26,11 @@ pub(crate) fn read<'s>(host: &Host, scope: &'s Scope<'_>) -> Result<'s, Vec<Time
     let mine = declared.filter_map(|timer| {
         let ivar = |name: &str| scope.ivar(timer, scope.intern(name));
         let everywhere = scope.text(ivar("@workers")).as_deref() == Some("all");
-        let period = ivar("@seconds")
-            .as_float()
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())?;
         let location = scope.text(ivar("@location")).unwrap_or_default();
         (everywhere || host.worker.id() == 0).then(|| {
             Ok(Timer {
                 object: Rc::new(scope.root(timer)?),
-                period,
+                period: timer_period(scope, ivar("@seconds"))?,
                 location,
             })
         })
@@ -45,17 +43,14 @@ pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<StopSignal>) -> Joi
     let (host, stop) = (Rc::clone(host), Rc::clone(stop));
     let worker = host.worker.clone();
     worker.spawn(async move {
-        let mut ticks =
-            tokio::time::interval_at(tokio::time::Instant::now() + timer.period, timer.period);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let bounds = Bounds {
             signal: Some(Rc::clone(&stop)),
             ..Bounds::default()
         };
-        loop {
-            tokio::select! { _ = ticks.tick() => {}, () = stop.given() => return }
+        run_timer(timer.period, &stop, async || {
             tick(&host, &timer, &bounds).await;
-        }
+        })
+        .await;
     })
 }
 

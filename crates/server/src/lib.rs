@@ -16,6 +16,7 @@ mod log;
 mod options;
 mod port;
 mod service;
+pub mod session;
 mod stores;
 pub mod table;
 
@@ -23,7 +24,9 @@ pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
 pub use front::{AdminPages, Front, MetricsRegistry, Mode};
 pub use limit::{Limit, LimitError, LimitSet, Limits, Row, WORKER, assigned, row};
-pub use limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
+pub use limits::{
+    LAST_LINES_MS_MAX, SESSION_TRIES_MAX, TIMER_SECONDS_MAX, TIMER_SECONDS_MIN, WORKERS_MAX,
+};
 pub use listen::Listen;
 pub use log::{begin_log, begin_log_in, end_log, story, streams_apart};
 pub use options::{Options, PreparedServer, workers};

@@ -93,16 +93,14 @@ pub fn streams_apart() -> Result<()> {
 }
 
 /// An error with its causes, each text once: some errors say their cause's text themselves.
-pub fn story(error: &anyhow::Error) -> String {
-    let mut story = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if story.contains(&cause) {
-            continue;
-        }
-        if !story.is_empty() {
+pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut story = error.to_string();
+    for cause in std::iter::successors(error.source(), |cause| cause.source()) {
+        let text = cause.to_string();
+        if !story.contains(&text) {
             story.push_str(": ");
+            story.push_str(&text);
         }
-        story.push_str(&cause);
     }
     story
 }

@@ -3,7 +3,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use crate::error::{Result, usage};
+use crate::error::{Error, Result, usage};
 use crate::expr::{Binary, Case, Expr, Is, Node};
 use crate::query::Query;
 use crate::value::Value;
@@ -137,7 +137,8 @@ impl Expr {
     }
 
     /// The same by the name of an operator: `=`, `<>`, `!=`, `<`, `<=`, `>`, `>=`, `like`, `ilike`, `in`, `is` and their negations
-    /// with `not`. Fails on another operator, and on a list, range or query where the operator takes one value.
+    /// with `not`. Fails on another operator, and on a list, range or query where the operator takes one value: [`Error::Value`] if what
+    /// it got is a value.
     pub fn compare(self, operator: &str, operand: impl Into<Operand>) -> Result<Self> {
         let operand = operand.into();
         let words: Vec<String> = operator
@@ -180,7 +181,7 @@ impl Expr {
 
     /// One of them. Of an empty list nothing is. NULL in a list finds NULL; to the opposite, in a change, a list of nothing else is empty.
     pub fn is_in(self, set: impl Into<Set>) -> Self {
-        self.in_set(Is::So, set.into())
+        self.in_set(Is::Affirmed, set.into())
     }
 
     /// None of them. Everything is none of an empty list, NULL too; otherwise a row with NULL there is not found, as in SQL.
@@ -198,8 +199,8 @@ impl Expr {
         let found = Self::new(Node::In(self.clone(), is, values));
         let (found, opposite) = match (null, is) {
             (false, _) => return found,
-            (true, Is::So) => (any([found, self.is_null()]), Is::Not),
-            (true, Is::Not) => (all([found, self.is_not_null()]), Is::So),
+            (true, Is::Affirmed) => (any([found, self.is_null()]), Is::Not),
+            (true, Is::Not) => (all([found, self.is_not_null()]), Is::Affirmed),
         };
         match is_empty {
             true => found.unbounded(opposite),
@@ -209,7 +210,7 @@ impl Expr {
 
     /// From the one to the other, both included.
     pub fn between(self, from: impl Into<Value>, to: impl Into<Value>) -> Self {
-        Self::new(Node::Between(self, Is::So, from.into(), to.into()))
+        Self::new(Node::Between(self, Is::Affirmed, from.into(), to.into()))
     }
 
     /// Below the one or above the other.
@@ -240,7 +241,7 @@ impl Expr {
         match (lower, upper) {
             (Some(lower), Some(upper)) => all([lower, upper]),
             (Some(bound), None) | (None, Some(bound)) => bound,
-            (None, None) => self.is_not_null().unbounded(Is::So),
+            (None, None) => self.is_not_null().unbounded(Is::Affirmed),
         }
     }
 
@@ -250,7 +251,12 @@ impl Expr {
 
     /// Matches a pattern: `%` is any text, `_` any character, `\` takes the meaning of what follows it. Case matters.
     pub fn like(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(self, Is::So, Case::Matters, pattern.into()))
+        Self::new(Node::Like(
+            self,
+            Is::Affirmed,
+            Case::Matters,
+            pattern.into(),
+        ))
     }
 
     /// Does not match it.
@@ -260,7 +266,12 @@ impl Expr {
 
     /// Matches a pattern whatever the case of its letters. Of letters outside ASCII each database has its own idea.
     pub fn ilike(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(self, Is::So, Case::Ignored, pattern.into()))
+        Self::new(Node::Like(
+            self,
+            Is::Affirmed,
+            Case::Ignored,
+            pattern.into(),
+        ))
     }
 
     /// Does not match it, whatever the case.
@@ -317,15 +328,19 @@ fn single(operator: &str, operand: Operand) -> Result<Expr> {
         Operand::Value(value) => Ok(value.into()),
         Operand::Expr(expr) => Ok(expr),
         Operand::Query(query) => Ok(query.into()),
-        Operand::List(_) | Operand::Range(..) => {
-            usage(format!("{operator} takes one value, not a list or a range"))
-        }
+        Operand::List(_) => Err(Error::Value(format!(
+            "{operator} takes one value, not a list"
+        ))),
+        Operand::Range(..) => usage(format!("{operator} takes one value, not a range")),
     }
 }
 
 fn text(operator: &str, operand: Operand) -> Result<String> {
     match operand {
         Operand::Value(Value::Text(text)) => Ok(text),
+        Operand::Value(_) | Operand::List(_) => Err(Error::Value(format!(
+            "{operator} takes a pattern, which is text"
+        ))),
         _ => usage(format!("{operator} takes a pattern, which is text")),
     }
 }

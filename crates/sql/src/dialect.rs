@@ -7,7 +7,7 @@ use crate::scan::Lexicon;
 /// A database's SQL.
 #[derive(Debug)]
 pub struct Dialect {
-    /// Its name in messages.
+    /// The name of the database in messages.
     pub name: &'static str,
     /// What its SQL has beside the standard's quotes and comments.
     pub lexicon: Lexicon,

@@ -11,10 +11,14 @@ pub enum Error {
     /// The query does not make sense. Fix the code: trying again cannot help.
     #[error("{0}")]
     Usage(String),
+    /// A value is not what is taken in its place: a list where one value is needed, or a number as a pattern. Such a value comes from a
+    /// client as a rule. Give another value.
+    #[error("{0}")]
+    Value(String),
     /// This database has no such thing. Use another way, or another database.
     #[error("{database} has no {what}")]
     Unsupported {
-        /// Its name.
+        /// The name of the database product.
         database: &'static str,
         /// What was asked for.
         what: &'static str,
@@ -22,15 +26,15 @@ pub enum Error {
     /// The statement is larger than one may be. Split it.
     #[error("{limit} is exceeded: at most {max}")]
     Limit {
-        /// The limit.
+        /// The name of the limit that was exceeded.
         limit: &'static str,
-        /// Its value.
+        /// The limit's value.
         max: usize,
     },
     /// A table of this name exists and is another one. Change it with a migration, or name the wanted one otherwise.
     #[error("the table {table} exists and is different: {difference}")]
     Different {
-        /// The table.
+        /// The table's name.
         table: String,
         /// The first difference, as what is there and what is wanted.
         difference: String,

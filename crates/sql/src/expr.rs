@@ -5,7 +5,7 @@
 use std::ops;
 use std::sync::Arc;
 
-use crate::limits::DEPTH_MAX;
+use crate::limits::{DEPTH_MAX, NODES_MAX};
 use crate::name::Name;
 use crate::query::Query;
 use crate::value::Value;
@@ -17,7 +17,49 @@ pub struct Expr(Arc<Tree>);
 #[derive(Clone, Debug, PartialEq)]
 struct Tree {
     node: Node,
-    depth: u16,
+    size: TreeSize,
+}
+
+/// How much is written of an expression or a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TreeSize {
+    /// Nodes to the deepest one, sub-selects included.
+    pub(crate) depth: u16,
+    /// All nodes. One that is shared counts as often as it is written.
+    pub(crate) nodes: u32,
+}
+
+impl TreeSize {
+    /// Both beside each other.
+    pub(crate) fn and(self, other: TreeSize) -> TreeSize {
+        TreeSize {
+            depth: self.depth.max(other.depth),
+            nodes: self.nodes.saturating_add(other.nodes),
+        }
+    }
+
+    /// Within a node more.
+    pub(crate) fn within(self) -> TreeSize {
+        TreeSize {
+            depth: self.depth.saturating_add(1),
+            nodes: self.nodes.saturating_add(1),
+        }
+    }
+
+    /// So many times, beside each other.
+    fn times(self, count: usize) -> TreeSize {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        TreeSize {
+            depth: self.depth,
+            nodes: self.nodes.saturating_mul(count),
+        }
+    }
+}
+
+/// Of several expressions beside each other.
+pub(crate) fn tree_size<'e>(list: impl IntoIterator<Item = &'e Expr>) -> TreeSize {
+    let sizes = list.into_iter().map(Expr::size);
+    sizes.fold(TreeSize::default(), TreeSize::and)
 }
 
 /// What an expression is.
@@ -54,12 +96,14 @@ pub(crate) enum Node {
     After(Vec<Expr>, Binary, Vec<Value>),
     /// Stands for a tree deeper than [`DEPTH_MAX`].
     TooDeep,
+    /// Stands for a tree of more nodes than [`NODES_MAX`], so that whatever walks a tree ends.
+    TooLarge,
 }
 
-/// Whether a condition is meant as it stands.
+/// Whether a condition is affirmed or negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Is {
-    So,
+    Affirmed,
     Not,
 }
 
@@ -112,21 +156,24 @@ pub(crate) struct Raw {
 
 impl Expr {
     pub(crate) fn new(node: Node) -> Self {
-        let depth = 1 + node.depth();
-        if depth > DEPTH_MAX {
-            let (node, depth) = (Node::TooDeep, 0);
-            return Self(Arc::new(Tree { node, depth }));
-        }
-        Self(Arc::new(Tree { node, depth }))
+        let size = node.size().within();
+        let stands = if size.depth > DEPTH_MAX {
+            Node::TooDeep
+        } else if size.nodes > NODES_MAX {
+            Node::TooLarge
+        } else {
+            return Self(Arc::new(Tree { node, size }));
+        };
+        let (node, size) = (stands, TreeSize { depth: 0, nodes: 1 });
+        Self(Arc::new(Tree { node, size }))
     }
 
     pub(crate) fn node(&self) -> &Node {
         &self.0.node
     }
 
-    /// How deep the tree is, sub-selects included.
-    pub(crate) fn depth(&self) -> u16 {
-        self.0.depth
+    pub(crate) fn size(&self) -> TreeSize {
+        self.0.size
     }
 
     /// The tree's node, to change it in place if it is not shared.
@@ -183,7 +230,7 @@ impl Expr {
 
     /// `is null`.
     pub fn is_null(self) -> Self {
-        Self::new(Node::Null(self, Is::So))
+        Self::new(Node::Null(self, Is::Affirmed))
     }
 
     /// `is not null`.
@@ -208,29 +255,31 @@ impl Expr {
 }
 
 impl Node {
-    /// The depth of the deepest branch.
-    fn depth(&self) -> u16 {
-        let deepest = |list: &[Expr]| list.iter().map(Expr::depth).max().unwrap_or(0);
+    /// Of all branches.
+    fn size(&self) -> TreeSize {
         match self {
-            Node::Binary(left, _, right) => left.depth().max(right.depth()),
+            Node::Binary(left, _, right) => left.size().and(right.size()),
             Node::Not(of)
             | Node::Negate(of)
             | Node::Null(of, _)
             | Node::Unbounded(of, _)
             | Node::Between(of, ..)
             | Node::In(of, ..)
-            | Node::Like(of, ..) => of.depth(),
-            Node::All(list) | Node::Any(list) | Node::After(list, ..) => deepest(list),
-            Node::InQuery(of, _, query) => of.depth().max(query.depth()),
-            Node::Exists(query) | Node::Query(query) => query.depth(),
-            Node::Call(call) => deepest(&call.arguments),
+            | Node::Like(of, ..) => of.size(),
+            Node::All(list) | Node::Any(list) => tree_size(list),
+            // Without row values each field is compared once for every field that it follows.
+            Node::After(list, ..) => tree_size(list).times(list.len()),
+            Node::InQuery(of, _, query) => of.size().and(query.size()),
+            Node::Exists(query) | Node::Query(query) => query.size(),
+            Node::Call(call) => tree_size(&call.arguments),
             Node::Column(_)
             | Node::Star
             | Node::Excluded(_)
             | Node::Value(_)
             | Node::Raw(_)
             | Node::One
-            | Node::TooDeep => 0,
+            | Node::TooDeep
+            | Node::TooLarge => TreeSize::default(),
         }
     }
 }

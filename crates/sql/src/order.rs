@@ -1,7 +1,10 @@
 //! Which of two values of a program is the greater, where every database says the same. Knows no columns.
 //! Rule: what a collation or a column's type could decide differently has no order here.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
+
+use tsumugi_values::decimal::Digits;
 
 use crate::value::Value;
 
@@ -14,10 +17,24 @@ pub(crate) fn of(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Text(left), Value::Text(right)) => of_texts(left, right),
         (Value::Decimal(left), Value::Decimal(right)) if left == right => Some(Ordering::Equal),
         _ => {
-            // Rounding makes two numbers equal, never the lesser one the greater.
-            let order = double(left)?.partial_cmp(&double(right)?);
+            let (left_digits, right_digits) = (digits(left), digits(right));
+            let exact = Digits::of(&left_digits).zip(Digits::of(&right_digits));
+            let order = match exact {
+                Some((left, right)) => Some(left.cmp(&right)),
+                // Rounding makes two numbers equal, never the lesser one the greater.
+                None => double(left)?.partial_cmp(&double(right)?),
+            };
             order.filter(|order| order.is_ne())
         }
+    }
+}
+
+/// The digits of an exact number; of another value none.
+fn digits(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Integer(number) => Cow::Owned(number.to_string()),
+        Value::Decimal(digits) => Cow::Borrowed(digits),
+        _ => Cow::Borrowed(""),
     }
 }
 
@@ -77,6 +94,24 @@ mod tests {
         check(decimal("-1.50"), decimal("-2"), Some(Ordering::Greater));
         check(decimal("1.5"), 1, Some(Ordering::Greater));
         check(i64::MAX, i64::MAX - 1, Some(Ordering::Greater));
+        let wide = decimal("1180591620717411303424");
+        check(wide.clone(), i64::MAX, Some(Ordering::Greater));
+        check(
+            wide.clone(),
+            decimal("1180591620717411303423"),
+            Some(Ordering::Greater),
+        );
+        check(wide.clone(), decimal("01180591620717411303424.0"), None);
+        check(wide, f64::INFINITY, Some(Ordering::Less));
+        check(
+            i64::MIN,
+            decimal("-9223372036854775809"),
+            Some(Ordering::Greater),
+        );
+        check(decimal("-0.5"), 0, Some(Ordering::Less));
+        check(decimal("0.05"), decimal("0.5"), Some(Ordering::Less));
+        check(decimal(".5"), decimal("-.6"), Some(Ordering::Greater));
+        check(decimal("."), 1, None);
         check(f64::NAN, 1.0, None);
         check(1, 1.0, None);
         check(decimal("1.5"), decimal("1.50"), None);

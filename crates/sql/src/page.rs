@@ -14,7 +14,7 @@ use crate::value::Value;
 /// The two statements of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// Its rows.
+    /// The statement that selects the page's rows.
     pub rows: Statement,
     /// One row with how many rows there are on all pages, as `count`.
     pub total: Statement,

@@ -1,7 +1,7 @@
 //! The parts a query is put together from: what to select, from where, in which order, locked how. Data; the chain of methods is
 //! in `query.rs`. Rule: a part is made by `From` out of what authors write, one or several at a time.
 
-use crate::expr::{Expr, Field, Node, Raw, col};
+use crate::expr::{Expr, Field, Node, Raw, TreeSize, col};
 use crate::name::{Name, aliased};
 use crate::query::Query;
 use crate::record::Record;
@@ -218,6 +218,7 @@ tuples! {
 pub struct Source {
     pub(crate) of: Origin,
     pub(crate) alias: Option<Name>,
+    size: TreeSize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -231,10 +232,7 @@ pub(crate) enum Origin {
 impl From<&str> for Source {
     fn from(text: &str) -> Self {
         let (name, alias) = aliased(text);
-        Self {
-            of: Origin::Table(name.into()),
-            alias: alias.map(Name::exact),
-        }
+        Self::new(Origin::Table(name.into()), alias.map(Name::exact))
     }
 }
 
@@ -246,23 +244,28 @@ impl From<String> for Source {
 
 impl From<Name> for Source {
     fn from(name: Name) -> Self {
-        let (of, alias) = (Origin::Table(name), None);
-        Self { of, alias }
+        Self::new(Origin::Table(name), None)
     }
 }
 
 impl Source {
+    fn new(of: Origin, alias: Option<Name>) -> Self {
+        let size = match &of {
+            Origin::Query(query) => query.size(),
+            Origin::Table(_) | Origin::Raw(_) => TreeSize::default(),
+        };
+        Self { of, alias, size }
+    }
+
     /// The rows of a query, under a name.
     pub fn query(query: Query, alias: impl Into<Name>) -> Self {
-        let (of, alias) = (Origin::Query(query), Some(alias.into()));
-        Self { of, alias }
+        Self::new(Origin::Query(query), Some(alias.into()))
     }
 
     /// SQL as it stands, such as a call of a function that answers rows, under a name.
     pub fn raw(sql: &str, values: impl IntoIterator<Item = Value>, alias: impl Into<Name>) -> Self {
         let (sql, values) = (sql.into(), values.into_iter().collect());
-        let (of, alias) = (Origin::Raw(Raw { sql, values }), Some(alias.into()));
-        Self { of, alias }
+        Self::new(Origin::Raw(Raw { sql, values }), Some(alias.into()))
     }
 
     /// The name by which its columns are qualified.
@@ -274,11 +277,8 @@ impl Source {
         }
     }
 
-    pub(crate) fn depth(&self) -> u16 {
-        match &self.of {
-            Origin::Query(query) => query.depth(),
-            Origin::Table(_) | Origin::Raw(_) => 0,
-        }
+    pub(crate) fn size(&self) -> TreeSize {
+        self.size
     }
 }
 
@@ -289,6 +289,13 @@ pub(crate) struct Join {
     pub(crate) source: Source,
     /// None in a cross join only.
     pub(crate) on: Option<Expr>,
+}
+
+impl Join {
+    pub(crate) fn size(&self) -> TreeSize {
+        let on = self.on.as_ref().map(Expr::size);
+        self.source.size().and(on.unwrap_or_default())
+    }
 }
 
 /// Whose rows stay that have none on the other side.
@@ -306,6 +313,26 @@ pub(crate) struct Cte {
     pub(crate) name: Name,
     pub(crate) columns: Vec<Name>,
     pub(crate) body: Body,
+    size: TreeSize,
+}
+
+impl Cte {
+    pub(crate) fn new(name: Name, columns: Vec<Name>, body: Body) -> Self {
+        let size = match &body {
+            Body::Query(query) => query.size(),
+            Body::Raw(_) => TreeSize::default(),
+        };
+        Self {
+            name,
+            columns,
+            body,
+            size,
+        }
+    }
+
+    pub(crate) fn size(&self) -> TreeSize {
+        self.size
+    }
 }
 
 /// What a named query is.
@@ -392,10 +419,10 @@ impl Conflict {
         self
     }
 
-    pub(crate) fn depth(&self) -> u16 {
+    pub(crate) fn size(&self) -> TreeSize {
         match &self.action {
-            Action::Update(record) => record.depth(),
-            Action::Ignore | Action::Replace => 0,
+            Action::Update(record) => record.size(),
+            Action::Ignore | Action::Replace => TreeSize::default(),
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::condition::all;
-use crate::expr::{Distinct, Expr, Node};
-use crate::limits::DEPTH_MAX;
+use crate::expr::{Distinct, Expr, Node, TreeSize, tree_size};
+use crate::limits::{DEPTH_MAX, NODES_MAX};
 use crate::name::Name;
 use crate::parts::{
     Conflict, Cte, Item, Join, JoinKind, Lock, Order, Origin, QueryOrRaw, Several, Source, Wait,
@@ -48,10 +48,54 @@ pub(crate) enum Scope {
     AllRows,
 }
 
+impl Parts {
+    /// Of all there is in it; as deep as the deepest that ever was.
+    fn size(&self) -> TreeSize {
+        // Without `..`: a new part does not compile until it is counted or has nothing to count.
+        let Parts {
+            ctes,
+            recursive: _,
+            source,
+            distinct: _,
+            items,
+            joins,
+            filters,
+            groups,
+            having,
+            orders,
+            limit: _,
+            offset: _,
+            lock: _,
+            sets,
+            returning,
+            conflict,
+            scope: _,
+            depth,
+        } = self;
+        let items = items.iter().chain(groups).chain(returning);
+        let exprs = items.map(|item| &item.expr);
+        let exprs = exprs.chain(filters).chain(having);
+        let exprs = exprs.chain(orders.iter().map(|order| &order.expr));
+        let rest = [
+            source.as_ref().map(Source::size),
+            conflict.as_ref().map(Conflict::size),
+            Some(sets.size()),
+        ];
+        let rest = rest.into_iter().flatten();
+        let rest = rest.chain(ctes.iter().map(Cte::size));
+        let rest = rest.chain(joins.iter().map(Join::size));
+        let all = rest.fold(tree_size(exprs), TreeSize::and);
+        TreeSize {
+            depth: *depth,
+            nodes: all.nodes,
+        }
+    }
+}
+
 /// The rows of a table: `users`, `app.users`, `users as u`, or of a [`Source`].
 pub fn table(source: impl Into<Source>) -> Query {
     let source = source.into();
-    Query::of_nothing().with_depth(source.depth(), |parts| parts.source = Some(source))
+    Query::of_nothing().with_part(source.size(), |parts| parts.source = Some(source))
 }
 
 impl Query {
@@ -104,14 +148,19 @@ impl Query {
         &self.0
     }
 
-    /// How deep it is, one more than the deepest thing in it.
-    pub(crate) fn depth(&self) -> u16 {
-        self.0.depth + 1
+    /// One more than all there is in it.
+    pub(crate) fn size(&self) -> TreeSize {
+        self.0.size().within()
     }
 
     /// Whether something in it is deeper than may be; then it has been left out, and no SQL is made.
     pub(crate) fn is_too_deep(&self) -> bool {
         self.0.depth >= DEPTH_MAX
+    }
+
+    /// Whether it would be written as more than may be; then no SQL is made either.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.size().nodes > NODES_MAX
     }
 
     /// Changes the parts, on a copy if they are shared.
@@ -120,8 +169,8 @@ impl Query {
         self
     }
 
-    /// The same for a part of this depth, which is left out if it is too deep.
-    fn with_depth(self, depth: u16, change: impl FnOnce(&mut Parts)) -> Self {
+    /// The same for a part of this size, which is left out if it is too deep.
+    fn with_part(self, TreeSize { depth, .. }: TreeSize, change: impl FnOnce(&mut Parts)) -> Self {
         self.with(|parts| {
             parts.depth = parts.depth.max(depth.min(DEPTH_MAX));
             if depth < DEPTH_MAX {
@@ -150,7 +199,7 @@ impl Query {
     #[must_use]
     pub fn select_append(self, items: impl Several<Item>) -> Self {
         let items = several(items);
-        self.with_depth(deepest(&items), |parts| parts.items.extend(items))
+        self.with_part(items_size(&items), |parts| parts.items.extend(items))
     }
 
     /// Equal rows once.
@@ -162,14 +211,14 @@ impl Query {
     /// Only rows for which this is true as well.
     #[must_use]
     pub fn filter(self, condition: Expr) -> Self {
-        self.with_depth(condition.depth(), |parts| parts.filters.push(condition))
+        self.with_part(condition.size(), |parts| parts.filters.push(condition))
     }
 
     /// Also rows for which this is true: all conditions so far, or this one. The first condition of a query is just that.
     #[must_use]
     pub fn or_filter(self, condition: Expr) -> Self {
         let either = either(&self.0.filters, condition);
-        self.with_depth(either.depth(), |parts| parts.filters = vec![either])
+        self.with_part(either.size(), |parts| parts.filters = vec![either])
     }
 
     /// All rows again.
@@ -203,15 +252,15 @@ impl Query {
     }
 
     fn joined(self, kind: JoinKind, source: Source, on: Option<Expr>) -> Self {
-        let depth = source.depth().max(on.as_ref().map_or(0, Expr::depth));
-        self.with_depth(depth, |parts| parts.joins.push(Join { kind, source, on }))
+        let join = Join { kind, source, on };
+        self.with_part(join.size(), |parts| parts.joins.push(join))
     }
 
     /// One row for all that have the same of these, after those it is grouped by already.
     #[must_use]
     pub fn group(self, fields: impl Several<Item>) -> Self {
         let fields = several(fields);
-        self.with_depth(deepest(&fields), |parts| parts.groups.extend(fields))
+        self.with_part(items_size(&fields), |parts| parts.groups.extend(fields))
     }
 
     /// One row for all that have the same of these, and of nothing else.
@@ -223,22 +272,22 @@ impl Query {
     /// Only groups for which this is true as well.
     #[must_use]
     pub fn having(self, condition: Expr) -> Self {
-        self.with_depth(condition.depth(), |parts| parts.having.push(condition))
+        self.with_part(condition.size(), |parts| parts.having.push(condition))
     }
 
     /// Also groups for which this is true.
     #[must_use]
     pub fn or_having(self, condition: Expr) -> Self {
         let either = either(&self.0.having, condition);
-        self.with_depth(either.depth(), |parts| parts.having = vec![either])
+        self.with_part(either.size(), |parts| parts.having = vec![either])
     }
 
     /// The order, after what it is ordered by already. NULL counts as greater than everything, on every database.
     #[must_use]
     pub fn order(self, by: impl Several<Order>) -> Self {
-        let by = several(by);
-        let depth = by.iter().map(|order: &Order| order.expr.depth()).max();
-        self.with_depth(depth.unwrap_or(0), |parts| parts.orders.extend(by))
+        let by: Vec<Order> = several(by);
+        let size = tree_size(by.iter().map(|order| &order.expr));
+        self.with_part(size, |parts| parts.orders.extend(by))
     }
 
     /// The order, instead of any before.
@@ -285,17 +334,8 @@ impl Query {
     }
 
     fn cte(self, name: Name, columns: Vec<Name>, QueryOrRaw(body): QueryOrRaw) -> Self {
-        let depth = match &body {
-            crate::parts::Body::Query(query) => query.depth(),
-            crate::parts::Body::Raw(_) => 0,
-        };
-        self.with_depth(depth, |parts| {
-            parts.ctes.push(Cte {
-                name,
-                columns,
-                body,
-            });
-        })
+        let cte = Cte::new(name, columns, body);
+        self.with_part(cte.size(), |parts| parts.ctes.push(cte))
     }
 
     /// Locks the rows for this transaction; waits for the transaction that has locked them.
@@ -320,27 +360,27 @@ impl Query {
     #[must_use]
     pub fn set(self, column: impl Into<Name>, value: impl Into<Expr>) -> Self {
         let (column, value) = (column.into(), value.into());
-        self.with_depth(value.depth(), |parts| parts.sets.push(column, value))
+        self.with_part(value.size(), |parts| parts.sets.push(column, value))
     }
 
     /// The same for several columns.
     #[must_use]
     pub fn set_all(self, record: impl Into<Record>) -> Self {
         let record = record.into();
-        self.with_depth(record.depth(), |parts| parts.sets.extend(record))
+        self.with_part(record.size(), |parts| parts.sets.extend(record))
     }
 
     /// What an insert, update or delete answers of each row.
     #[must_use]
     pub fn returning(self, items: impl Several<Item>) -> Self {
         let items = several(items);
-        self.with_depth(deepest(&items), |parts| parts.returning = items)
+        self.with_part(items_size(&items), |parts| parts.returning = items)
     }
 
     /// What an insert does where a row with the same key exists.
     #[must_use]
     pub fn on_conflict(self, conflict: Conflict) -> Self {
-        self.with_depth(conflict.depth(), |parts| parts.conflict = Some(conflict))
+        self.with_part(conflict.size(), |parts| parts.conflict = Some(conflict))
     }
 
     /// Says that an update or delete without any condition is meant, or with conditions that every row meets.
@@ -356,9 +396,8 @@ fn several<T>(of: impl Several<T>) -> Vec<T> {
     list
 }
 
-fn deepest(items: &[Item]) -> u16 {
-    let depths = items.iter().map(|item| item.expr.depth());
-    depths.max().unwrap_or(0)
+fn items_size(items: &[Item]) -> TreeSize {
+    tree_size(items.iter().map(|item| &item.expr))
 }
 
 /// What was there, or this.

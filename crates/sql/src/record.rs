@@ -1,7 +1,7 @@
 //! Columns with what goes into them: one row to insert, or what an update sets. Not a row of a result.
 //! Rule: columns keep the order they were given in; a column given twice is refused when the statement is made.
 
-use crate::expr::Expr;
+use crate::expr::{Expr, TreeSize, tree_size};
 use crate::name::Name;
 
 /// Columns and their values.
@@ -45,10 +45,9 @@ impl Record {
         self.0.push((column, value));
     }
 
-    /// How deep the deepest value is.
-    pub(crate) fn depth(&self) -> u16 {
-        let depths = self.0.iter().map(|(_, value)| value.depth());
-        depths.max().unwrap_or(0)
+    /// Of all its values.
+    pub(crate) fn size(&self) -> TreeSize {
+        tree_size(self.0.iter().map(|(_, value)| value))
     }
 }
 

@@ -21,7 +21,7 @@ impl Statement {
     pub fn raw(sql: &str, values: Vec<Value>, dialect: &Dialect) -> Result<Self> {
         let mut writer = Writer::new(dialect);
         writer.raw_text(sql, &values)?;
-        writer.finish()
+        writer.finish_raw()
     }
 }
 

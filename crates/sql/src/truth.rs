@@ -6,8 +6,9 @@ use std::cmp::Ordering;
 use std::ops::BitOr;
 
 use crate::expr::{Binary, Expr, Is, Node};
+use crate::name::Name;
 use crate::order;
-use crate::parts::Item;
+use crate::parts::{Body, JoinKind, Origin, Source};
 use crate::query::Parts;
 use crate::value::Value;
 
@@ -79,39 +80,98 @@ enum Nulls {
     Counted,
 }
 
-/// Whether a condition leaves no row out, whatever is in the rows: a group or list of nothing, a range without ends, what is made of these.
-pub(crate) fn is_vacuous(condition: &Expr) -> bool {
-    outcomes(condition, Nulls::Ignored) == Outcomes::TRUE
+/// Where a condition stands.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    nulls: Nulls,
+    named: &'p Named<'p>,
+}
+
+/// What is known of the named queries that a query sees.
+#[derive(Default)]
+struct Named<'p> {
+    /// Whether each has a row.
+    own: Vec<(&'p Name, Outcomes)>,
+    outer: Option<&'p Named<'p>>,
+}
+
+impl<'p> Named<'p> {
+    /// Those of a query, which see each other. One that may read from itself, or from a later one, may have rows or not.
+    fn of(parts: &'p Parts, outer: Option<&'p Named<'p>>) -> Self {
+        let own = parts.ctes.iter().map(|cte| (&cte.name, Outcomes::TWO));
+        let mut named = Named {
+            own: own.collect(),
+            outer,
+        };
+        for (index, cte) in parts.ctes.iter().enumerate() {
+            if let (Body::Query(query), false) = (&cte.body, parts.recursive) {
+                let has_rows = rows(query.parts(), &named);
+                if let Some(own) = named.own.get_mut(index) {
+                    own.1 = has_rows;
+                }
+            }
+        }
+        named
+    }
+
+    /// Whether what is called so has a row.
+    fn rows(&self, name: &Name) -> Outcomes {
+        let own = self.own.iter().rev().find(|(own, _)| *own == name);
+        match (own, self.outer) {
+            (Some((_, rows)), _) => *rows,
+            (None, Some(outer)) => outer.rows(name),
+            (None, None) => Outcomes::TWO,
+        }
+    }
+}
+
+/// Whether the conditions of a change leave no row out, whatever is in the rows: groups or lists of nothing, ranges without ends, what is
+/// made of these; or none at all.
+pub(crate) fn is_vacuous(change: &Parts) -> bool {
+    let named = Named::of(change, None);
+    let place = Place {
+        nulls: Nulls::Ignored,
+        named: &named,
+    };
+    every(&change.filters, place) == Outcomes::TRUE
+}
+
+/// What several conditions together can be.
+fn every(conditions: &[Expr], place: Place<'_>) -> Outcomes {
+    let outcomes = conditions.iter().map(|one| outcomes(one, place));
+    outcomes.fold(Outcomes::TRUE, Outcomes::and)
 }
 
 /// What a condition can be.
-fn outcomes(condition: &Expr, nulls: Nulls) -> Outcomes {
-    let each = |list: &[Expr], start, join: fn(Outcomes, Outcomes) -> Outcomes| {
-        let outcomes = list.iter().map(|one| outcomes(one, nulls));
-        outcomes.fold(start, join)
-    };
+fn outcomes(condition: &Expr, place: Place<'_>) -> Outcomes {
+    let Place { nulls, named } = place;
     match condition.node() {
         Node::All(list) if list.array_windows().any(are_apart) => {
-            each(list, nowhere(nulls), Outcomes::and)
+            every(list, place).and(nowhere(nulls))
         }
-        Node::All(list) => each(list, Outcomes::TRUE, Outcomes::and),
-        Node::Any(list) => each(list, Outcomes::FALSE, Outcomes::or),
-        Node::Not(of) => outcomes(of, nulls).not(),
+        Node::All(list) => every(list, place),
+        Node::Any(list) => {
+            let outcomes = list.iter().map(|one| outcomes(one, place));
+            outcomes.fold(Outcomes::FALSE, Outcomes::or)
+        }
+        Node::Not(of) => outcomes(of, place).not(),
         Node::Unbounded(of, is) => match nulls {
-            Nulls::Ignored => stated(Outcomes::TRUE, *is),
-            Nulls::Counted => outcomes(of, nulls),
+            Nulls::Ignored => apply_negation(Outcomes::TRUE, *is),
+            Nulls::Counted => outcomes(of, place),
         },
-        Node::Null(of, is) => stated(null(of, nulls), *is),
-        Node::Between(of, is, from, to) => stated(between(of, from, to, nulls), *is),
-        Node::In(of, is, values) => stated(among(of, values), *is),
+        Node::Null(of, is) => apply_negation(null(of, place), *is),
+        Node::Between(of, is, from, to) => apply_negation(between(of, from, to, nulls), *is),
+        Node::In(of, is, values) => apply_negation(among(of, values), *is),
         // Nothing is among the rows of a query that has none, NULL neither.
-        Node::InQuery(of, is, query) => stated(rows(query.parts()).and(operand(of)), *is),
+        Node::InQuery(of, is, query) => {
+            apply_negation(rows(query.parts(), named).and(operand(of)), *is)
+        }
         // Any text is like this.
         Node::Like(of, is, _, pattern) if !is_null(of) && is_wild(pattern) => {
-            stated(everywhere(nulls), *is)
+            apply_negation(everywhere(nulls), *is)
         }
         Node::Like(of, ..) => operand(of),
-        Node::Exists(query) => rows(query.parts()),
+        Node::Exists(query) => rows(query.parts(), named),
         Node::Value(Value::Boolean(true)) => Outcomes::TRUE,
         Node::Value(Value::Boolean(false)) => Outcomes::FALSE,
         Node::Value(Value::Null) => Outcomes::UNKNOWN,
@@ -129,24 +189,33 @@ fn outcomes(condition: &Expr, nulls: Nulls) -> Outcomes {
         | Node::Raw(_)
         | Node::One
         | Node::After(..)
-        | Node::TooDeep => Outcomes::ANY,
+        | Node::TooDeep
+        | Node::TooLarge => Outcomes::ANY,
     }
 }
 
-fn stated(outcomes: Outcomes, is: Is) -> Outcomes {
+fn apply_negation(outcomes: Outcomes, is: Is) -> Outcomes {
     match is {
-        Is::So => outcomes,
+        Is::Affirmed => outcomes,
         Is::Not => outcomes.not(),
     }
 }
 
 /// Whether something is NULL. A condition is where it is unknown.
-fn null(of: &Expr, nulls: Nulls) -> Outcomes {
+fn null(of: &Expr, place: Place<'_>) -> Outcomes {
     match of.node() {
         Node::Value(Value::Null) => Outcomes::TRUE,
         Node::Value(_) | Node::One => Outcomes::FALSE,
-        Node::All(_) | Node::Any(_) | Node::Not(_) | Node::Exists(_) => {
-            let inner = outcomes(of, nulls);
+        Node::Query(query) if rows(query.parts(), place.named) == Outcomes::FALSE => Outcomes::TRUE,
+        Node::All(_)
+        | Node::Any(_)
+        | Node::Not(_)
+        | Node::Exists(_)
+        | Node::Binary(..)
+        | Node::In(..)
+        | Node::InQuery(..)
+        | Node::Like(..) => {
+            let inner = outcomes(of, place);
             let unknown = inner.has(Outcomes::UNKNOWN);
             let known = inner.has(Outcomes::TWO);
             match (unknown, known) {
@@ -160,33 +229,102 @@ fn null(of: &Expr, nulls: Nulls) -> Outcomes {
 }
 
 /// Whether a query has a row.
-fn rows(parts: &Parts) -> Outcomes {
+fn rows(parts: &Parts, outer: &Named<'_>) -> Outcomes {
     if parts.limit == Some(0) {
         return Outcomes::FALSE;
     }
-    let plain = |item: &Item| {
-        matches!(
-            item.expr.node(),
-            Node::Column(_) | Node::Value(_) | Node::One
-        )
+    let named = Named::of(parts, Some(outer));
+    let place = Place {
+        nulls: Nulls::Counted,
+        named: &named,
     };
-    // A number about no rows is a row, unless it is asked of each group.
-    let is_number = parts.groups.is_empty() && !parts.items.iter().all(plain);
-    if is_number || !parts.having.is_empty() {
-        return Outcomes::TWO;
+    let found = from(parts, place).and(holds(every(&parts.filters, place)));
+    let (numbers, is_grouped) = (numbers(parts), !parts.groups.is_empty());
+    // A number about rows is one row, of no rows too, unless it is asked of each group.
+    let is_number = !is_grouped && (numbers == Outcomes::TRUE || !parts.having.is_empty());
+    let made = if is_number { Outcomes::TRUE } else { found };
+    let made = match (numbers == Outcomes::TWO, is_grouped) {
+        (false, _) => made,
+        (true, true) => made.and(Outcomes::TWO),
+        (true, false) => Outcomes::TWO,
+    };
+    let left = made.and(holds(every(&parts.having, place)));
+    let is_of_nothing = parts.source.is_none() && parts.joins.is_empty() && !is_grouped;
+    match parts.offset {
+        0 => left,
+        _ if is_number || is_of_nothing => Outcomes::FALSE,
+        _ => left.and(Outcomes::TWO),
     }
-    let filters = parts
-        .filters
-        .iter()
-        .map(|filter| outcomes(filter, Nulls::Counted));
-    let held = filters.fold(Outcomes::TRUE, Outcomes::and);
-    let is_one = parts.source.is_none() && parts.joins.is_empty() && parts.groups.is_empty();
-    match held {
-        _ if !held.has(Outcomes::TRUE) => Outcomes::FALSE,
-        _ if is_one && parts.offset > 0 => Outcomes::FALSE,
-        Outcomes::TRUE if is_one => Outcomes::TRUE,
-        _ => Outcomes::TWO,
+}
+
+/// Whether there is a row to which the conditions of a query are put.
+fn from(parts: &Parts, place: Place<'_>) -> Outcomes {
+    let of = |source: &Source| match &source.of {
+        Origin::Table(name) => place.named.rows(name),
+        Origin::Query(query) => rows(query.parts(), place.named),
+        Origin::Raw(_) => Outcomes::TWO,
+    };
+    let first = parts.source.as_ref().map_or(Outcomes::TRUE, of);
+    parts.joins.iter().fold(first, |before, join| {
+        let other = of(&join.source);
+        let on = join.on.as_ref();
+        let on = on.map_or(Outcomes::TRUE, |on| holds(outcomes(on, place)));
+        match join.kind {
+            JoinKind::Inner | JoinKind::Cross => before.and(other).and(on),
+            JoinKind::Left => before,
+            JoinKind::Right => other,
+        }
+    })
+}
+
+/// Whether a row is found by a condition that can be this.
+fn holds(condition: Outcomes) -> Outcomes {
+    match condition {
+        Outcomes::TRUE => Outcomes::TRUE,
+        condition if condition.has(Outcomes::TRUE) => Outcomes::TWO,
+        _ => Outcomes::FALSE,
     }
+}
+
+/// Whether a query asks for a number about its rows: what it selects, or orders by, has an aggregate.
+fn numbers(parts: &Parts) -> Outcomes {
+    let items = parts.items.iter().map(|item| &item.expr);
+    any_number(items.chain(parts.orders.iter().map(|order| &order.expr)))
+}
+
+/// The same of several expressions. Raw SQL and functions that are not known here may be aggregates, and may be of several rows or none.
+fn any_number<'e>(list: impl IntoIterator<Item = &'e Expr>) -> Outcomes {
+    let each = list.into_iter().map(|expr| match expr.node() {
+        Node::Raw(_) => Outcomes::TWO,
+        Node::Call(call) => match (&*call.function, call.arguments.len()) {
+            ("count" | "sum" | "avg", _) | ("min" | "max", 1) => Outcomes::TRUE,
+            _ => Outcomes::TWO,
+        },
+        Node::Binary(left, _, right) => any_number([left, right]),
+        Node::All(list) | Node::Any(list) | Node::After(list, ..) => any_number(list),
+        Node::Not(of)
+        | Node::Negate(of)
+        | Node::Null(of, _)
+        | Node::Unbounded(of, _)
+        | Node::Between(of, ..)
+        | Node::In(of, ..)
+        | Node::InQuery(of, ..)
+        | Node::Like(of, ..) => any_number([of]),
+        // A number about the rows of another query is a value here.
+        Node::Query(_)
+        | Node::Exists(_)
+        | Node::Value(_)
+        | Node::Column(_)
+        | Node::Star
+        | Node::Excluded(_)
+        | Node::One
+        | Node::TooDeep
+        | Node::TooLarge => Outcomes::FALSE,
+    });
+    each.fold(Outcomes::FALSE, |one, other| match (one, other) {
+        (Outcomes::TWO, _) | (_, Outcomes::TWO) => Outcomes::TWO,
+        _ => one.or(other),
+    })
 }
 
 /// What is true of no value.
@@ -222,6 +360,10 @@ fn operand(of: &Expr) -> Outcomes {
 fn between(of: &Expr, from: &Value, to: &Value, nulls: Nulls) -> Outcomes {
     if !is_constant(of) && order::of(from, to) == Some(Ordering::Greater) {
         return nowhere(nulls);
+    }
+    // Between infinity and itself is one value, not a range without an end.
+    if order::of(from, to) == Some(Ordering::Equal) {
+        return compared(of, Binary::Equal, from, nulls);
     }
     let lower = compared(of, Binary::GreaterOrEqual, from, nulls);
     lower.and(compared(of, Binary::LessOrEqual, to, nulls))
@@ -271,9 +413,8 @@ fn compared(left: &Expr, operator: Binary, right: &Value, nulls: Nulls) -> Outco
         return Outcomes::UNKNOWN;
     }
     let Node::Value(left) = left.node() else {
-        return match (operator, right) {
-            (Binary::GreaterOrEqual, Value::Real(f64::NEG_INFINITY))
-            | (Binary::LessOrEqual, Value::Real(f64::INFINITY)) => everywhere(nulls),
+        return match right {
+            Value::Real(right) if right.is_infinite() => from_end(operator, *right, nulls),
             _ => Outcomes::ANY,
         };
     };
@@ -295,5 +436,20 @@ fn compared(left: &Expr, operator: Binary, right: &Value, nulls: Nulls) -> Outco
     match holds {
         true => Outcomes::TRUE,
         false => Outcomes::FALSE,
+    }
+}
+
+/// A comparison with an infinite number, which is an end that a range does not have. To a change it does not matter whether that end is
+/// included.
+fn from_end(operator: Binary, end: f64, nulls: Nulls) -> Outcomes {
+    use Binary::{Greater, GreaterOrEqual, Less, LessOrEqual};
+    let is_top = end > 0.0;
+    match (operator, nulls) {
+        (GreaterOrEqual, _) if !is_top => everywhere(nulls),
+        (LessOrEqual, _) if is_top => everywhere(nulls),
+        (Greater, Nulls::Ignored) if !is_top => Outcomes::TRUE,
+        (Less, Nulls::Ignored) if is_top => Outcomes::TRUE,
+        (Greater | GreaterOrEqual | Less | LessOrEqual, Nulls::Ignored) => Outcomes::FALSE,
+        _ => Outcomes::ANY,
     }
 }

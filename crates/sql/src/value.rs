@@ -25,6 +25,18 @@ pub enum Value {
     Json(String),
 }
 
+impl Value {
+    /// Bytes of its texts and blobs.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Value::Text(text) | Value::Decimal(text) | Value::Json(text) => text.len(),
+            Value::Blob(blob) => blob.len(),
+            Value::List(list) => list.iter().map(Value::bytes).sum(),
+            Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Real(_) => 0,
+        }
+    }
+}
+
 /// Lossless conversions to the variant of the same kind.
 macro_rules! from {
     ($($source:ty => $variant:ident),* $(,)?) => {

@@ -3,8 +3,9 @@
 
 use tsumugi_sql::scan::{Kind, SentPiece, pieces, translate};
 use tsumugi_sql::{
-    Conflict, Dialect, Error, Expr, FIREBIRD, Key, POSTGRES, Query, Record, SQLITE, Statement,
-    Value, all, any, call, col, count, desc, exists, limits, raw, record, sum, table, values,
+    Conflict, Dialect, Error, Expr, FIREBIRD, Key, POSTGRES, Query, Record, SQLITE, Source,
+    Statement, Value, all, any, call, col, count, desc, exists, limits, raw, record, sum, table,
+    values,
 };
 use tsumugi_testkit::Dice;
 
@@ -229,6 +230,178 @@ fn depth_has_a_limit() {
         .to_rows(&SQLITE)
         .map(|statement| statement.binds);
     assert_eq!(refused, too_deep);
+}
+
+/// So many nodes that are written, most of them in memory a few times only.
+fn shared(nodes: u32) -> Expr {
+    let mut parts = vec![(col("a"), 1_u32)];
+    while let Some((part, size)) = parts.last().cloned()
+        && size < nodes / 2
+    {
+        parts.push((part.clone() + part, size * 2 + 1));
+    }
+    // Each of a list is one beside the list itself.
+    let (mut list, mut rest) = (Vec::new(), nodes - 1);
+    for (part, size) in parts.into_iter().rev() {
+        while size <= rest {
+            list.push(part.clone());
+            rest -= size;
+        }
+    }
+    call("f", list)
+}
+
+#[test]
+fn nodes_have_a_limit_and_one_that_is_shared_counts_each_time() {
+    let max = limits::NODES_MAX;
+    let too_large = Err(Error::Limit {
+        limit: "NODES_MAX",
+        max: usize::try_from(max).unwrap(),
+    });
+    let dialect = &FIREBIRD;
+    let check = |nodes: u32, make: &dyn Fn(Expr) -> tsumugi_sql::Result<Statement>| {
+        let binds = |made: tsumugi_sql::Result<Statement>| made.map(|made| made.binds.len());
+        assert_eq!(binds(make(shared(nodes))).err(), None);
+        assert_eq!(binds(make(shared(nodes + 1))), too_large);
+    };
+    let item = |expr: Expr| expr.alias("x");
+    // The query itself is one.
+    check(max - 1, &|expr| {
+        table("t").select(item(expr)).to_rows(dialect)
+    });
+    check(max - 1, &|expr| table("t").filter(expr).to_rows(dialect));
+    check(max - 1, &|expr| table("t").filter(expr).to_delete(dialect));
+    check(max - 1, &|expr| {
+        table("t").order(expr.asc()).to_rows(dialect)
+    });
+    check(max - 1, &|expr| {
+        table("t").group(expr.alias("g")).to_rows(dialect)
+    });
+    check(max - 1, &|expr| table("t").having(expr).to_rows(dialect));
+    check(max - 1, &|expr| table("t").join("u", expr).to_rows(dialect));
+    check(max - 1, &|expr| {
+        table("t").all_rows().set("a", expr).to_update(dialect)
+    });
+    check(max - 1, &|expr| {
+        table("t").to_insert(&record! { "a" => expr }, dialect)
+    });
+    check(max - 2, &|expr| {
+        let inner = table("t").select(item(expr));
+        table(Source::query(inner, "x")).to_rows(dialect)
+    });
+    check(max - 3, &|expr| {
+        table("t")
+            .filter(exists(table("u").filter(expr)))
+            .to_rows(dialect)
+    });
+}
+
+#[test]
+fn part_that_is_shared_without_end_is_refused_at_once() {
+    let refused = |made: tsumugi_sql::Result<Statement>| {
+        assert!(matches!(made, Err(Error::Limit { .. })), "{made:?}");
+    };
+    let doubled = |step: fn(Expr) -> Expr| (0..90).fold(col("a"), |part, _| step(part));
+    let steps: [fn(Expr) -> Expr; 6] = [
+        |part| part.clone() + part,
+        |part| part.clone().eq(part),
+        |part| part.clone().or(part.clone().and(part)),
+        |part| !all([part.clone(), part]),
+        |part| call("f", [part.clone(), part]),
+        |part| {
+            let of = Query::of_nothing().select(part.clone().alias("x"));
+            part.is_in(of)
+        },
+    ];
+    for dialect in DIALECTS {
+        for step in steps {
+            let part = doubled(step);
+            assert_eq!(part, doubled(step));
+            refused(table("t").filter(part.clone()).to_rows(dialect));
+            refused(table("t").filter(part.clone()).to_delete(dialect));
+            refused(table("t").select(part.alias("x")).to_rows(dialect));
+        }
+        let pair = |rows: Query| {
+            let other = Source::query(rows.clone(), "b");
+            table(Source::query(rows, "a")).cross_join(other)
+        };
+        let rows = (0..90).fold(table("t"), |rows, _| pair(rows));
+        refused(rows.to_rows(dialect));
+        refused(rows.to_count(dialect));
+        refused(table("t").filter(!exists(rows.clone())).to_delete(dialect));
+        refused(table("t").filter(col("a").not_in(rows)).to_delete(dialect));
+        let named = |rows: Query| {
+            let first = table("a").with_query("a", rows.clone());
+            first.with_query("b", rows)
+        };
+        let rows = (0..90).fold(table("t"), |rows, _| named(rows));
+        refused(rows.to_rows(dialect));
+    }
+}
+
+#[test]
+fn bytes_of_sql_have_a_limit() {
+    let of = |bytes: usize| {
+        let rest = table("t").filter(raw("", [])).to_rows(&SQLITE).unwrap().sql;
+        let long = raw("x".repeat(bytes - rest.len()), []);
+        table("t").filter(long).to_rows(&SQLITE)
+    };
+    let max = limits::SQL_BYTES_MAX;
+    assert_eq!(of(max).unwrap().sql.len(), max);
+    let limit = "SQL_BYTES_MAX";
+    assert_eq!(of(max + 1), Err(Error::Limit { limit, max }));
+    // Written a thousand times it would be a gigabyte.
+    let part = raw("x".repeat(1024 * 1024), []);
+    let many = table("t").filter(all(vec![part; 1_000])).to_rows(&SQLITE);
+    assert_eq!(many, Err(Error::Limit { limit, max }));
+    let own = format!("select '{}'", "x".repeat(max));
+    assert!(Statement::raw(&own, Vec::new(), &SQLITE).is_ok());
+}
+
+#[test]
+fn bytes_of_binds_have_a_limit() {
+    let max = limits::BINDS_BYTES_MAX;
+    let refused = |made| {
+        let text = "the values have more than 268435456 bytes (binds_bytes_max): send them in several statements";
+        assert_eq!(made, Err(Error::Usage(text.to_owned())));
+    };
+    let of = |bytes: usize| {
+        let (half, rest) = (vec![0_u8; bytes / 2], vec![0_u8; bytes - bytes / 2]);
+        let found = table("t")
+            .filter(col("a").eq(half))
+            .filter(col("b").eq(rest));
+        found
+            .to_rows(&SQLITE)
+            .map(|statement| statement.binds.len())
+    };
+    assert_eq!(of(max), Ok(2));
+    refused(of(max + 1));
+    let part = col("a").eq("x".repeat(1024 * 1024));
+    let many = table("t").filter(any(vec![part; 30_000])).to_rows(&SQLITE);
+    refused(many.map(|statement| statement.binds.len()));
+}
+
+#[test]
+fn rows_that_are_too_long_together_become_several_statements() {
+    let inserted = |rows: Vec<Record>| {
+        let made = table("t").returning("a").to_insert_all(&rows, &SQLITE);
+        made.map(|made| made.len())
+    };
+    let each = shared(1_000);
+    assert_eq!(inserted(vec![record! { "a" => each }; 600]), Ok(3));
+    let each = raw(format!("/*{}*/ 1", "x".repeat(1024 * 1024)), []);
+    assert_eq!(inserted(vec![record! { "a" => each }; 20]), Ok(2));
+    let each = vec![0_u8; limits::BINDS_BYTES_MAX / 2 + 1];
+    assert_eq!(inserted(vec![record! { "a" => each }; 2]), Ok(2));
+    let each = shared(limits::NODES_MAX);
+    let refused = inserted(vec![record! { "a" => each }; 3]);
+    assert!(matches!(
+        refused,
+        Err(Error::Limit {
+            limit: "NODES_MAX",
+            ..
+        })
+    ));
 }
 
 #[test]

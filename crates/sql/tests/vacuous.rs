@@ -3,10 +3,12 @@
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Bound;
-use tsumugi_sql::{Expr, Query, SQLITE, Value, all, any, col, exists, table, value};
+use tsumugi_sql::{
+    Expr, Query, SQLITE, Source, Value, all, any, col, count, exists, raw, sum, table, value,
+};
 use tsumugi_testkit::Dice;
 
-const CONDITIONS: u64 = 6_000;
+const CONDITIONS: u64 = 12_000;
 /// Columns of `t`. Its rows are all combinations of 0, 1 and NULL in them.
 const COLUMNS: usize = 5;
 
@@ -59,7 +61,8 @@ impl Maker {
     fn about_no_value(&mut self, number: Expr, text: Expr) -> Expr {
         let (more, less) = ("2026-02-01", "2026-01-31");
         let far = f64::INFINITY;
-        match self.dice.below(16) {
+        let wide = |last: u64| Value::Decimal(format!("11805916207174113034{last:02}"));
+        match self.dice.below(24) {
             0 | 1 => number.within::<i64>(..),
             2 => number.between(5, 1),
             3 => number.not_between(5, 1),
@@ -74,14 +77,24 @@ impl Maker {
             12 => text.like("%"),
             13 => text.not_ilike("%%"),
             14 => text.not_between(more, less),
-            _ => text.within(more..less),
+            15 => text.within(more..less),
+            16 => number.between(wide(24), 1),
+            // Doubles of both are the same.
+            17 => number.not_between(wide(25), wide(24)),
+            18 => number.within(wide(24)..wide(24)),
+            19 => number.within(-far..far),
+            20 => number.gt(-far),
+            21 => number.lt(far),
+            22 => number.within(far..),
+            _ => number.within(..=-far),
         }
     }
 
     /// A condition about constants alone.
     fn of_constants(&mut self) -> Expr {
         let number = value(i64::try_from(self.dice.below(4)).unwrap_or(0));
-        match self.dice.below(8) {
+        let wide = || Value::Decimal("1180591620717411303424".to_owned());
+        match self.dice.below(10) {
             0 => number.lt(2),
             1 => number.between(1, 2),
             2 => number.not_between(2, 1),
@@ -89,14 +102,82 @@ impl Maker {
             4 => number.within(1..2),
             5 => value(None::<i64>).between(2, 1),
             6 => value(None::<i64>).not_in(vec![1_i64]),
-            _ => value(None::<String>).like("%"),
+            7 => value(None::<String>).like("%"),
+            8 => number.lt(wide()),
+            _ => number.gt(f64::INFINITY),
+        }
+    }
+
+    /// A query that has a row whether the other table has one or not, or has none, or has those of that table.
+    fn rows(&mut self) -> Query {
+        let nothing = match self.dice.below(5) {
+            0 => col("v").is_in(Vec::<i64>::new()),
+            1 => col("v").between(5, 1),
+            2 => col("v").within(5_i64..5),
+            3 => col("v").not_like("%"),
+            _ => col("v").between(None::<i64>, 5),
+        };
+        let none = || table("u").select("v").filter(nothing.clone());
+        let pairs = |other: Query| table("u").cross_join(Source::query(other, "x"));
+        let on = nothing.clone().and(any([]));
+        let asked = table("u").group("v").select("v");
+        let other = || Source::query(table("u").select(col("v").alias("o")), "w");
+        let kind = match self.dice.below(18) {
+            // Whether that table has a row is asked once only.
+            10 | 12 if self.is_asked => 0,
+            kind => kind,
+        };
+        self.is_asked |= matches!(kind, 10 | 12);
+        match kind {
+            0 => none(),
+            1 => asked.having(nothing),
+            2 => asked.filter(nothing),
+            3 => table("u").having(nothing).select(count()),
+            4 => none().select(count()),
+            5 => none().select((sum("v") + 1).alias("more")),
+            6 => none().select(count()).offset(1),
+            7 => none().select(count()).having(value(false)),
+            8 => table(Source::query(none(), "x")),
+            9 => pairs(none()).select(value(1).alias("one")),
+            10 => pairs(none().select(count())).select(value(1).alias("one")),
+            11 => table("u").join(other(), on).select(value(1).alias("one")),
+            12 => table("u")
+                .left_join(other(), on)
+                .select(value(1).alias("one")),
+            13 => table("u")
+                .right_join(Source::query(none(), "x"), value(true))
+                .select(value(1).alias("one")),
+            14 => table("x").with_query("x", none()),
+            15 => table("x").with_query("x", table("u")).limit(0),
+            16 => table(Source::query(table("x").with_query("x", none()), "y")),
+            _ => Query::of_nothing().select(value(1).alias("one")).offset(1),
+        }
+    }
+
+    /// A query with a row where the other table has one and a condition is true.
+    fn rows_where(&mut self, condition: Expr) -> Query {
+        let rows = table("u").select("v");
+        match self.dice.below(6) {
+            0 => rows.group("v").having(condition),
+            1 => table("u").join("u as w", condition).select("u.v"),
+            2 => table(Source::query(rows.filter(condition), "x")).select("v"),
+            3 => table("x")
+                .with_query("x", rows.filter(condition))
+                .select("v"),
+            4 => rows.cross_join(Source::query(
+                Query::of_nothing()
+                    .select(value(1).alias("one"))
+                    .filter(condition),
+                "x",
+            )),
+            _ => rows.filter(condition),
         }
     }
 
     /// A condition that is the same for every row.
     fn constant(&mut self) -> Expr {
         let empty = Vec::<i64>::new();
-        match self.dice.below(20) {
+        match self.dice.below(24) {
             0 => all([]),
             1 => any([]),
             2 => col("t.id").is_in(empty),
@@ -112,17 +193,14 @@ impl Maker {
             17 => exists(Query::of_nothing().select(value(1).alias("one"))),
             18 => exists(table("u").limit(0)),
             _ => {
-                let nothing = match self.dice.below(5) {
-                    0 => col("v").is_in(empty),
-                    1 => col("v").between(5, 1),
-                    2 => col("v").within(5..5),
-                    3 => col("v").not_like("%"),
-                    _ => col("v").between(None::<i64>, 5),
-                };
-                let rows = table("u").select("v").filter(nothing);
-                match self.dice.below(2) {
-                    0 => !exists(rows),
-                    _ => col("t.id").not_in(rows),
+                let rows = self.rows();
+                match self.dice.below(4) {
+                    0 => exists(rows),
+                    1 => {
+                        let none = table(Source::query(rows, "y")).filter(any([]));
+                        Expr::from(none.select(value(1).alias("one"))).is_null()
+                    }
+                    _ => !exists(rows),
                 }
             }
         }
@@ -147,7 +225,8 @@ impl Maker {
             6 => all(several(self)).is_not_null(),
             7 | 8 if !self.is_asked => {
                 (self.is_asked, self.is_inside) = (true, true);
-                let rows = table("u").select("v").filter(self.condition(depth - 1));
+                let condition = self.condition(depth - 1);
+                let rows = self.rows_where(condition);
                 self.is_inside = false;
                 match self.dice.below(2) {
                     0 => exists(rows),
@@ -199,7 +278,7 @@ fn found(connection: &Connection, query: &Query) -> i64 {
         Value::Boolean(boolean) => Bound::Integer(boolean.into()),
         Value::Integer(number) => Bound::Integer(number),
         Value::Real(number) => Bound::Real(number),
-        Value::Text(text) => Bound::Text(text),
+        Value::Text(text) | Value::Decimal(text) => Bound::Text(text),
         other => panic!("{other:?} is not among the constants"),
     });
     let count = connection.query_row(&statement.sql, rusqlite::params_from_iter(binds), |row| {
@@ -260,6 +339,51 @@ fn conditions_of_nothing_need_all_rows() {
     refused(id().not_in(table("u").select("v").filter(col("v").is_in(empty()))));
     refused(!exists(table("u").filter(any([]))));
     refused(!(!value(true)));
+    refused(col("id").gt(None::<i64>).is_null());
+}
+
+#[test]
+fn conditions_on_a_query_that_has_no_rows_need_all_rows() {
+    let nothing = || col("v").is_in(Vec::<i64>::new());
+    let none = || table("u").select("v").filter(nothing());
+    let refused = |condition: Expr| {
+        let query = table("t").filter(condition);
+        assert!(query.to_delete(&SQLITE).is_err(), "{query:?}");
+    };
+    refused(!exists(table("u").group("v").having(nothing()).select("v")));
+    refused(!exists(table("u").having(nothing()).select(count())));
+    refused(!exists(table("u").join("w", any([]))));
+    refused(!exists(table("u").cross_join(Source::query(none(), "x"))));
+    refused(!exists(table(Source::query(none(), "x"))));
+    refused(!exists(table("x").with_query("x", none())));
+    refused(col("id").not_in(table(Source::query(none(), "x"))));
+    refused(exists(none().select(count())));
+    let named = table("t").with_query("x", none());
+    assert!(
+        named
+            .filter(!exists(table("x")))
+            .to_delete(&SQLITE)
+            .is_err()
+    );
+}
+
+#[test]
+fn conditions_on_a_query_that_may_have_rows_are_conditions() {
+    let none = || table("u").select("v").filter(any([]));
+    let taken = |condition: Expr| {
+        let query = table("t").filter(condition);
+        assert!(query.to_delete(&SQLITE).is_ok(), "{query:?}");
+    };
+    taken(!exists(table("u").left_join("w", any([]))));
+    taken(!exists(table("u").right_join("w", any([]))));
+    taken(!exists(none().select(raw("f(v)", [])).offset(0)));
+    taken(!exists(table("u").group("v").having(count().gt(1))));
+    taken(!exists(table("x").with_query("y", none())));
+    taken(exists(table("x").with_recursive("x", ["v"], none())));
+    // What a query in between calls so hides what one around it does.
+    let inner = table("x").with_query("x", table("u"));
+    let outer = table("t").with_query("x", none());
+    assert!(outer.filter(!exists(inner)).to_delete(&SQLITE).is_ok());
 }
 
 #[test]
@@ -284,7 +408,22 @@ fn conditions_that_leave_out_a_range_of_nothing_need_all_rows() {
     refused(n().not_in(table("u").select("v").filter(col("v").between(5, 1))));
     refused(n().like("%"));
     refused(!n().not_ilike("%%"));
-    refused(n().within(f64::NEG_INFINITY..=f64::INFINITY));
+    let far = f64::INFINITY;
+    refused(n().within(-far..=far));
+    refused(n().within(-far..far));
+    refused(n().within(-far..));
+    refused(n().within(..far));
+    refused(n().gt(-far));
+    refused(n().lt(far));
+    refused(!n().ge(far));
+    let wide = |digits: &str| Value::Decimal(digits.to_owned());
+    refused(n().not_between(wide("1180591620717411303424"), 1));
+    refused(!n().within(wide("1180591620717411303424")..wide("1")));
+    refused(n().not_between(
+        wide("1180591620717411303425"),
+        wide("1180591620717411303424"),
+    ));
+    refused(n().not_between(-1, wide("-1180591620717411303424")));
 }
 
 #[test]
@@ -303,6 +442,10 @@ fn conditions_that_an_author_wrote_out_are_conditions() {
     taken(col("id").not_in(vec![Value::Null, Value::Integer(1)]));
     taken(!value(None::<i64>).between(5, 1));
     taken(col("id").within(1..));
+    taken(col("id").within(1.0..f64::INFINITY));
+    taken(col("id").not_between(f64::INFINITY, f64::INFINITY));
+    taken(col("id").ne(f64::INFINITY));
+    taken(!col("id").between(1, Value::Decimal("1180591620717411303424".to_owned())));
     taken(!col("id").within::<i64>(..));
     taken(any([]));
     taken(exists(table("u")));

@@ -113,7 +113,7 @@ impl ServerProcess {
         self.child.is_some()
     }
 
-    /// Its number.
+    /// The process id.
     #[track_caller]
     pub fn number(&self) -> i32 {
         number(self.child.as_ref().expect("it runs"))

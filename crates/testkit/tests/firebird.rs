@@ -1,4 +1,4 @@
-//! The servers of the rig do what tests rely on. Not about Firebird itself.
+//! Throwaway Firebird servers do what tests rely on. Not about Firebird itself.
 //! Rule: what is checked here is what a driver's test would otherwise report as the driver's fault.
 
 use std::net::TcpStream;

@@ -13,6 +13,7 @@ use tsumugi_server::dispatch::{
     self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestLine,
     RequestRefusal, below, client_gone, feed,
 };
+use tsumugi_server::session::{SessionSlot, SessionStore};
 use tsumugi_server::{AdminView, Mode};
 
 use crate::context::{Captures, Context, captures};
@@ -24,7 +25,6 @@ use crate::local::Local;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response, ResponseTail};
 use crate::router::{MountSpec, MountedApp, RouteLine, Router, translated};
-use crate::session::{RequestSession, SessionStore};
 use crate::settings::Settings;
 use crate::streaming::Output;
 use crate::timers;
@@ -66,6 +66,7 @@ impl<S: Plugin> AppInstance<S> {
         let mut declared = routes();
         let lines = declared.lines();
         let router = router(&mut declared)?;
+        let timers = timers::with_periods(std::mem::take(&mut declared.timers))?;
         let folders = folders(&worker, &mut declared).await?;
         let not_found = declared.take_not_found();
         let not_found = not_found.map(|endpoint| declared.around_handler(endpoint));
@@ -97,7 +98,7 @@ impl<S: Plugin> AppInstance<S> {
         let lifecycle = Lifecycle::new(router, folders, requests_max, request_ms_max);
         let jobs = lifecycle.jobs();
         let start = |timer| timers::start(&worker, &state, timer, jobs.stop_signal());
-        jobs.add_timers(declared.timers.into_iter().filter_map(start));
+        jobs.add_timers(timers.into_iter().filter_map(start));
         Ok(Rc::new(AppInstance {
             state,
             worker,
@@ -164,7 +165,7 @@ impl<S: 'static> AppInstance<S> {
     fn respond(
         &self,
         line: RequestLine,
-        session: Option<Rc<RequestSession>>,
+        session: Option<Rc<SessionSlot>>,
         outcome: Result<Response>,
         job: JobGuard<Self>,
     ) -> tsumugi_http::HttpResponse {
@@ -173,7 +174,7 @@ impl<S: 'static> AppInstance<S> {
             Err(error) => self.failed(&line, error),
         };
         let (mut response, tail) = response.into_parts();
-        if let Some(cookie) = session.and_then(|session| session.leave()) {
+        if let Some(cookie) = session.and_then(|session| session.cookie().take()) {
             response.headers.append(SET_COOKIE, cookie);
         }
         match tail {
@@ -198,9 +199,7 @@ impl<S: 'static> AppInstance<S> {
     /// The response to an error without a mapper.
     fn failed(&self, line: &RequestLine, error: Error) -> Response {
         let response: Response = error.response().into();
-        if let Error::Db(cause) = &error
-            && let Some(refusal) = cause.refusal()
-        {
+        if let Some(refusal) = error.database_refusal() {
             // It may be a fault of what is stored, or of the SQL, as well as of a client.
             let status = refusal.status();
             tracing::warn!("{line}: answered {status}: {}", story(&error));
@@ -251,7 +250,7 @@ pub struct PendingRequest<S: 'static> {
     /// Dropped when its time is over.
     future: Option<Local<Result<Response>>>,
     line: RequestLine,
-    session: Option<Rc<RequestSession>>,
+    session: Option<Rc<SessionSlot>>,
     /// Taken by the response.
     job: Option<JobGuard<AppInstance<S>>>,
 }
@@ -306,7 +305,7 @@ impl<S: 'static> Dispatch for AppInstance<S> {
         job: JobGuard<Self>,
     ) -> FirstTurn<PendingRequest<S>> {
         let line = RequestLine::of(&request);
-        let session = self.sessions.as_ref().map(RequestSession::new);
+        let session = self.sessions.as_ref().map(SessionSlot::new).map(Rc::new);
         let EndpointCall { endpoint, captures } = handler;
         let context = Context::new(
             request,

@@ -164,7 +164,7 @@ where
     };
     let code = result.unwrap_or_else(|error| {
         // A failure to write the error cannot be reported either.
-        let _ = writeln!(&ERRORS, "{}", tsumugi_server::story(&error));
+        let _ = writeln!(&ERRORS, "{}", tsumugi_server::story(error.as_ref()));
         ExitCode::FAILURE
     });
     tsumugi_server::end_log();

@@ -8,10 +8,11 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use smallvec::SmallVec;
 use tsumugi_http::{Request, RequestBody};
+use tsumugi_server::session::SessionSlot;
 
 use crate::error::{Error, Result};
 use crate::plugin::Worker;
-use crate::session::{RequestSession, Session};
+use crate::session::Session;
 
 /// A request and what belongs to it.
 pub struct Context<S> {
@@ -22,7 +23,7 @@ pub struct Context<S> {
     worker: Worker,
     extensions: Vec<Box<dyn Any>>,
     /// None when the application declares no sessions.
-    session: Option<Rc<RequestSession>>,
+    session: Option<Rc<SessionSlot>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl<S> Context<S> {
         captures: Captures,
         state: Rc<S>,
         worker: Worker,
-        session: Option<Rc<RequestSession>>,
+        session: Option<Rc<SessionSlot>>,
     ) -> Context<S> {
         Context {
             request,
@@ -54,18 +55,18 @@ impl<S> Context<S> {
     }
 
     /// The session of this request.
-    pub(crate) async fn session(&self) -> Result<Session> {
+    pub(crate) fn session(&self) -> Result<Session> {
         let undeclared = Error::Usage(
             "this application has no sessions: declare them with Router::sessions".into(),
         );
         let session = self.session.as_ref().ok_or(undeclared)?;
-        session.session(&self.request).await
+        Ok(Session(Rc::clone(session.read(&self.request.headers)?)))
     }
 
     /// Whether this request must show its session's token.
     pub(crate) fn needs_token(&self) -> bool {
         let session = self.session.as_ref();
-        session.is_some_and(|session| session.sessions.guards(&self.request))
+        session.is_some_and(|session| session.sessions().guards(&self.request))
     }
 
     /// The method.

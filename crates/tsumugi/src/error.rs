@@ -4,8 +4,10 @@
 use std::borrow::Cow;
 
 use http::StatusCode;
+use tsumugi_db::Refusal;
 use tsumugi_http::HttpResponse;
 use tsumugi_server::dispatch::RequestRefusal;
+pub use tsumugi_server::story;
 
 /// What handlers, extractors and plugins return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -19,7 +21,7 @@ pub enum Error {
     Refused {
         /// The status of the response.
         status: StatusCode,
-        /// Its text.
+        /// The text of the response.
         message: Cow<'static, str>,
     },
     /// The request could not be read.
@@ -37,19 +39,19 @@ pub enum Error {
     /// A variable of the environment is missing. Set it.
     #[error("{name} is not set in the environment, or is not UTF-8")]
     Environment {
-        /// Its name.
+        /// The variable's name.
         name: String,
     },
     /// The handler took too long and was dropped.
     #[error("{}", RequestRefusal::Deadline { limit_ms: *limit_ms })]
     Deadline {
-        /// The limit.
+        /// `request_ms_max`, in milliseconds.
         limit_ms: u64,
     },
     /// Too many requests of this worker wait. Nothing of this one was run.
     #[error("{}", RequestRefusal::Busy { max: *max })]
     Busy {
-        /// The limit.
+        /// How many may wait.
         max: usize,
     },
     /// The code of the application misuses an interface. Fix it.
@@ -109,8 +111,8 @@ impl Error {
         match self {
             Error::Refused { status, .. } => *status,
             Error::Http(error) => error.status(),
-            Error::Db(error) => error
-                .refusal()
+            Error::Db(_) | Error::Sql(_) => self
+                .database_refusal()
                 .and_then(|refusal| StatusCode::from_u16(refusal.status()).ok())
                 .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             Error::Deadline { limit_ms } => {
@@ -122,13 +124,20 @@ impl Error {
         }
     }
 
+    /// How a request is answered that ends with an error of the database, or of the builder before it.
+    pub(crate) fn database_refusal(&self) -> Option<Refusal> {
+        match self {
+            Error::Db(error) => error.refusal(),
+            Error::Sql(error) => tsumugi_db::Error::from(error.clone()).refusal(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn response(&self) -> HttpResponse {
         if let Error::Http(error) = self {
             return HttpResponse::from_error(error);
         }
-        if let Error::Db(error) = self
-            && let Some(refusal) = error.refusal()
-        {
+        if let Some(refusal) = self.database_refusal() {
             return HttpResponse::refusal(self.status(), refusal.text());
         }
         match self.status() {
@@ -153,19 +162,4 @@ impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
         Error::other(error)
     }
-}
-
-/// An error with its causes, each text once.
-pub fn story(error: &dyn std::error::Error) -> String {
-    let mut story = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !story.contains(&text) {
-            story.push_str(": ");
-            story.push_str(&text);
-        }
-        cause = error.source();
-    }
-    story
 }

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use tsumugi_db::{Format, RowEncoder, RowStream, Rows};
+use tsumugi_db::{Format, RowFeed, Rows};
 
 use crate::builder::Feed;
 use crate::error::Result;
@@ -53,24 +53,18 @@ impl Answer for Rows {
 }
 
 async fn stream_response(feed: Feed, format: Format) -> Result<Response> {
-    let rows = feed.open().await?;
-    let producer = move |output| -> Local<Result<()>> { Box::pin(send(rows, format, output)) };
+    let rows = RowFeed::of_stream(feed.open().await?, format);
+    let producer = move |output| -> Local<Result<()>> { Box::pin(send(rows, output)) };
     Ok(Response::produced(
         format.content_type(),
         Box::new(producer),
     ))
 }
 
-async fn send(mut rows: RowStream, format: Format, mut output: Output) -> Result<()> {
-    let mut encoder = RowEncoder::new(format);
-    loop {
-        let batch = rows.next().await?;
-        let mut out = Vec::new();
-        encoder.write(rows.columns(), batch.as_ref(), &mut out)?;
-        output.write(out).await?;
-        if batch.is_none() {
-            output.finish();
-            return Ok(());
-        }
+async fn send(mut rows: RowFeed, mut output: Output) -> Result<()> {
+    while let Some(piece) = rows.next().await? {
+        output.write(piece).await?;
     }
+    output.finish();
+    Ok(())
 }

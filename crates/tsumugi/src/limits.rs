@@ -1,8 +1,5 @@
 //! The limits of applications in Rust. Those of connections and bodies are HTTP's.
 
-/// How often a change of a stored session is tried again while other requests change the same session.
-pub(crate) const SESSION_TRIES_MAX: usize = 64;
-
 /// Bytes that the client of the same process lets wait in each direction of a WebSocket.
 pub(crate) const SOCKET_BYTES: usize = 64 * 1024;
 

@@ -86,6 +86,9 @@ impl Worker {
     }
 
     /// A variable of the environment.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] where it is not set, or is not UTF-8.
     pub fn env(&self, name: &str) -> Result<String> {
         if let Some(value) = self.0.settings.environment.get(name) {
             return Ok(value.clone());
@@ -116,6 +119,9 @@ impl Worker {
     }
 
     /// Runs blocking work on a thread of the process-wide pool: file I/O, hashing, a client that blocks.
+    ///
+    /// # Errors
+    /// [`Error::Other`] where too much work waits already, the work panicked, or the server ends.
     pub async fn offload<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -49,7 +49,7 @@ pub(crate) struct Route<S> {
 /// A route as `routes` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteLine {
-    /// Its method.
+    /// The route's method.
     pub method: Method,
     /// Its pattern, as it was written.
     pub pattern: String,
@@ -253,7 +253,8 @@ impl<S: 'static> Router<S> {
         self
     }
 
-    /// Runs this by the clock.
+    /// Runs this by the clock, at first after a period, and never twice at a time. With a period below a millisecond or beyond a billion
+    /// seconds the application does not load.
     #[track_caller]
     #[must_use]
     pub fn every<F, R>(mut self, period: Duration, on: On, tick: F) -> Router<S>

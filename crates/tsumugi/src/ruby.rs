@@ -1,5 +1,5 @@
 //! Applications in Ruby as a part of one in Rust: below a prefix, or for everything that no native route answers.
-//! Rule: what Ruby may do, and its limits, are the script crate's; the server, its settings and its worker are shared.
+//! Rule: what Ruby may do, and its limits, are the `ruby` crate's; the server, its settings and its worker are shared.
 
 use std::path::PathBuf;
 use std::rc::Rc;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as ValueError, StrDeserializer};
-use tsumugi_kv::single_flight::{FlightLease, FlightOutcome, JoinOutcome, SingleFlight};
+use tsumugi_kv::single_flight::{FetchTurn, SingleFlight};
 use tsumugi_kv::{ComputedValue, KvDatabase, SetMode, Spec, Write, WriteResult, mark_json};
 
 use crate::error::{Error, Result};
@@ -25,8 +25,11 @@ pub struct Kv {
 }
 
 impl Kv {
-    /// Opens the store at `place`: a folder with options after `#`, `memory:NAME` for one in memory, or `#capacity=64m` for one in memory
-    /// without a name. An application in Ruby that opens the same place has the same store.
+    /// Opens the store at `place`: a folder, or `memory:NAME` for one in memory, with options after `#` (`memory:pages#capacity=64m`). All
+    /// who open the same place have the same store, an application in Ruby too.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::open`]; [`Error::Other`] where the worker takes no more blocking work.
     pub async fn open(worker: &Worker, place: &str) -> Result<Kv> {
         let spec = Spec::of_place(place)?;
         let database = worker.offload(move || KvDatabase::open(&spec)).await??;
@@ -35,7 +38,14 @@ impl Kv {
         Ok(Kv { database })
     }
 
+    pub(crate) fn into_database(self) -> Rc<KvDatabase> {
+        self.database
+    }
+
     /// The value of a key as text.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::get`]. [`Error::Usage`] where the value is not UTF-8.
     pub async fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<String>> {
         let Some(bytes) = self.database.get(key.as_ref())? else {
             return Ok(None);
@@ -46,17 +56,26 @@ impl Kv {
     }
 
     /// The value of a key.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::get`].
     pub async fn bytes(&self, key: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
         Ok(self.database.get(key.as_ref())?)
     }
 
     /// The value of a key, which is JSON.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::get`]. [`Error::Other`] where the value is no `T`.
     pub async fn json<T: DeserializeOwned>(&self, key: impl AsRef<[u8]>) -> Result<Option<T>> {
         let bytes = self.database.get(key.as_ref())?;
         bytes.map(|bytes| parse(&bytes)).transpose()
     }
 
     /// Stores a value, for a time or for ever.
+    ///
+    /// # Errors
+    /// [`Error::Kv`]: as [`KvDatabase::submit_wait`].
     pub async fn set(
         &self,
         key: impl Into<Bytes>,
@@ -74,12 +93,18 @@ impl Kv {
     }
 
     /// Removes a record and says whether it was there.
+    ///
+    /// # Errors
+    /// As [`Kv::set`].
     pub async fn remove(&self, key: impl Into<Bytes>) -> Result<bool> {
         let removed = self.database.submit(Write::remove(key)).await?;
         Ok(matches!(removed, WriteResult::Done))
     }
 
     /// Adds to a number that begins at 0, and gives the new one.
+    ///
+    /// # Errors
+    /// As [`Kv::set`]; [`NotANumber`](tsumugi_kv::Error::NotANumber) of a value that has not the 8 bytes of a number.
     pub async fn increment(&self, key: impl Into<Bytes>, by: i64) -> Result<i64> {
         let write = Write::Increment {
             key: key.into(),
@@ -94,7 +119,8 @@ impl Kv {
 
     /// The value of a key, which is JSON, or text that Ruby computed. When there is none, what `compute` gives is stored for `ttl`; all others of the process that want
     /// the key wait meanwhile, in Ruby too. When it gives an error, panics or is dropped, nothing is stored and one of the callers that wait
-    /// computes next. A value that cannot be stored is given all the same, and logged.
+    /// computes next. A value that cannot be stored is given all the same, and logged. Who computes gets the value as all others do, read from
+    /// its JSON.
     ///
     /// `compute` may fetch other keys. Where two computations would wait for each other, one of them computes the other's value for
     /// itself; so does a task that `compute` spawned by [`Worker::spawn`](crate::Worker::spawn).
@@ -116,53 +142,24 @@ impl Kv {
             return parse(&bytes);
         }
         let computation = Computation::begin();
-        let lead = match self.join(&key, &computation).await? {
-            FetchTurn::Value(bytes) => return parse(&bytes),
-            FetchTurn::Compute(lead) => lead,
+        let flights = SingleFlight::of_process();
+        let look = async || Ok::<_, Error>(self.database.get(&key)?);
+        let place = self.database.flights();
+        let turn = flights.turn(&place, key.clone(), computation.lineage(), look);
+        let lease = match turn.await? {
+            FetchTurn::Found(bytes) => return parse(&bytes),
+            FetchTurn::Compute(lease) => lease,
         };
         let value = ComputationFuture::new(computation, async { compute().await }).await?;
         let mut json = serde_json::to_vec(&value).map_err(Error::other)?;
         mark_json(&mut json);
         let json = Bytes::from(json);
-        if let Err(error) = self.set(key, json.clone(), Some(ttl)).await {
-            tracing::warn!(target: "app", "fetch could not store its value: {error}");
-        }
-        if let Some(lead) = lead {
-            lead.land(&json);
-        }
+        // As all others get it.
+        let value = parse(&json)?;
+        let write = self.set(key, json.clone(), Some(ttl));
+        lease.land(&json, write).await;
         Ok(value)
     }
-
-    /// The value that another caller computes, or the lead to compute it.
-    async fn join(&self, key: &Bytes, computation: &Computation) -> Result<FetchTurn> {
-        let flights = SingleFlight::of_process();
-        let joined = flights.join(&self.database.flights(), key.clone(), computation.lineage());
-        let lead = match joined {
-            Ok(JoinOutcome::Lead(lead)) => lead,
-            Ok(JoinOutcome::Alone) => return Ok(FetchTurn::Compute(None)),
-            Err(error) => return Err(error.into()),
-            Ok(JoinOutcome::Wait(waiting)) => match waiting.await {
-                Some(FlightOutcome::Landed(bytes)) => return Ok(FetchTurn::Value(bytes)),
-                Some(FlightOutcome::Lead(lead)) => lead,
-                None => return Err(tsumugi_kv::Error::Closed.into()),
-            },
-        };
-        // It may have been stored since it was looked for.
-        Ok(match self.database.get(key)? {
-            Some(bytes) => {
-                lead.land(&bytes);
-                FetchTurn::Value(bytes)
-            }
-            None => FetchTurn::Compute(Some(lead)),
-        })
-    }
-}
-
-/// What follows for a caller of `fetch` that found no value.
-enum FetchTurn {
-    Value(Bytes),
-    /// The lead of the others, if there are any.
-    Compute(Option<FlightLease>),
 }
 
 impl Deref for Kv {

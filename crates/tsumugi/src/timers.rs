@@ -1,13 +1,12 @@
-//! `every`: functions that run by the clock, on one worker or on all. Knows no request.
-//! Rule: a tick never begins before the last one has ended; one that runs when the application retires is dropped.
+//! `every`: functions that run by the clock, on one worker or on all. Knows no request and no clock.
+//! Rule: a tick that runs when the application retires is dropped.
 
 use std::panic::Location;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
-use tsumugi_server::dispatch::StopSignal;
+use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer};
 
 use crate::error::{Error, Result, story};
 use crate::local::Local;
@@ -67,31 +66,34 @@ where
     })
 }
 
+/// Reads the periods of all, before anything starts.
+pub(crate) fn with_periods<S>(timers: Vec<Timer<S>>) -> Result<Vec<(TimerPeriod, Timer<S>)>> {
+    let with_period = |timer: Timer<S>| {
+        let period = TimerPeriod::of_seconds(timer.period.as_secs_f64());
+        let period =
+            period.map_err(|error| Error::Usage(format!("{}: {error}", timer.location).into()))?;
+        Ok((period, timer))
+    };
+    timers.into_iter().map(with_period).collect()
+}
+
 /// Starts a timer, if it is one of this worker. It ends when `stop` is given.
 pub(crate) fn start<S: 'static>(
     worker: &Worker,
     state: &Rc<S>,
-    timer: Timer<S>,
+    (period, timer): (TimerPeriod, Timer<S>),
     stop: &Rc<StopSignal>,
 ) -> Option<JoinHandle<()>> {
     if timer.on == On::OneWorker && worker.id() != 0 {
         return None;
     }
     let (state, stop) = (Rc::clone(state), Rc::clone(stop));
-    Some(worker.spawn(async move {
-        tokio::select! { () = run(timer, state) => {}, () = stop.given() => {} }
-    }))
-}
-
-async fn run<S>(timer: Timer<S>, state: Rc<S>) {
-    // Tokio's interval refuses no time at all.
-    let period = timer.period.max(Duration::from_millis(1));
-    let mut ticks = interval_at(Instant::now() + period, period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
+    let tick = async move || {
         if let Err(error) = (timer.job)(Rc::clone(&state)).await {
             tracing::error!("every at {}: {}", timer.location, story(&error));
         }
-    }
+    };
+    Some(worker.spawn(async move {
+        tokio::select! { () = run_timer(period, &stop, tick) => {}, () = stop.given() => {} }
+    }))
 }

@@ -68,7 +68,7 @@ fn check(name: &str, expected: &[&str]) {
 }
 
 #[test]
-fn nothing_need_be_send() {
+fn handler_with_non_send_state_compiles() {
     check("not_send.rs", &[]);
 }
 

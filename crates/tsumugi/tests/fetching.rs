@@ -242,12 +242,53 @@ fn value_is_computed_again_once_it_has_expired() {
 }
 
 #[test]
-fn stores_without_a_name_share_no_computation() {
-    tsumugi::alone(Settings::default(), async |worker| {
-        let one = Kv::open(worker, "#capacity=64m").await.unwrap();
-        let two = Kv::open(worker, "#capacity=64m").await.unwrap();
+fn stores_of_two_names_share_no_computation() {
+    alone("apart", async |worker, one| {
+        let two = Kv::open(worker, "memory:apart-too#capacity=64m").await;
+        let two = two.unwrap();
         let computed = one.fetch("k", TTL, async || number(&two, "k", 5).await);
         assert_eq!(computed.await.unwrap(), 5);
+    });
+}
+
+#[test]
+fn store_without_a_name_is_refused_because_workers_would_not_share_it() {
+    tsumugi::alone(Settings::default(), async |worker| {
+        for place in ["", "#capacity=64m"] {
+            let refused = Kv::open(worker, place).await.expect_err(place).to_string();
+            assert!(
+                refused.contains("a store has a place"),
+                "{place}: {refused}"
+            );
+        }
     })
     .unwrap();
+}
+
+#[test]
+fn caller_that_computes_gets_the_value_as_a_hit_does() {
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct Page {
+        title: String,
+        #[serde(skip)]
+        renderings: u32,
+    }
+    alone("read back", async |_, kv| {
+        let page = async || {
+            kv.fetch("page", TTL, async || {
+                let title = "花".to_owned();
+                Ok(Page {
+                    title,
+                    renderings: 1,
+                })
+            })
+            .await
+        };
+        let (computed, hit) = (page().await.unwrap(), page().await.unwrap());
+        assert_eq!((&computed, computed.renderings), (&hit, 0));
+        // Infinity has no JSON: what cannot be read back is not stored.
+        let infinite = kv.fetch("infinite", TTL, async || Ok(f64::INFINITY));
+        assert!(infinite.await.is_err());
+        assert_eq!(kv.bytes("infinite").await.unwrap(), None);
+    });
 }

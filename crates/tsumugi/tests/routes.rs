@@ -485,6 +485,7 @@ fn bodies_are_written_while_they_are_sent() {
                 events.send("one").await?;
                 let event = Event {
                     name: Some("two".to_owned()),
+                    reconnect_ms: Some(500),
                     ..Event::default()
                 };
                 events.send_event(event).await
@@ -500,7 +501,11 @@ fn bodies_are_written_while_they_are_sent() {
         assert!(client.get("/broken").await.body.is_err());
         let events = client.get("/events").await;
         assert_eq!(events.header("content-type"), Some("text/event-stream"));
-        assert_eq!(events.text(), "data: one\n\nevent: two\ndata: \n\n");
+        assert_eq!(events.header("cache-control"), Some("no-store"));
+        assert_eq!(
+            events.text(),
+            "data: one\n\nevent: two\nretry: 500\ndata: \n\n"
+        );
     });
 }
 
@@ -573,6 +578,33 @@ fn files_are_served_where_no_route_is() {
 fn wrong_pattern_is_reported_with_its_line() {
     let routes = || Router::<()>::new().route("/{a}x", get(async || ""));
     trial::run(routes, async |_| {});
+}
+
+/// What an application says that cannot load for the period of its timer.
+fn refused_period(period: Duration) -> String {
+    let load = move || {
+        let routes = move || Router::<()>::new().every(period, On::AllWorkers, async |_: &()| {});
+        trial::run(routes, async |_| {});
+    };
+    let panic = std::panic::catch_unwind(load).expect_err("it loads");
+    panic.downcast_ref::<String>().unwrap().clone()
+}
+
+#[test]
+fn timer_with_a_period_no_clock_can_keep_is_refused_with_its_line() {
+    for (period, shown) in [
+        (Duration::ZERO, "0.0"),
+        (Duration::from_nanos(1), "1e-9"),
+        (Duration::from_secs(1 << 40), "1099511627776.0"),
+        (Duration::MAX, "1.8446744073709552e19"),
+    ] {
+        let refusal = refused_period(period);
+        let reason = format!(
+            "every takes from 0.001 to timer_seconds_max (1000000000) seconds, not {shown}"
+        );
+        assert!(refusal.ends_with(&reason), "{refusal}");
+        assert!(refusal.contains("tests/routes.rs:"), "{refusal}");
+    }
 }
 
 #[test]

@@ -84,7 +84,10 @@ async fn begun(client: &Client<()>) -> String {
 
 /// Runs a test with sessions in a cookie and in a store.
 fn check(test: impl AsyncFn(&Client<()>)) {
-    for sessions in [Sessions::in_cookie(), Sessions::in_store("#capacity=1m")] {
+    for sessions in [
+        Sessions::in_cookie(),
+        Sessions::in_store("memory:kinds#capacity=1m"),
+    ] {
         trial::run(|| routes(sessions.clone()), &test);
     }
 }
@@ -148,7 +151,7 @@ fn forged_cookie_is_no_session() {
 
 #[test]
 fn stored_session_that_is_renewed_or_ended_is_gone_under_its_old_id() {
-    let sessions = || routes(Sessions::in_store("#capacity=1m"));
+    let sessions = || routes(Sessions::in_store("memory:renewed#capacity=1m"));
     trial::run(sessions, async |client| {
         let old = begun(client).await;
         let new = cookie(&ask(client, "/renew", &old).await).unwrap();
@@ -173,7 +176,7 @@ fn requests_that_overlap_keep_each_others_changes() {
         session.set("slow", 1).await
     }
     let routes = || {
-        routes(Sessions::in_store("#capacity=1m"))
+        routes(Sessions::in_store("memory:overlapping#capacity=1m"))
             .route("/slow", get(slow))
             .route(
                 "/both",
@@ -218,6 +221,11 @@ fn forms_show_the_token_or_come_from_this_site() {
         assert!(forged.text().contains("x-csrf-token"));
         let honest = format!("a=1&_csrf={token}");
         assert_eq!(form(honest.clone()).await.text(), honest);
+        let capitals = client
+            .post("/form")
+            .body("Application/X-WWW-Form-Urlencoded", honest.clone())
+            .header("cookie", &session);
+        assert_eq!(capitals.await.text(), honest);
         let other = format!("a=1&_csrf={}", "A".repeat(token.len()));
         assert_eq!(form(other).await.status, 403);
         let with = |name, value: &str| form("a=1".to_owned()).header(name, value);

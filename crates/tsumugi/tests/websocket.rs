@@ -1,4 +1,4 @@
-//! WebSockets of applications in Rust: who gets one, what is said, and how a conversation ends. In process, but for what a drain says.
+//! WebSockets of applications in Rust: which requests get one, what is sent, and how a conversation ends. In process, but for what a drain says.
 //! Each test loads an application of its own.
 
 use std::cell::Cell;

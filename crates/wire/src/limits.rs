@@ -1,7 +1,10 @@
-//! Limits of a connection's task, the same for all protocols. Units are the last word of the name.
+//! Limits of a connection's task and of what stands beside it, the same for all protocols. Units are the last word of the name.
 //! Rule: what a peer or a caller may make us hold or wait for is bounded here.
 
 use std::time::Duration;
+
+/// Addresses of one host that are tried.
+pub const ADDRESSES_MAX: usize = 16;
 
 /// First size of a connection's two buffers, and by how much they grow.
 pub const BUFFER_BYTES: usize = 32 * 1024;
@@ -26,7 +29,7 @@ pub const WAITING_BYTES_MAX: usize = 8 * 1024;
 
 /// A server that has replied within this time is near. Requests to others do not wait for company: at worst it costs one way there
 /// and back.
-pub const NEAR: Duration = Duration::from_micros(500);
+pub const SHORT_LATENCY: Duration = Duration::from_micros(500);
 
 /// For so many replies a slot keeps its memory.
 pub const SLOT_ITEMS_MAX: usize = 64;

@@ -76,8 +76,8 @@ pub trait Protocol: Sized + 'static {
     /// The connection has ended: nothing is awaited any longer.
     fn abandon(&self);
 
-    /// The connection has ended, and its callers know.
-    fn ended(pipeline: &Pipeline<Self>);
+    /// Called when the connection has ended and its callers know.
+    fn on_end(pipeline: &Pipeline<Self>);
 
     /// Appends what the server is sent when the last handle has gone.
     fn goodbye(&self, out: &mut BytesMut);
@@ -367,7 +367,7 @@ impl<P: Protocol> Pipeline<P> {
             waker.wake();
         }
         self.ring();
-        P::ended(self);
+        P::on_end(self);
     }
 
     /// Wakes the pump.

@@ -221,8 +221,8 @@ impl<P: Protocol, S: AsyncRead + AsyncWrite + Unpin> Pump<P, S> {
 
 /// Whether what was written goes out in this turn.
 fn is_due<P: Protocol>(pipeline: &Pipeline<P>, out: &mut SendBuffer) -> bool {
-    let near = pipeline.slots.borrow().near();
-    out.is_due(pipeline.driver.awaited(), near)
+    let latency = pipeline.slots.borrow().latency();
+    out.is_due(pipeline.driver.awaited(), latency)
 }
 
 /// How many bytes the socket has taken; none while it is full.

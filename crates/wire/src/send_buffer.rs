@@ -36,12 +36,13 @@ enum State {
     Going,
 }
 
-/// Whether the server has ever replied within [`limits::NEAR`].
+/// How soon the server replies, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Near {
+pub(crate) enum ServerLatency {
     #[default]
     Unknown,
-    Yes,
+    /// It has replied within [`limits::SHORT_LATENCY`] at least once.
+    Short,
 }
 
 impl SendBuffer {
@@ -84,11 +85,11 @@ impl SendBuffer {
         self.state = State::Going;
     }
 
-    /// Decides whether what is there is sent now. Of `awaited` replies the server owes those to requests that were sent; it is
-    /// `near` when it has replied within a time in which a wait is not felt. What goes, goes until the socket has taken all.
-    pub(crate) fn is_due(&mut self, awaited: usize, near: Near) -> bool {
+    /// Decides whether what is there is sent now. Of `awaited` replies the server owes those to requests that were sent. Its
+    /// `latency` is short when it has replied within a time in which a wait is not felt. What goes, goes until the socket has taken all.
+    pub(crate) fn is_due(&mut self, awaited: usize, latency: ServerLatency) -> bool {
         let owed = awaited.saturating_sub(self.waiting);
-        let patient = near == Near::Yes
+        let patient = latency == ServerLatency::Short
             && self.bytes.len() < limits::WAITING_BYTES_MAX
             && self.waiting.saturating_mul(limits::WAITING_SHARE) < owed;
         if !patient {
@@ -172,12 +173,12 @@ mod tests {
 
     /// How many of `asked` requests, asked one by one while `owed` replies are awaited, wait before all that is there goes.
     #[track_caller]
-    fn check(owed: usize, near: Near, expected: usize) {
+    fn check(owed: usize, latency: ServerLatency, expected: usize) {
         let mut out = SendBuffer::new();
         let mut waited = 0;
         loop {
             put(&mut out, b"x", FlushMode::WithOthers);
-            if out.is_due(owed + waited + 1, near) {
+            if out.is_due(owed + waited + 1, latency) {
                 break;
             }
             waited += 1;
@@ -187,35 +188,35 @@ mod tests {
 
     #[test]
     fn requests_wait_for_an_eighth_of_what_the_server_owes() {
-        check(0, Near::Yes, 0);
-        check(1, Near::Yes, 0);
-        check(8, Near::Yes, 0);
-        check(9, Near::Yes, 1);
-        check(64, Near::Yes, 7);
-        check(640, Near::Yes, 79);
-        check(640, Near::Unknown, 0);
+        check(0, ServerLatency::Short, 0);
+        check(1, ServerLatency::Short, 0);
+        check(8, ServerLatency::Short, 0);
+        check(9, ServerLatency::Short, 1);
+        check(64, ServerLatency::Short, 7);
+        check(640, ServerLatency::Short, 79);
+        check(640, ServerLatency::Unknown, 0);
     }
 
     #[test]
     fn each_reply_decides_anew() {
         let mut out = SendBuffer::new();
         put(&mut out, b"x", FlushMode::WithOthers);
-        assert!(!out.is_due(11, Near::Yes));
-        assert!(!out.is_due(10, Near::Yes));
-        assert!(out.is_due(9, Near::Yes));
+        assert!(!out.is_due(11, ServerLatency::Short));
+        assert!(!out.is_due(10, ServerLatency::Short));
+        assert!(out.is_due(9, ServerLatency::Short));
     }
 
     #[test]
     fn flush_that_has_begun_lasts_until_all_is_sent() {
         let mut out = SendBuffer::new();
         put(&mut out, b"x", FlushMode::Now);
-        assert!(out.is_due(100, Near::Yes));
+        assert!(out.is_due(100, ServerLatency::Short));
         // The socket was full meanwhile, and another request comes.
         put(&mut out, b"y", FlushMode::WithOthers);
-        assert!(out.is_due(101, Near::Yes));
+        assert!(out.is_due(101, ServerLatency::Short));
         send(&mut out);
         put(&mut out, b"z", FlushMode::WithOthers);
-        assert!(!out.is_due(102, Near::Yes));
+        assert!(!out.is_due(102, ServerLatency::Short));
     }
 
     #[test]
@@ -226,7 +227,7 @@ mod tests {
         ] {
             let mut out = SendBuffer::new();
             put(&mut out, &vec![0; length], FlushMode::WithOthers);
-            assert_eq!(out.is_due(100, Near::Yes), goes, "{length}");
+            assert_eq!(out.is_due(100, ServerLatency::Short), goes, "{length}");
         }
     }
 
@@ -240,7 +241,10 @@ mod tests {
         });
         assert_eq!(failed, Err("refused"));
         assert_eq!((out.len(), out.end(), out.sent()), (5, 5, 0));
-        assert!(!out.is_due(100, Near::Yes), "its flush does not count");
+        assert!(
+            !out.is_due(100, ServerLatency::Short),
+            "its flush does not count"
+        );
     }
 
     #[test]

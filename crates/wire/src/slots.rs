@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::limits;
 use crate::loss::{ReplyLoss, StatementFate};
-use crate::send_buffer::Near;
+use crate::send_buffer::ServerLatency;
 
 /// Tells the requests of one connection apart. Those above 2³¹ have no slot: a driver may use them for requests without a caller.
 pub type Ticket = u32;
@@ -63,7 +63,7 @@ pub(crate) struct Slots<T, L> {
     /// Replies that have come.
     finished: u64,
     watchers: Vec<Waker>,
-    near: Near,
+    latency: ServerLatency,
 }
 
 impl<T, L> Default for Slots<T, L> {
@@ -74,7 +74,7 @@ impl<T, L> Default for Slots<T, L> {
             waiting: 0,
             finished: 0,
             watchers: Vec::new(),
-            near: Near::default(),
+            latency: ServerLatency::default(),
         }
     }
 }
@@ -157,12 +157,12 @@ impl<T: Item, L: Clone> Slots<T, L> {
     /// One reply has come to its end.
     pub(crate) fn finish(&mut self, ticket: Ticket) {
         let mut quick = false;
-        let unknown = self.near == Near::Unknown;
+        let unknown = self.latency == ServerLatency::Unknown;
         if let Some(slot) = self.slot(ticket) {
             quick = unknown
                 && slot
                     .requested_at
-                    .is_some_and(|at| at.elapsed() <= limits::NEAR);
+                    .is_some_and(|at| at.elapsed() <= limits::SHORT_LATENCY);
             let was_due = slot.due > 0;
             slot.due = slot.due.saturating_sub(1);
             if was_due && slot.due == 0 {
@@ -170,7 +170,7 @@ impl<T: Item, L: Clone> Slots<T, L> {
             }
         }
         if quick {
-            self.near = Near::Yes;
+            self.latency = ServerLatency::Short;
         }
         self.finished += 1;
         self.wake_watchers();
@@ -350,9 +350,9 @@ impl<T: Item, L: Clone> Slots<T, L> {
         self.finished
     }
 
-    /// Whether a reply has come so quickly that the server must be near.
-    pub(crate) fn near(&self) -> Near {
-        self.near
+    /// How soon the server replies, by the replies that have come.
+    pub(crate) fn latency(&self) -> ServerLatency {
+        self.latency
     }
 
     /// Wakes `waker` at the next end of a reply, or of the connection.

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tie_stays_at_home() {
+    fn equal_loads_keep_the_connection_on_its_worker() {
         let loads = loads(4, 10);
         assert_eq!(Reservation::least(&loads, 2).unwrap().worker(), 2);
     }

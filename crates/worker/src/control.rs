@@ -96,7 +96,7 @@ impl Control {
     /// Returns when the server is to end.
     async fn serve(&mut self) {
         while !self.ending() {
-            match self.state.reload_wanted() {
+            match self.state.requested_reload() {
                 Some(number) => self.reload(number).await,
                 None => drop(self.next().await),
             }
@@ -168,7 +168,7 @@ impl Control {
         self.send_to_all(Command::Drain);
         let mut listening = self.commands.len();
         while self.alive > 0 {
-            if self.state.wish() == ServerCommand::Abort {
+            if self.state.command() == ServerCommand::Abort {
                 return Exit::Aborted;
             }
             let report = tokio::select! {
@@ -226,12 +226,12 @@ impl Control {
     }
 
     async fn aborted(&mut self) {
-        while self.state.wish() != ServerCommand::Abort {
+        while self.state.command() != ServerCommand::Abort {
             self.state.changed.notified().await;
         }
     }
 
-    /// The next report, or nothing when a wish may have changed.
+    /// The next report, or nothing when the command may have changed.
     async fn next(&mut self) -> Option<WorkerReport> {
         let report = tokio::select! {
             report = self.reports.recv() => report,
@@ -267,7 +267,7 @@ impl Control {
     fn ending(&self) -> bool {
         self.lost.is_some()
             || self.alive < self.commands.len()
-            || self.state.wish() != ServerCommand::Serve
+            || self.state.command() != ServerCommand::Serve
     }
 
     fn connections(&self) -> usize {

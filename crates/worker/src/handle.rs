@@ -28,7 +28,7 @@ pub(crate) enum ServerCommand {
 #[derive(Debug)]
 pub(crate) struct State {
     shared: Arc<ServerShared>,
-    wish: AtomicU8,
+    command: AtomicU8,
     /// Number of the last reload asked for.
     reload: AtomicU64,
     /// Tells the control thread to look.
@@ -51,11 +51,11 @@ impl Handle {
             result: Ok(()),
             ended: false,
         });
-        let (wish, reload) = (AtomicU8::new(ServerCommand::Serve as u8), AtomicU64::new(0));
+        let (command, reload) = (AtomicU8::new(ServerCommand::Serve as u8), AtomicU64::new(0));
         Self {
             state: Arc::new(State {
                 shared,
-                wish,
+                command,
                 reload,
                 changed: Notify::new(),
                 outcome,
@@ -92,12 +92,12 @@ impl Handle {
 
     /// Stops accepting, lets running connections finish, then ends the server. Asking twice is asking once.
     pub fn drain(&self) {
-        self.state.wish_for(ServerCommand::Drain);
+        self.state.request(ServerCommand::Drain);
     }
 
     /// Ends the server at once, whatever runs.
     pub fn abort(&self) {
-        self.state.wish_for(ServerCommand::Abort);
+        self.state.request(ServerCommand::Abort);
     }
 
     /// Figures of this moment.
@@ -107,21 +107,22 @@ impl Handle {
 }
 
 impl State {
-    pub fn wish(&self) -> ServerCommand {
-        match self.wish.load(Ordering::Acquire) {
+    /// What was asked for last.
+    pub fn command(&self) -> ServerCommand {
+        match self.command.load(Ordering::Acquire) {
             0 => ServerCommand::Serve,
             1 => ServerCommand::Drain,
             _ => ServerCommand::Abort,
         }
     }
 
-    fn wish_for(&self, wish: ServerCommand) {
-        self.wish.fetch_max(wish as u8, Ordering::AcqRel);
+    fn request(&self, command: ServerCommand) {
+        self.command.fetch_max(command as u8, Ordering::AcqRel);
         self.changed.notify_one();
     }
 
     /// The number of the last reload asked for, when no later one has been answered.
-    pub fn reload_wanted(&self) -> Option<u64> {
+    pub fn requested_reload(&self) -> Option<u64> {
         let number = self.reload.load(Ordering::Acquire);
         (number > self.outcome.borrow().reload).then_some(number)
     }

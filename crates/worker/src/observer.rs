@@ -1,4 +1,4 @@
-//! Observers of long turns: what the watchdog reports, and to whom. Starts no thread.
+//! Observers of long turns: what the watchdog reports to them. Starts no thread.
 //! Rule: an observer is called on the watchdog's thread, returns quickly and never blocks.
 
 use std::time::Duration;

@@ -173,7 +173,7 @@ fn a_turn_that_uses_too_much_cpu_is_reported_until_it_ends() {
 }
 
 #[test]
-fn waiting_is_no_turn() {
+fn task_that_sleeps_is_not_reported_as_stalled() {
     let record = Arc::new(Record::default());
     let limits = WorkerLimits {
         stall_ms: 300,
@@ -192,7 +192,7 @@ fn waiting_is_no_turn() {
 }
 
 #[test]
-fn polls_outside_tasks_are_seen_through_a_turn() {
+fn poll_inside_an_open_turn_counts_to_that_turn() {
     let record = Arc::new(Record::default());
     alone(limits(), async |worker: WorkerHandle| {
         let _watch = worker.watch(record.clone());

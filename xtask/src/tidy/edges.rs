@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tsumugi-pg-proto", &["tsumugi-testkit", "tsumugi-values"]),
     ("tsumugi-firebird-proto", &[]),
     ("tsumugi-kv", &["tsumugi-testkit"]),
-    ("tsumugi-sql", &["tsumugi-testkit"]),
+    ("tsumugi-sql", &["tsumugi-testkit", "tsumugi-values"]),
     ("tsumugi-wire", &[]),
     (
         "tsumugi-pg",
@@ -59,7 +59,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "tsumugi-server",
-        &["tsumugi-worker", "tsumugi-db", "tsumugi-http", "tsumugi-kv"],
+        &[
+            "tsumugi-worker",
+            "tsumugi-db",
+            "tsumugi-http",
+            "tsumugi-kv",
+            "tsumugi-values",
+        ],
     ),
     (
         "tsumugi-ruby",

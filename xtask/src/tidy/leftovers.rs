@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn promises_are_refused_in_comments() {
+    fn todo_in_a_comment_or_prose_is_refused() {
         let refused = "TODO promises later work: do it, or say what is left out";
         check("a.rs", "/* a\n TODO b */", &[&format!("a.rs:2: {refused}")]);
         check("a.rb", "x = 1 # TODO: y", &[&format!("a.rb:1: {refused}")]);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_words_are_taken_elsewhere() {
+    fn todo_in_code_or_spans_passes() {
         check("a.rs", "let a = \"TODO\"; // a todo list", &[]);
         check(
             "a.sh",

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn telling_names_are_taken() {
+    fn name_without_a_banned_word_passes() {
         check(
             "crates/x/src/pool.rs",
             "struct CommonName; mod utilisation; enum Command {} type UTILITY = u8;",

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_may_differ() {
+    fn prose_may_differ_between_languages() {
         check(
             "## Use\na\n```sh\nmake run\n```\n",
             "## 使い方\nb\nc\n```sh\nmake run\n```\n",
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_and_code_must_not() {
+    fn missing_section_or_other_code_block_is_refused() {
         check(
             "## a\n## b\n",
             "## a\n",

@@ -54,7 +54,7 @@ pub struct ArenaInputs {
     pub files: PathBuf,
     /// A certificate for localhost, in PEM.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key of the certificate, in PEM.
     pub key: PathBuf,
     /// The table `items`, if there is a database.
     pub database: Option<String>,

@@ -22,9 +22,9 @@ pub struct ArenaServer {
     pub name: &'static str,
     /// Whether it is ours.
     pub ours: bool,
-    /// It.
+    /// The running program.
     pub process: Process,
-    /// Its ports.
+    /// The ports it listens on, by protocol.
     pub ports: ArenaPorts,
     /// The profiles that it serves.
     pub profiles: Vec<Profile>,

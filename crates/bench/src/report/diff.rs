@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn three_runs_do_not_tell() {
+    fn ratio_of_three_runs_is_judged_too_few() {
         check(
             (&LOW[..3], LOW),
             (&HIGH[..3], LOW),

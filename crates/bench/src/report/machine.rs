@@ -14,9 +14,9 @@ pub struct Machine {
     pub cores: usize,
     /// Memory, in bytes.
     pub memory_bytes: u64,
-    /// Its kernel.
+    /// Name and version of the kernel.
     pub kernel: String,
-    /// Its distribution.
+    /// The distribution with its version.
     pub system: String,
     /// Runnable threads on average over the last minute before the run: what else it did.
     pub load_before: f64,

@@ -69,14 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn wholly_apart_is_two_arrangements_of_all() {
+    fn disjoint_samples_have_the_probability_of_two_arrangements() {
         check(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], 2.0 / 20.0);
         let six = |from: i32| (from..from + 6).map(f64::from).collect::<Vec<_>>();
         check(&six(0), &six(10), 2.0 / 924.0);
     }
 
     #[test]
-    fn the_same_is_chance() {
+    fn equal_or_empty_samples_have_probability_one() {
         check(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 1.0);
         check(&[5.0; 4], &[5.0; 4], 1.0);
         check(&[], &[1.0], 1.0);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn few_runs_never_suffice() {
+    fn three_runs_each_cannot_be_significant_and_four_can() {
         assert!(lowest(3, 3) > SIGNIFICANT);
         assert!(lowest(4, 4) < SIGNIFICANT);
     }

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_a_range() {
+    fn prefix_and_start_key_bound_the_range() {
         check(b"ab", "", (b"ab", Some(b"ac")));
         check(b"a\xff\xff", "", (b"a\xff\xff", Some(b"b")));
         check(b"\xff", "", (b"\xff", None));

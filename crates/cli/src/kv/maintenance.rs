@@ -55,7 +55,7 @@ impl Clear {
         if !self.yes && !io::stdin().is_terminal() {
             writeln!(
                 &ERRORS,
-                "tsumugi: clear removes every record; add --yes where nobody can be asked"
+                "tsumugi: clear removes every record; pass --yes when input is not a terminal"
             )?;
             return Ok(ExitCode::from(USAGE));
         }

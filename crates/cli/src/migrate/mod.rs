@@ -1,4 +1,4 @@
-//! `tsumugi migrate` and `tsumugi seed`: what is asked for, and how it ended. What migrations do is Ruby's, in the script crate.
+//! `tsumugi migrate` and `tsumugi seed`: what is asked for, and how it ended. What migrations do is Ruby's, in the `ruby` crate.
 
 mod show;
 mod skeleton;

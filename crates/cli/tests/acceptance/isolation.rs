@@ -176,7 +176,7 @@ fn the_request_deadline_answers_504_runs_ensure_and_leaves_connections_clean() {
 }
 
 #[test]
-fn a_handler_that_clings_to_life_is_ended_in_time() {
+fn handler_that_rescues_or_delays_cancellation_ends_within_cancel_ms_max() {
     let site = Site::start_with(
         r##"
 LEFT = []
@@ -252,7 +252,7 @@ const LOOPS: &[&str] = &[
 ];
 
 #[test]
-fn waits_that_never_wait_delay_no_request_and_end_by_the_deadline() {
+fn endless_loop_of_instant_waits_yields_to_others_and_ends_at_request_ms_max() {
     let site = Site::start_with(
         r##"
 get "/busy" do

@@ -119,7 +119,7 @@ const TASKS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn the_board_works_in_a_browser() {
+fn task_added_and_ticked_in_a_browser_is_shown_and_counted() {
     let Some(mut browser) = browser("ja") else {
         return;
     };
@@ -185,7 +185,7 @@ fn a_change_from_elsewhere_arrives_by_itself() {
 }
 
 #[test]
-fn the_other_pages_look_like_pages() {
+fn sources_and_error_pages_render_with_their_headings() {
     let Some(mut browser) = browser("en") else {
         return;
     };

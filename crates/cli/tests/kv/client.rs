@@ -135,7 +135,7 @@ fn wrong_usage_and_absent_server_have_their_own_exit_codes() {
     served.check(&["get"], 2, "<KEY>");
     served.check(&["set", "a"], 2, "<VALUE");
     served.check(&["get", "a", "--index", "-1"], 2, "-1");
-    served.check(&["clear"], 2, "add --yes");
+    served.check(&["clear"], 2, "pass --yes");
     served.check(&["set", "-e", "a\\q", "v"], 1, "backslash");
     served.check(&["get", "a", "--index", "2"], 1, "InvalidArgument");
     served.check(&["search", "nearly", "a"], 1, "INVALID_ARGUMENT");
@@ -324,7 +324,7 @@ fn list_whose_reader_leaves_ends_well() {
 }
 
 #[test]
-fn a_backup_opens() {
+fn second_backup_replaces_the_first_and_opens_as_a_database() {
     let served = Served::start();
     served.check(&["set", "a", "1"], 0, "");
     served.check(&["backup", "daily"], 0, "");
@@ -340,7 +340,7 @@ fn a_backup_opens() {
 }
 
 #[test]
-fn certificates_and_tokens_open_the_door() {
+fn client_with_certificate_and_token_is_served_and_others_are_refused() {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let keys = tempfile::tempdir().unwrap();
     let path = |name: &str| keys.path().join(name).to_str().unwrap().to_owned();

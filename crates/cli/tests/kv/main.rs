@@ -383,7 +383,7 @@ fn a_signal_drains_and_figures_are_shown_apart() {
 }
 
 #[test]
-fn help_teaches() {
+fn kv_help_names_a_sample_database_tls_and_signals() {
     let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
         .args(["kv", "--help"])
         .output()

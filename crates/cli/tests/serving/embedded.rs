@@ -98,7 +98,7 @@ fn policies(process: u32, name: &str) -> Vec<u32> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn workers_of_the_application_alone_let_others_finish_by_default() {
+fn scheduling_applies_to_application_workers_and_not_to_kv_workers() {
     const NORMAL: u32 = 0;
     const BATCH: u32 = 3;
     let own = policies(std::process::id(), "")[0];

@@ -102,7 +102,7 @@ fn no_path_leaves_the_folder_or_shows_hidden_files() {
 }
 
 #[test]
-fn parts_and_conditions_of_a_file() {
+fn range_and_conditional_requests_of_a_file_get_206_416_or_304() {
     let (_served, address) = public();
     for _ in 0..2 {
         // The first time from disk, then from memory.

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_go_as_they_are() {
+    fn text_that_is_no_utc_timestamp_is_bound_unchanged() {
         for text in [
             "2023-02-29T03:04:05Z",
             "2024-02-29T03:04Z",

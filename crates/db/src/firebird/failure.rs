@@ -59,6 +59,49 @@ impl DriverError for Driver {
 /// The type of a placeholder, or of an expression, is not known.
 const UNKNOWN_TYPE: GdsCode = GdsCode(335_544_573);
 
+/// What only a value can cause, though the server counts it as the fault of the SQL or of nothing: what PostgreSQL calls it.
+const VALUES: [(u32, &str); 22] = [
+    // A number of rows.
+    (335_544_817, "2201W"),
+    (335_544_818, "2201X"),
+    // A text put together, and a pattern.
+    (335_544_836, "22001"),
+    (335_544_884, "2201B"),
+    // A UUID.
+    (335_544_948, "22P02"),
+    (335_544_949, "22P02"),
+    (335_544_950, "22P02"),
+    (335_544_969, "22P02"),
+    // An argument of a function.
+    (335_544_960, "22003"),
+    (335_544_961, "22003"),
+    (335_544_962, "22003"),
+    (335_544_963, "22003"),
+    (335_544_964, "2201F"),
+    (335_544_965, "2201F"),
+    (335_544_966, "22003"),
+    (335_544_967, "22003"),
+    (335_544_976, "22003"),
+    (335_544_977, "22003"),
+    (335_544_978, "22003"),
+    (335_544_979, "22003"),
+    (335_544_981, "22003"),
+    (335_545_024, "22003"),
+];
+
+/// What quotes the value that was wrong, or a part of it: a conversion, an offset or a length, a UUID, a time zone, a hexadecimal digit.
+const QUOTES: [GdsCode; 9] = [
+    GdsCode::CONVERSION,
+    GdsCode(335_544_837),
+    GdsCode(335_544_853),
+    GdsCode(335_544_949),
+    GdsCode(335_544_950),
+    GdsCode(335_545_213),
+    GdsCode(335_545_214),
+    GdsCode(335_545_215),
+    GdsCode(335_545_258),
+];
+
 /// Conflicts with other transactions, under all their codes.
 const CONFLICTS: [GdsCode; 4] = [
     GdsCode::DEADLOCK,
@@ -110,6 +153,14 @@ fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
     if error.has(GdsCode::ATTACHMENT_SHUTDOWN) || state.starts_with("08") {
         let reason = error.to_string();
         return Error::Lost { reason, ran: true };
+    }
+    let about_value = |(code, _): &&(u32, &str)| error.has(GdsCode(*code));
+    if let Some(&(_, code)) = VALUES.iter().find(about_value) {
+        return Error::Value {
+            code,
+            message,
+            statement,
+        };
     }
     if is_about_sql(error) {
         return Error::Syntax {
@@ -165,7 +216,7 @@ fn without_data(error: &ServerError) -> String {
     if error.code == UNKNOWN_TYPE {
         let message = &error.message;
         format!("{message}; say what a ? is that stands alone: cast(? as integer)")
-    } else if error.has(GdsCode::CONVERSION) {
+    } else if QUOTES.iter().any(|code| error.has(*code)) {
         "a value is not as its type requires; see the detail".to_owned()
     } else {
         error.message.clone()
@@ -191,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_an_offset_in_the_text() {
+    fn line_and_column_of_an_error_become_a_byte_offset() {
         check("selec 1", (1, 1), Some(0));
         check("select 1\nfrm x", (2, 1), Some(9));
         check("select 1\nfrm x", (2, 6), Some(14));

@@ -1,4 +1,4 @@
-//! Rows as Firebird sent them, behind the face that all drivers' rows have. Decodes a value when somebody asks for it.
+//! Rows as Firebird sent them, behind the face that all drivers' rows have. Decodes a value when it is read.
 //! Rule: the bytes of a result lie together, row after row, so that any row is found at once.
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::limits::{BATCH_MAX_BLOBS, BATCH_MAX_BYTES, PLANS_MAX};
 use crate::options::Names;
 use crate::rows::Columns;
-use crate::value::{Rich, ValueKind, ValueRef};
+use crate::value::{TypedValueRef, ValueKind, ValueRef};
 
 /// The names of columns by the form of their rows, which is the same each time a prepared statement runs.
 pub(super) struct Shapes {
@@ -245,7 +245,7 @@ impl<'a> Field<'a> {
             Value::Text(Cow::Borrowed(text)) => ValueRef::Text(text),
             Value::Bytes(bytes) => ValueRef::Blob(bytes),
             Value::Blob(id) => self.content(id),
-            _ => ValueRef::Rich(Rich::firebird(self)),
+            _ => ValueRef::Typed(TypedValueRef::firebird(self)),
         }
     }
 

@@ -32,8 +32,12 @@ pub(crate) struct State {
 }
 
 impl Transaction<Firebird> {
-    /// Runs a statement about what the transaction has not changed, beside changes of tables that are not committed yet.
-    pub(crate) async fn beside(&self, sql: SqlText, values: Vec<Value>) -> Result<crate::Rows> {
+    /// Runs a statement beside changes of tables that are not committed yet, about what they do not touch.
+    pub(crate) async fn run_beside_changes(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> Result<crate::Rows> {
         let (inner, pool) = (self.inner(), &self.inner().pool);
         let effect = pool.plan(&sql, &values, Scope::Exclusive)?;
         let answer = inner.run_planned(&effect, &sql, &values).await;
@@ -84,7 +88,7 @@ impl Transactional for Firebird {
         Ok((Rc::new(open), State { parameters, change }))
     }
 
-    fn begun(transaction: &Rc<TransactionInner<Firebird>>) {
+    fn on_begin(transaction: &Rc<TransactionInner<Firebird>>) {
         let expiry: Rc<dyn Expiry> = Rc::<TransactionInner<Firebird>>::clone(transaction);
         if let Some(open) = transaction.open() {
             open.connection.expiry.replace(Some(Rc::downgrade(&expiry)));

@@ -1,4 +1,4 @@
-//! Rows as PostgreSQL sent them, behind the face that all drivers' rows have. Decodes a value when somebody asks for it.
+//! Rows as PostgreSQL sent them, behind the face that all drivers' rows have. Decodes a value when it is read.
 //! Rule: the structure of an answer is checked once, when it arrives; what is inside a value, when it is read.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tsumugi_values::{Timestamp, TimestampTz};
 
 use crate::error::{Error, FailedStatement, Result};
 use crate::rows::Columns;
-use crate::value::{Rich, ValueKind, ValueRef};
+use crate::value::{TypedValueRef, ValueKind, ValueRef};
 
 const ANONYMOUS: &str = "it is a row without a name that has a value of a type of the database's own; make it with to_jsonb(…), or \
      cast it to text or to a named type";
@@ -160,7 +160,7 @@ impl<'a> Field<'a> {
             }
             _ => None,
         };
-        plain.unwrap_or(ValueRef::Rich(Rich::field(self)))
+        plain.unwrap_or(ValueRef::Typed(TypedValueRef::field(self)))
     }
 
     pub(crate) fn kind(self) -> ValueKind {

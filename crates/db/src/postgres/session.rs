@@ -17,13 +17,13 @@ use super::transaction::begin_within;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::options::{PipelineAtomicity, TransactionOptions};
+use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
 use crate::server::{Answer, Limits, Pool, RowStream, Scope, Transaction, TransactionInner};
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
-/// A connection of one's own. See [`crate::Session`].
+/// A connection that its caller has alone. See [`crate::Session`].
 pub struct Session {
     pool: Rc<Inner>,
     connection: ExclusiveConnection,
@@ -36,7 +36,7 @@ impl Pool<Postgres> {
         if self.inner().backend.limits == Limits::Client {
             return Err(Error::Unsupported {
                 database: "a pooler in transaction mode",
-                what: "sessions of one's own: connect past it",
+                what: "exclusive sessions: connect past it",
             });
         }
         let connection = self.inner().exclusive("", &[]).await?;
@@ -86,6 +86,10 @@ impl Session {
         outcomes.map_err(|fault| self.pool.error("", fault))
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.pool.options
+    }
+
     pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction<Postgres>> {
         if self.is_in_transaction().await? {
             let running = self.transaction.borrow().upgrade();
@@ -120,17 +124,18 @@ impl Session {
         Ok(self.connection.status() != TransactionStatus::Idle)
     }
 
-    /// Marks a point of the transaction that is open.
-    pub(crate) async fn mark(&self) -> Result<Mark> {
-        let mark = Mark(Some(Rc::clone(&self.connection)));
-        self.command(&format!("SAVEPOINT {MARK}")).await?;
-        Ok(mark)
+    /// Sets a savepoint in the transaction that is open.
+    pub(crate) async fn savepoint(&self) -> Result<SessionSavepoint> {
+        let savepoint = SessionSavepoint(Some(Rc::clone(&self.connection)));
+        self.command(&format!("SAVEPOINT {SAVEPOINT}")).await?;
+        Ok(savepoint)
     }
 
-    /// Keeps what was done since.
-    pub(crate) async fn release(&self, mut mark: Mark) -> Result<()> {
-        mark.0 = None;
-        self.command(&format!("RELEASE SAVEPOINT {MARK}")).await
+    /// Releases the savepoint: what was done since stays.
+    pub(crate) async fn release(&self, mut savepoint: SessionSavepoint) -> Result<()> {
+        savepoint.0 = None;
+        self.command(&format!("RELEASE SAVEPOINT {SAVEPOINT}"))
+            .await
     }
 
     async fn command(&self, sql: &str) -> Result<()> {
@@ -146,18 +151,18 @@ impl Session {
 }
 
 /// Within it there may be another of this name, which is then the one that is meant.
-const MARK: &str = "tsumugi_several";
+const SAVEPOINT: &str = "tsumugi_batch";
 
-/// A point in a transaction. Dropped, what was done since is undone, before anything else is, unless an error of the server's has spoiled
+/// A savepoint in the transaction of a session. Dropped, what was done since is undone, before anything else is, unless an error of the server's has spoiled
 /// the transaction: then it stays so.
-pub(crate) struct Mark(Option<ExclusiveConnection>);
+pub(crate) struct SessionSavepoint(Option<ExclusiveConnection>);
 
-impl Drop for Mark {
+impl Drop for SessionSavepoint {
     fn drop(&mut self) {
         let own = self.0.take();
         if let Some(own) = own.filter(|own| own.status() == TransactionStatus::InTransaction) {
-            own.tell(&format!(
-                "ROLLBACK TO SAVEPOINT {MARK}; RELEASE SAVEPOINT {MARK}"
+            own.send_unawaited(&format!(
+                "ROLLBACK TO SAVEPOINT {SAVEPOINT}; RELEASE SAVEPOINT {SAVEPOINT}"
             ));
         }
     }

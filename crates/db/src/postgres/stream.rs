@@ -52,7 +52,7 @@ impl PortalRows {
         by: BatchSize,
     ) -> Outcome<Postgres, PortalRows> {
         connection.note(plan.effect);
-        let rows_max = by.said().map_or(BATCH_ROWS_MAX, u32::from);
+        let rows_max = by.explicit_rows().map_or(BATCH_ROWS_MAX, u32::from);
         let first = rows_max.min(BATCH_ROWS_FIRST);
         let opened = connection.stream_by(&plan.sql, binds, first);
         let mut rows = bounded(pool, &connection, opened).await?;

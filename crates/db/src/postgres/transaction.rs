@@ -205,7 +205,7 @@ impl Transactional for Postgres {
     }
 
     fn send_command(open: &OpenTransaction, sql: &str) -> bool {
-        open.tell(sql);
+        open.send_unawaited(sql);
         true
     }
 }

@@ -1,4 +1,4 @@
-//! Results: rows as the database gave them, undecoded, and their columns. A value is decoded when somebody asks for it.
+//! Results: rows as the database gave them, undecoded, and their columns. A value is decoded when it is read.
 //! Rule: what a caller sees of a row is the same whichever driver it came from.
 
 pub(crate) mod packed;

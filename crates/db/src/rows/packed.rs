@@ -1,5 +1,5 @@
 //! Rows packed undecoded into one byte buffer by the thread that read them from the database.
-//! Not a cursor and not an object per cell: a value is decoded when somebody asks for it, from the buffer's own bytes.
+//! Not a cursor and not an object per cell: a value is decoded when it is read, from the buffer's own bytes.
 //! Rule: only `Packer` writes the buffer, so its layout is trusted; text in it has been checked to be UTF-8.
 //!
 //! Layout of a cell: a tag byte, then eight bytes for an integer or a real, or a 32-bit length and that many bytes

@@ -9,7 +9,7 @@ use tsumugi_values::decimal::Digits;
 use tsumugi_values::{Date, Timestamp, TimestampTz};
 
 use super::packed::Cell;
-use crate::value::{Rich, ValueKind, ValueRef};
+use crate::value::{TypedValueRef, ValueKind, ValueRef};
 
 /// How the text of an exact number ends that no column holds, but a sum: white space to SQLite and to [`Digits`], and such as
 /// nobody writes behind a number.
@@ -94,7 +94,7 @@ impl DeclaredType {
             _ => return plain,
         };
         match Typed::read(self, text) {
-            Some(typed) => ValueRef::Rich(Rich::typed(typed)),
+            Some(typed) => ValueRef::Typed(TypedValueRef::typed(typed)),
             None => plain,
         }
     }

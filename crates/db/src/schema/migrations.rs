@@ -21,8 +21,6 @@ use crate::query::sendable;
 use crate::rows::Rows;
 use crate::value::Value;
 
-use super::turn::Patience;
-
 /// Where it is noted what was applied.
 const NOTES: &str = "tsumugi_migrations";
 
@@ -257,7 +255,7 @@ impl Migrator {
     /// [`Error::MigrationFailed`], also if one that is applied has another text now. Where the database could not be reached, was lost, or had
     /// no turn for it, that error; one whose commit was lost may or may not be applied, which [`Migrator::status`] tells.
     pub async fn up(&self, steps: Option<usize>) -> Result<usize> {
-        self.database.make(&notes(), Patience::long()).await?;
+        self.database.make(notes()).await?;
         let noted = noted(&self.database).await?;
         let applied = |migration: &Migration| find(&noted, migration.version());
         let changed = |migration: &&Migration| {
@@ -329,7 +327,7 @@ impl Migrator {
     }
 
     async fn newest(&self, steps: Option<usize>) -> Result<Vec<&Migration>> {
-        self.database.make(&notes(), Patience::long()).await?;
+        self.database.make(notes()).await?;
         let mut noted = noted(&self.database).await?;
         noted.sort_by(|one, other| by_number(&other.version, &one.version));
         noted.truncate(steps.unwrap_or(1));
@@ -370,8 +368,7 @@ impl Migrator {
         let _changing = self.keys.changing();
         let run = async |mode| {
             let step = async |tx: &Rc<Transaction>| step(tx, migration, direction).await;
-            let patience = Patience::long();
-            self.database.change(mode, patience, step).await
+            self.database.change(mode, step).await
         };
         let mut outcome = run(TransactionMode::Schema).await;
         if let Err(MigrationFault::Own(error)) = &outcome

@@ -11,6 +11,7 @@ use tsumugi_sql::{FIREBIRD, Name, SQLITE, Statement, table};
 
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::options::TransactionMode;
 use crate::sequence::in_turn;
 use crate::value::{Value, ValueRef};
@@ -18,8 +19,49 @@ use crate::value::{Value, ValueRef};
 pub use migrations::{
     Direction, Migration, MigrationEvent, MigrationStatus, Migrator, State, ordinal,
 };
-pub use turn::LOCK;
 use turn::Patience;
+
+/// A change of one table.
+#[derive(Clone, Debug)]
+pub enum TableChange {
+    /// Makes it. One that is the same already is left alone.
+    Create(Table),
+    /// Changes it, in all steps or in none. What SQLite can only do by making the table anew it does so.
+    Alter(Alteration),
+    /// Drops it with what is in it. One that others refer to stays.
+    Drop(Name),
+}
+
+impl TableChange {
+    fn mode(&self) -> TransactionMode {
+        match self {
+            TableChange::Alter(_) => TransactionMode::Rebuild,
+            TableChange::Create(_) | TableChange::Drop(_) => TransactionMode::Schema,
+        }
+    }
+}
+
+impl Executor {
+    /// Changes a table in this transaction, or elsewhere in one of its own, and says whether there was anything to do.
+    ///
+    /// # Errors
+    /// As [`Database::create`]; in a transaction as [`Transaction::alter`] too.
+    pub async fn change_table(&self, change: &TableChange) -> Result<bool> {
+        let options = match self {
+            Executor::Transaction(transaction) => return transaction.change_table(change).await,
+            Executor::Database(database) => database.options(),
+            Executor::Session(session) => session.options(),
+        };
+        self.change_table_by(change, Patience::short(options)).await
+    }
+
+    async fn change_table_by(&self, change: &TableChange, patience: Patience) -> Result<bool> {
+        let tx = self.begin_in_turn(change.mode(), patience).await?;
+        let has_changed = tx.run_change(change).await?;
+        tx.commit().await?;
+        Ok(has_changed)
+    }
+}
 
 impl Database {
     /// Makes a table and says whether it did. One of this name that is the same already is left alone. Within a transaction it is
@@ -30,31 +72,30 @@ impl Database {
     /// [`Error::TableDiffers`] if there is another one of this name. [`Error::PoolTimeout`] if another caller has been changing the schema for
     /// longer than [`schema_wait`](crate::Options::schema_wait).
     pub async fn create(&self, table: &Table) -> Result<bool> {
-        self.make(table, Patience::short(self.options())).await
+        let executor = Executor::Database(self.clone());
+        let change = TableChange::Create(table.clone());
+        executor.change_table(&change).await
     }
 
-    async fn make(&self, table: &Table, patience: Patience) -> Result<bool> {
-        let make = async |tx: &Rc<Transaction>| made(tx, table).await;
-        self.change(TransactionMode::Schema, patience, make).await
+    /// Makes a table like [`Database::create`], but waits as migrations do.
+    async fn make(&self, table: Table) -> Result<bool> {
+        let executor = Executor::Database(self.clone());
+        let change = TableChange::Create(table);
+        executor.change_table_by(&change, Patience::long()).await
     }
 
     /// Changes a table, in all steps or in none. What SQLite can only do by making the table anew it does so.
     pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
-        let patience = Patience::short(self.options());
-        self.change(TransactionMode::Rebuild, patience, async |tx| {
-            altered(tx, alteration).await
-        })
-        .await
+        let executor = Executor::Database(self.clone());
+        let change = TableChange::Alter(alteration.clone());
+        executor.change_table(&change).await.map(drop)
     }
 
     /// Drops a table with what is in it. One that others refer to stays.
     pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
-        let name = name.into();
-        let patience = Patience::short(self.options());
-        self.change(TransactionMode::Schema, patience, async |tx| {
-            dropped(tx, &name).await
-        })
-        .await
+        let executor = Executor::Database(self.clone());
+        let change = TableChange::Drop(name.into());
+        executor.change_table(&change).await.map(drop)
     }
 
     /// Gives a table another name.
@@ -74,7 +115,7 @@ impl Database {
         run: impl AsyncFn(Rc<Transaction>) -> Result<(), E>,
     ) -> Result<bool, E> {
         let name = name.into();
-        self.change(TransactionMode::Schema, Patience::long(), async |tx| {
+        self.change(TransactionMode::Schema, async |tx| {
             let rows = table(name.as_str());
             let found = rows.to_exists(tx.dialect()).map_err(Error::from)?;
             if !tx.fetch(found).await?.is_empty() {
@@ -91,8 +132,8 @@ impl Database {
 impl Transaction {
     /// Like [`Database::create`].
     pub async fn create(&self, table: &Table) -> Result<bool> {
-        self.wait_for_schema().await?;
-        made(self, table).await
+        let change = TableChange::Create(table.clone());
+        self.change_table(&change).await
     }
 
     /// Like [`Database::alter`].
@@ -101,14 +142,14 @@ impl Transaction {
     /// [`Error::NeedsRebuild`] if SQLite has to make a table anew that others refer to, and the transaction was not begun with
     /// [`TransactionMode::Rebuild`]. [`Database::alter`] and migrations do that themselves.
     pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
-        self.wait_for_schema().await?;
-        altered(self, alteration).await
+        let change = TableChange::Alter(alteration.clone());
+        self.change_table(&change).await.map(drop)
     }
 
     /// Like [`Database::drop_table`].
     pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
-        self.wait_for_schema().await?;
-        dropped(self, &name.into()).await
+        let change = TableChange::Drop(name.into());
+        self.change_table(&change).await.map(drop)
     }
 
     /// Like [`Database::rename_table`].
@@ -121,20 +162,89 @@ impl Transaction {
         Ok(self.describe(name).await?.is_some())
     }
 
-    async fn say(&self, statements: Vec<String>) -> Result<()> {
+    async fn change_table(&self, change: &TableChange) -> Result<bool> {
+        self.wait_for_schema().await?;
+        self.run_change(change).await
+    }
+
+    async fn run_change(&self, change: &TableChange) -> Result<bool> {
+        let statements = self.plan(change).await?;
+        let run = async |statement| self.run(statement).await;
+        // Firebird commits some changes of tables on their way, and no savepoint outlives that.
+        let results = if statements.len() < 2 || *self.dialect() == FIREBIRD {
+            in_turn(statements, run).await?
+        } else {
+            self.atomically(statements, run).await?
+        };
+        Ok(!results.is_empty())
+    }
+
+    /// The statements that a change of a table takes, as this transaction sees the database; none where there is nothing to do. Runs none
+    /// of them.
+    ///
+    /// # Errors
+    /// As [`Transaction::create`], [`Transaction::alter`] or [`Transaction::drop_table`] before they run one.
+    pub async fn plan(&self, change: &TableChange) -> Result<Vec<Statement>> {
+        let statements = match change {
+            TableChange::Create(table) => self.plan_create(table).await?,
+            TableChange::Alter(alteration) => self.plan_alter(alteration).await?,
+            TableChange::Drop(name) => self.plan_drop(name).await?,
+        };
         let statement = |sql| Statement {
             sql,
             binds: Vec::new(),
         };
-        let statements: Vec<Statement> = statements.into_iter().map(statement).collect();
-        let run = async |statement| self.run(statement).await;
-        // Firebird commits some changes of tables on their way, and no savepoint outlives that.
-        if statements.len() < 2 || *self.dialect() == FIREBIRD {
-            in_turn(statements, run).await?;
-        } else {
-            self.atomically(statements, run).await?;
+        Ok(statements.into_iter().map(statement).collect())
+    }
+
+    async fn plan_create(&self, table: &Table) -> Result<Vec<String>> {
+        let dialect = self.dialect();
+        // Written first, so that what could not be made is refused also where something is there.
+        let statements = table.create(dialect)?;
+        let Some(found) = self.describe(table.name()).await? else {
+            return Ok(statements);
+        };
+        table.compare(&found, dialect)?;
+        Ok(Vec::new())
+    }
+
+    async fn plan_alter(&self, alteration: &Alteration) -> Result<Vec<String>> {
+        let name = alteration.table();
+        let Some(found) = self.describe(name).await? else {
+            return Err(Error::usage(format!("there is no table {name}")));
+        };
+        let altered = alteration.statements_for(&found, self.dialect())?;
+        if altered.rebuild == Rebuild::Yes && self.checks_foreign_keys().await? {
+            let name = Name::from(name);
+            if !self.referring_to(&name).await?.is_empty() {
+                let table = name.as_str().to_owned();
+                return Err(Error::NeedsRebuild { table });
+            }
         }
-        Ok(())
+        Ok(altered.statements)
+    }
+
+    async fn plan_drop(&self, name: &Name) -> Result<Vec<String>> {
+        let statement = drop_table(name.clone(), self.dialect())?;
+        if *self.dialect() == SQLITE {
+            // SQLite would delete what refers to it.
+            let others = self.referring_to(name).await?;
+            if !others.is_empty() {
+                let (name, others) = (name.as_str(), others.join(", "));
+                return Err(Error::usage(format!(
+                    "{name} stays as long as {others} refers to it: drop that first"
+                )));
+            }
+        }
+        Ok(vec![statement])
+    }
+
+    /// Making a table anew drops the old one, and with that SQLite deletes what refers to it, unless the transaction looks away.
+    async fn checks_foreign_keys(&self) -> Result<bool> {
+        let sql = "select foreign_keys from pragma_foreign_keys";
+        let rows = self.query(sql, []).await?;
+        let first = rows.first().and_then(|row| row.value(0));
+        Ok(first != Some(ValueRef::Integer(0)))
     }
 
     /// SQLite's tables that refer to this one, but for itself.
@@ -146,56 +256,4 @@ impl Transaction {
         let names = rows.iter().filter_map(|row| row.value(0)?.as_text());
         Ok(names.map(str::to_owned).collect())
     }
-}
-
-async fn made(tx: &Transaction, table: &Table) -> Result<bool> {
-    let dialect = tx.dialect();
-    // Said first, so that what could not be made is refused also where something is there.
-    let statements = table.create(dialect)?;
-    if let Some(found) = tx.describe(table.name()).await? {
-        table.compare(&found, dialect)?;
-        return Ok(false);
-    }
-    tx.say(statements).await?;
-    Ok(true)
-}
-
-async fn altered(tx: &Transaction, alteration: &Alteration) -> Result<()> {
-    let (dialect, name) = (tx.dialect(), alteration.table());
-    let Some(found) = tx.describe(name).await? else {
-        return Err(Error::usage(format!("there is no table {name}")));
-    };
-    let altered = alteration.statements_for(&found, dialect)?;
-    if altered.rebuild == Rebuild::Yes && looks_at_keys(tx).await? {
-        let name = Name::from(name);
-        if !tx.referring_to(&name).await?.is_empty() {
-            let table = name.as_str().to_owned();
-            return Err(Error::NeedsRebuild { table });
-        }
-    }
-    tx.say(altered.statements).await
-}
-
-/// Making a table anew drops the old one, and with that SQLite deletes what refers to it, unless the transaction looks away.
-async fn looks_at_keys(tx: &Transaction) -> Result<bool> {
-    let rows = tx
-        .query("select foreign_keys from pragma_foreign_keys", [])
-        .await?;
-    let first = rows.first().and_then(|row| row.value(0));
-    Ok(first != Some(ValueRef::Integer(0)))
-}
-
-async fn dropped(tx: &Transaction, name: &Name) -> Result<()> {
-    let statement = drop_table(name.clone(), tx.dialect())?;
-    if *tx.dialect() == SQLITE {
-        // SQLite would delete what refers to it.
-        let others = tx.referring_to(name).await?;
-        if !others.is_empty() {
-            let (name, others) = (name.as_str(), others.join(", "));
-            return Err(Error::usage(format!(
-                "{name} stays as long as {others} refers to it: drop that first"
-            )));
-        }
-    }
-    tx.say(vec![statement]).await
 }

@@ -5,18 +5,20 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
+use tsumugi_sql::SQLITE;
 
 use crate::database::{Database, Transaction};
 use crate::error::{Error, FailedStatement, Result};
+use crate::executor::Executor;
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
 use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
-use crate::outcome::attended;
+use crate::outcome::guarded;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::{Value, ValueRef, bounded};
 
 /// The number of PostgreSQL's advisory lock that a changer of the schema holds until the end of the transaction.
-pub const LOCK: i64 = 8_319_104_722_905_361;
+const LOCK: i64 = 8_319_104_722_905_361;
 
 tokio::task_local! {
     /// Whose transactions this task is in.
@@ -59,7 +61,7 @@ impl Patience {
     async fn wait(&mut self) -> Result<()> {
         let now = Instant::now();
         let since = *self.since.get_or_insert_with(|| {
-            tracing::info!(target: "tsumugi_db", "somebody else changes the schema: waiting for them");
+            tracing::info!(target: "tsumugi_db", "another connection changes the schema: waiting for it");
             now
         });
         let waited = now.saturating_duration_since(since);
@@ -107,41 +109,93 @@ impl Database {
     pub(super) async fn change<T, E: From<Error>>(
         &self,
         mode: TransactionMode,
-        mut patience: Patience,
         run: impl AsyncFn(&Rc<Transaction>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.refuse_inside()?;
+        let tx = Rc::new(Executor::Database(self.clone()).begin_change(mode).await?);
+        let value = self.inside(run(&tx)).await?;
+        tx.commit().await?;
+        Ok(value)
+    }
+}
+
+impl Executor {
+    /// Begins a transaction that holds the lock of the schema, for work that may take long, such as a migration.
+    ///
+    /// # Errors
+    /// As [`Executor::begin`]; [`Error::PoolTimeout`] if another caller has had the lock for longer than
+    /// [`SCHEMA_LOCK_MAX`].
+    pub async fn begin_change(&self, mode: TransactionMode) -> Result<Transaction> {
+        self.begin_in_turn(mode, Patience::long()).await
+    }
+
+    /// Waits outside of the transaction, which begins anew each time.
+    pub(super) async fn begin_in_turn(
+        &self,
+        mode: TransactionMode,
+        mut patience: Patience,
+    ) -> Result<Transaction> {
+        if let Executor::Database(database) = self {
+            database.refuse_inside()?;
+        }
+        let is_file = *self.dialect() == SQLITE;
         let mut options = TransactionOptions::write(mode);
-        if !matches!(self, Database::Sqlite(_)) {
+        if !is_file {
             // What another process noted while this one waited has to be seen, whatever the database does by default.
             options.isolation = Isolation::ReadCommitted;
         }
         loop {
             match self.begin(options).await {
                 Ok(tx) => {
-                    let tx = Rc::new(tx);
                     if tx.has_schema().await? {
-                        let value = self.inside(run(&tx)).await?;
-                        tx.commit().await?;
-                        return Ok(value);
+                        return Ok(tx);
                     }
                     tx.roll_back().await?;
                 }
-                Err(error) if !self.is_busy(&error) => return Err(error.into()),
-                Err(_) => {}
+                // A file has one writer: that it has another now, of this process or not, is the same as a lock that another caller holds.
+                Err(Error::PoolTimeout { .. } | Error::SerializationFailure { .. }) if is_file => {}
+                Err(error) => return Err(error),
             }
             patience.wait().await?;
         }
     }
 
-    /// A file has one writer: that it has another now, of this process or not, is the same as a lock that another caller holds.
-    fn is_busy(&self, error: &Error) -> bool {
-        let busy = matches!(
-            error,
-            Error::PoolTimeout { .. } | Error::SerializationFailure { .. }
-        );
-        busy && matches!(self, Database::Sqlite(_))
+    /// Takes the lock of the schema: a transaction until its end, a session until [`Executor::unlock_schema`]. A database by itself has nothing
+    /// that could hold it.
+    ///
+    /// # Errors
+    /// [`Error::PoolTimeout`] if another caller has had it for too long.
+    pub async fn lock_schema(&self) -> Result<()> {
+        match self {
+            Executor::Transaction(transaction) => transaction.wait_for_schema().await,
+            Executor::Session(session) => {
+                let mut patience = Patience::long();
+                let sql = "select pg_try_advisory_lock(?)";
+                while !is_held(&session.query(sql, [Value::from(LOCK)]).await?) {
+                    patience.wait().await?;
+                }
+                Ok(())
+            }
+            Executor::Database(_) => Ok(()),
+        }
     }
+
+    /// Gives back what a session holds.
+    ///
+    /// # Errors
+    /// [`Error::Lost`], and then the server has given it back itself.
+    pub async fn unlock_schema(&self) -> Result<()> {
+        if let Executor::Session(session) = self {
+            let sql = "select pg_advisory_unlock(?)";
+            session.query(sql, [Value::from(LOCK)]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What a question for the lock answered.
+fn is_held(rows: &Rows) -> bool {
+    let held = rows.first().and_then(|row| row.value(0));
+    held == Some(ValueRef::Boolean(true))
 }
 
 impl Transaction {
@@ -154,7 +208,10 @@ impl Transaction {
     ) -> Result<Rows> {
         match self {
             Transaction::Firebird(own) => {
-                attended!(own.owner(), own.beside(sql.into(), bounded(values)?))
+                guarded!(
+                    own.owner(),
+                    own.run_beside_changes(sql.into(), bounded(values)?)
+                )
             }
             Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query(sql, values).await,
         }
@@ -172,14 +229,13 @@ impl Transaction {
     pub async fn has_schema(&self) -> Result<bool> {
         match self {
             Transaction::Sqlite(_) => return Ok(true),
-            Transaction::Firebird(own) => return attended!(own.owner(), own.has_schema()),
+            Transaction::Firebird(own) => return guarded!(own.owner(), own.has_schema()),
             Transaction::Postgres(_) => {}
         }
         let rows = self
             .query("select pg_try_advisory_xact_lock(?)", [Value::from(LOCK)])
             .await?;
-        let held = rows.first().and_then(|row| row.value(0));
-        Ok(held == Some(ValueRef::Boolean(true)))
+        Ok(is_held(&rows))
     }
 
     /// Takes the lock when it is free. Asks again and again, because a statement that waits would be stopped by its own time limit.

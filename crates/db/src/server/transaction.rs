@@ -27,7 +27,7 @@ use super::stream::{RowStream, StreamLock, StreamOwner, Streaming};
 
 /// A backend that has transactions.
 pub(crate) trait Transactional: Streaming {
-    /// Its name in messages.
+    /// The name of the database in messages.
     const NAME: &'static str;
     /// Whether the server leaves an idle transaction open.
     const KEEPS_IDLE: bool;
@@ -44,8 +44,8 @@ pub(crate) trait Transactional: Streaming {
         options: TransactionOptions,
     ) -> impl Future<Output = Result<(Self::Open, Self::State)>>;
 
-    /// A transaction has begun.
-    fn begun(_: &Rc<TransactionInner<Self>>) {}
+    /// Called when a transaction has begun.
+    fn on_begin(_: &Rc<TransactionInner<Self>>) {}
 
     /// The only one, or all of them back while a call is running.
     fn close(open: Self::Open) -> Result<Self::Closing, Self::Open>;
@@ -179,7 +179,7 @@ impl<B: Transactional> Transaction<B> {
             state,
         });
         inner.note_use();
-        B::begun(&inner);
+        B::on_begin(&inner);
         Transaction(inner)
     }
 
@@ -289,7 +289,7 @@ impl<B: Transactional> std::fmt::Debug for Transaction<B> {
 
 impl<B: Transactional> Abandon for TransactionInner<B> {
     fn abandon(&self) {
-        self.end(EndReason::Unattended);
+        self.end(EndReason::AbandonedCall);
     }
 }
 

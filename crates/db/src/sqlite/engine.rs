@@ -18,7 +18,7 @@ use crate::options::{Location, MissingFile, Options};
 use super::connection::{Connection, Opening};
 use super::job::Job;
 use super::queue::{Lane, PushOutcome, Queues};
-use super::serve::Seat;
+use super::serve::EngineThread;
 
 /// What makes two connects mean the same database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,14 +111,14 @@ impl Engine {
         let opening = Arc::new(opening);
         for (lane, name, connection) in connections {
             let (opening, queues, counters) = (opening.clone(), queues.clone(), counters.clone());
-            let seat = Seat {
+            let engine_thread = EngineThread {
                 connection: Some(connection),
                 opening,
                 lane,
                 queues,
                 counters,
             };
-            spawn(name, move || seat.work())?;
+            spawn(name, move || engine_thread.work())?;
         }
         spawn("db-sweeper".into(), move || {
             queues.sweep_until_closed(|lane, job| expire(lane, job, readers, &counters))

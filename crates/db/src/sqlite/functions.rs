@@ -25,11 +25,11 @@ struct Numbers {
     count: i64,
     whole: i128,
     exact: Sum,
-    exacts: i64,
+    exact_count: i64,
     real: f64,
-    /// What the doubles' additions lost (Kahan and Babuška).
-    lost: f64,
-    reals: i64,
+    /// What the doubles' additions lost, to be added at the end (Kahan and Babuška).
+    compensation: f64,
+    real_count: i64,
 }
 
 impl Numbers {
@@ -48,7 +48,7 @@ impl Numbers {
                 match Digits::of(plain.as_deref().unwrap_or(text)) {
                     Some(digits) => {
                         self.exact.step(digits, step);
-                        self.exacts += one;
+                        self.exact_count += one;
                     }
                     None => self.real(decimal::prefix(text.as_bytes()), one),
                 }
@@ -61,13 +61,13 @@ impl Numbers {
     fn real(&mut self, real: f64, one: i64) {
         let real = if one < 0 { -real } else { real };
         let sum = self.real + real;
-        self.lost += if self.real.abs() > real.abs() {
+        self.compensation += if self.real.abs() > real.abs() {
             (self.real - sum) + real
         } else {
             (real - sum) + self.real
         };
         self.real = sum;
-        self.reals += one;
+        self.real_count += one;
     }
 
     /// The exact sum of what is no double.
@@ -82,23 +82,23 @@ impl Numbers {
     fn approximately(&self) -> f64 {
         let rest = self.exactly().parse().unwrap_or(f64::NAN);
         // Of infinities nothing is lost, but a difference of two is no number.
-        let lost = if self.lost.is_finite() {
-            self.lost
+        let compensation = if self.compensation.is_finite() {
+            self.compensation
         } else {
             0.0
         };
-        self.real + lost + rest
+        self.real + compensation + rest
     }
 
     fn total(&self) -> Value {
         if self.count == 0 {
             return Value::Null;
         }
-        if self.reals > 0 {
+        if self.real_count > 0 {
             return Value::Real(self.approximately());
         }
         match i64::try_from(self.whole) {
-            Ok(whole) if self.exacts == 0 => Value::Integer(whole),
+            Ok(whole) if self.exact_count == 0 => Value::Integer(whole),
             _ => {
                 let mut text = self.exactly();
                 text.push_str(EXACT);

@@ -1,5 +1,5 @@
 //! Which statements may run on a pooled connection. SQLite asks while it prepares a statement, so that nothing has
-//! happened yet. Not access control: whoever may send SQL may read and change everything.
+//! happened yet. Not access control: a caller that may send SQL may read and change everything.
 //! Rule: no statement leaves a connection other than the next user expects it.
 
 use rusqlite::hooks::{AuthAction, Authorization};

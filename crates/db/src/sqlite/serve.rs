@@ -1,6 +1,6 @@
 //! What an engine thread does: takes a job, runs it on its connection, answers, and puts the connection right before
 //! the next. Knows callers only as replies.
-//! Rule: whoever gets the connection next finds no open transaction, whatever became of the one before.
+//! Rule: the next user of the connection finds no open transaction, whatever became of the one before.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use super::queue::{Lane, Queues};
 use super::session::End;
 use super::watch;
 
-/// A thread's place: its connection and where its jobs come from.
-pub(super) struct Seat {
+/// One thread of the engine: its connection and the queues that its jobs come from.
+pub(super) struct EngineThread {
     /// None after it could not be replaced; then the next job tries again.
     pub(super) connection: Option<Connection>,
     pub(super) opening: Arc<Opening>,
@@ -45,7 +45,7 @@ struct Service<'a> {
     counters: &'a Counters,
 }
 
-impl Seat {
+impl EngineThread {
     /// Serves jobs until the queues are closed.
     pub(super) fn work(mut self) {
         while let Some(job) = self.queues.take(self.lane) {
@@ -307,7 +307,7 @@ impl Service<'_> {
                 Err(RecvTimeoutError::Timeout) => return end.set(EndReason::Idle),
             };
             if command.reply.as_ref().is_some_and(Reply::is_closed) {
-                end.set(EndReason::Unattended);
+                end.set(EndReason::AbandonedCall);
             }
             if end.is_set() {
                 return;
@@ -464,9 +464,9 @@ mod tests {
         }
     }
 
-    fn seat(opening: Opening, connection: Option<Connection>) -> Seat {
+    fn engine_thread(opening: Opening, connection: Option<Connection>) -> EngineThread {
         let (queues, counters) = Default::default();
-        Seat {
+        EngineThread {
             connection,
             opening: Arc::new(opening),
             lane: Lane::Writer,
@@ -475,22 +475,23 @@ mod tests {
         }
     }
 
-    fn open_seat(path: Option<PathBuf>) -> Seat {
+    fn open_engine_thread(path: Option<PathBuf>) -> EngineThread {
         let opening = opening(path);
         let connection = opening.writer().unwrap();
-        seat(opening, Some(connection))
+        engine_thread(opening, Some(connection))
     }
 
     #[test]
     fn an_open_transaction_is_rolled_back_and_the_connection_kept() {
-        let mut seat = open_seat(None);
-        seat.connection
+        let mut engine_thread = open_engine_thread(None);
+        engine_thread
+            .connection
             .as_ref()
             .unwrap()
             .own("create table t(a); begin; insert into t values (1)")
             .unwrap();
-        seat.put_right(Ok(()));
-        let connection = seat.connection.as_mut().unwrap();
+        engine_thread.put_right(Ok(()));
+        let connection = engine_thread.connection.as_mut().unwrap();
         assert!(connection.is_clean());
         let output = connection.run(Call::Query, &Statement::new("select a from t", []), 1_000);
         assert!(matches!(output, Ok(Output::Rows(rows)) if rows.is_empty()));
@@ -499,21 +500,21 @@ mod tests {
     #[test]
     fn after_a_panic_a_file_is_opened_again_and_memory_is_kept() {
         let directory = tempfile::tempdir().unwrap();
-        let mut seat_of_file = open_seat(Some(directory.path().join("a.db")));
-        seat_of_file.put_right(Err(Box::new("a bug")));
-        assert!(seat_of_file.connection.is_none());
-        assert!(seat_of_file.reopen().unwrap().is_clean());
-        let mut seat_of_memory = open_seat(None);
-        seat_of_memory.put_right(Err(Box::new("a bug")));
-        assert!(seat_of_memory.connection.is_some());
+        let mut file_thread = open_engine_thread(Some(directory.path().join("a.db")));
+        file_thread.put_right(Err(Box::new("a bug")));
+        assert!(file_thread.connection.is_none());
+        assert!(file_thread.reopen().unwrap().is_clean());
+        let mut memory_thread = open_engine_thread(None);
+        memory_thread.put_right(Err(Box::new("a bug")));
+        assert!(memory_thread.connection.is_some());
     }
 
     #[test]
     fn a_file_that_is_gone_is_an_error_until_it_is_back() {
         let directory = tempfile::tempdir().unwrap();
-        let seat = seat(opening(Some(directory.path().join("below/a.db"))), None);
-        assert!(matches!(seat.reopen(), Err(Error::Open { .. })));
+        let engine_thread = engine_thread(opening(Some(directory.path().join("below/a.db"))), None);
+        assert!(matches!(engine_thread.reopen(), Err(Error::Open { .. })));
         std::fs::create_dir(directory.path().join("below")).unwrap();
-        assert!(seat.reopen().is_ok());
+        assert!(engine_thread.reopen().is_ok());
     }
 }

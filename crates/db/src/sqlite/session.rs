@@ -169,7 +169,7 @@ impl Abandon for Session {
     fn abandon(&self) {
         self.end(match self.committing.get() {
             true => EndReason::Uncommitted,
-            false => EndReason::Unattended,
+            false => EndReason::AbandonedCall,
         });
     }
 }

@@ -1,4 +1,4 @@
-//! What the statement that runs on this thread must still obey: a caller who waits, a deadline, a policy.
+//! What the statement that runs on this thread must still obey: a waiting caller, a deadline, a policy.
 //! Knows no connection. SQLite calls back into it from hooks, on the thread that runs the statement, which is why
 //! it is thread-local and needs neither lock nor atomic.
 //! Rule: one statement at a time; `arm` before it, `disarm` after it.

@@ -1,5 +1,5 @@
 //! The server is killed while tasks move money and ask for what is theirs. Short here; with TSUMUGI_CHAOS_ROUNDS=20 it is a part of
-//! `make soak`. Rule: every call ends, errors are those of a server that goes away, no answer is somebody else's, no money is lost, and
+//! `make soak`. Rule: every call ends, errors are those of a server that goes away, no answer is another caller's, no money is lost, and
 //! the same pool goes on by itself.
 
 use std::cell::RefCell;
@@ -186,7 +186,7 @@ async fn under_load(db: &Database, shared: &Shared) {
     );
 }
 
-/// Bytes of the database's pages, for whoever wants to know what a kill does to larger ones than the rig's.
+/// Bytes of the database's pages, to see what a kill does to larger ones than the throwaway server's.
 fn page_bytes() -> Option<u32> {
     let name = "TSUMUGI_CHAOS_PAGE_BYTES";
     let text = std::env::var(name).ok()?;

@@ -1,6 +1,6 @@
 //! What the server refuses, by what the caller can do about it.
 
-use tsumugi_db::{Database, Error, Options, TransactionOptions, values};
+use tsumugi_db::{Database, Error, Options, TransactionOptions, Value, values};
 use tsumugi_testkit::firebird::{Server, User};
 
 use super::{json, run, with};
@@ -92,6 +92,69 @@ fn values_that_do_not_fit_are_shown_only_on_request() {
             .await
             .unwrap_err();
         check(&error, "DataError", None);
+    });
+}
+
+#[test]
+fn value_that_a_function_or_a_clause_refuses_is_an_error_of_data() {
+    with("", async |db| {
+        let of = |expression: &str| format!("select {expression} from rdb$database");
+        let with_rows = |clause: &str| format!("select 1 as one from rdb$database {clause}");
+        for (sql, value) in [
+            (of("sqrt(cast(? as integer)) as r"), Value::Integer(-1)),
+            (of("ln(cast(? as integer)) as r"), Value::Integer(0)),
+            (of("log10(cast(? as integer)) as r"), Value::Integer(-3)),
+            (of("acos(cast(? as integer)) as r"), Value::Integer(2)),
+            (of("power(0, cast(? as integer)) as r"), Value::Integer(-1)),
+            (
+                of("power(-8, cast(? as double precision)) as r"),
+                Value::Real(0.5),
+            ),
+            (
+                of("exp(cast(? as double precision)) as r"),
+                Value::Real(1e6),
+            ),
+            (
+                of("substring('abc' from 1 for cast(? as integer)) as r"),
+                Value::Integer(-1),
+            ),
+            (
+                of("left('abc', cast(? as integer)) as r"),
+                Value::Integer(-1),
+            ),
+            (
+                of("lpad('abc', cast(? as integer)) as r"),
+                Value::Integer(-1),
+            ),
+            (
+                of("char_to_uuid(cast(? as varchar(40))) as r"),
+                Value::from("secret"),
+            ),
+            (
+                of("char_to_uuid(cast(? as varchar(40))) as r"),
+                Value::from("secret-93d05-4a29-8f4b-ab7a8f2f8e7b0"),
+            ),
+            (of("1 / cast(? as integer) as r"), Value::Integer(0)),
+            (
+                of("cast(dateadd(cast(? as integer) year to date '2024-01-01') as date) as r"),
+                Value::Integer(20_000),
+            ),
+            (
+                with_rows("where 'a' similar to cast(? as varchar(9))"),
+                Value::from("("),
+            ),
+            (with_rows("offset ? rows"), Value::Integer(-1)),
+            (with_rows("fetch first ? rows only"), Value::Integer(-1)),
+        ] {
+            let error = db.query(sql.as_str(), vec![value]).await.unwrap_err();
+            let text = error.to_string();
+            assert!(error.is_about_value(), "{sql}: {error:?}");
+            assert_eq!(error.kind(), "DataError", "{sql}: {error}");
+            assert!(
+                !text.contains("error 33") && !text.contains("secret"),
+                "{sql}: {text}"
+            );
+        }
     });
 }
 

@@ -1,5 +1,5 @@
 //! Backends and the whole server are killed and frozen while tasks move money and ask for what is theirs. Short here; with
-//! TSUMUGI_CHAOS_ROUNDS=20 it is a part of `make soak`. Rule: every call ends, no answer is somebody else's, no money is lost,
+//! TSUMUGI_CHAOS_ROUNDS=20 it is a part of `make soak`. Rule: every call ends, no answer is another caller's, no money is lost,
 //! and nothing is left over.
 
 use std::cell::RefCell;

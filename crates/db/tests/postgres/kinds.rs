@@ -124,7 +124,7 @@ fn an_enum_that_got_another_label_is_read_and_written_with_it() {
         let value = rows.first().unwrap();
         let value = value.value(0).unwrap();
         assert!(
-            matches!(value, ValueRef::Rich(_) | ValueRef::Text("happy")),
+            matches!(value, ValueRef::Typed(_) | ValueRef::Text("happy")),
             "{value:?}"
         );
     });

@@ -94,7 +94,7 @@ fn syntax_errors_say_where() {
 }
 
 #[test]
-fn misuse_says_what_is_right() {
+fn misused_statement_is_a_usage_error_with_advice() {
     let check = |sql: &str, values: Vec<Value>, part: &str| {
         let error = error("", sql, values);
         assert!(matches!(error, Error::Usage { .. }), "{sql}: {error:?}");
@@ -209,7 +209,7 @@ fn error_raised_by_a_trigger_is_shown() {
 }
 
 #[test]
-fn kinds_are_all_listed() {
+fn kind_of_a_statement_or_open_error_is_listed_in_kinds() {
     let sample = [
         error("", "select", vec![]),
         error("", "select ?", vec![]),

@@ -188,7 +188,7 @@ fn many_readers_work_at_the_same_time() {
 }
 
 #[test]
-fn figures_add_up() {
+fn snapshot_counts_statements_errors_and_connections() {
     run(async {
         let f = open("").await;
         for _ in 0..10 {

@@ -197,7 +197,7 @@ fn a_script_may_switch_foreign_keys_off_but_not_for_the_next_caller() {
 }
 
 #[test]
-fn vacuum_works() {
+fn vacuum_on_a_pooled_connection_succeeds() {
     run(async {
         let f = open("").await;
         f.db.execute("vacuum", []).await.unwrap();

@@ -19,7 +19,7 @@ fn check(value: impl Into<Value>, expected: ValueRef<'_>) {
 }
 
 #[test]
-fn every_type_is_exact() {
+fn bound_value_of_every_type_reads_back_unchanged() {
     check(i64::MIN, ValueRef::Integer(i64::MIN));
     check(i64::MAX, ValueRef::Integer(i64::MAX));
     check(0_i64, ValueRef::Integer(0));
@@ -69,7 +69,7 @@ fn rows_become_json_and_csv() {
 }
 
 #[test]
-fn json_keeps_to_its_line() {
+fn stored_json_with_line_breaks_is_written_on_one_line() {
     run(async {
         let f = open("").await;
         f.db.execute("create table j(a json_text)", [])
@@ -87,7 +87,7 @@ fn json_keeps_to_its_line() {
 }
 
 #[test]
-fn only_sums_are_exact_numbers() {
+fn sum_of_decimal_texts_is_a_decimal_and_other_text_stays_text() {
     run(async {
         let f = open("").await;
         f.db.execute_script("create table d(c text); insert into d values ('1.50'), ('2')")

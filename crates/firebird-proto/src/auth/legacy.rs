@@ -1,4 +1,4 @@
-//! The hash that servers before Firebird 3.0 knew a password by. It protects nothing: who sees it can log in with it.
+//! The hash that servers before Firebird 3.0 knew a password by. It protects nothing: it can be replayed as the password.
 //! Rule: made as crypt(3) makes it with the salt that all Firebird servers share.
 
 use super::des;

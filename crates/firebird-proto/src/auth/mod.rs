@@ -1,4 +1,4 @@
-//! Proving who one is: SRP with either digest, and the hash of Firebird's older versions. Says which bytes, not in which packets.
+//! Authentication: SRP with either digest, and the hash of Firebird's older versions. Says which bytes, not in which packets.
 //! Rule: a password goes in and never comes out, not even in an error.
 
 mod des;

@@ -61,13 +61,13 @@ pub enum Event<T> {
 pub enum FetchEnd {
     /// As many as were asked for came, or as many as the server sends at once. Fetch again.
     More,
-    /// There are no more. A fetch that is already under way fails with [`crate::GdsCode::REQUEST_SYNC`].
+    /// There are no more. The server refuses a fetch that is already under way: the cursor has no more rows.
     Eof,
 }
 
-/// What is expected before a request.
+/// The replies that are expected before a request's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Before {
+pub struct PendingReplies {
     /// How many answers.
     pub awaited: usize,
     /// Whether any comes without another request: false when there are none, or only those that the server keeps.
@@ -133,8 +133,8 @@ impl<T: Clone> Connection<T> {
     }
 
     /// What is expected before the first request whose token `is_fence` accepts; everything when there is none.
-    pub fn before(&self, is_fence: impl Fn(&T) -> bool) -> Before {
-        let mut before = Before::default();
+    pub fn before(&self, is_fence: impl Fn(&T) -> bool) -> PendingReplies {
+        let mut before = PendingReplies::default();
         for (_, what) in self
             .expected
             .iter()

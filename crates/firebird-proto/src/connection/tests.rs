@@ -297,7 +297,7 @@ fn answers_before_a_fence_count_neither_it_nor_what_is_behind_it() {
         let before = expecting(words).before(|token| *token == awaited);
         assert_eq!(
             before,
-            Before {
+            PendingReplies {
                 awaited,
                 will_answer
             },

@@ -1,4 +1,4 @@
-//! What the server says it can encrypt with, once it knows who we are. Chooses nothing but the first that fits.
+//! The ciphers that the server offers after the login. Chooses nothing but the first that fits.
 //! Rule: what is not understood is skipped; a later server may say more.
 
 use super::cipher::Cipher;

@@ -29,7 +29,7 @@ fn check(cipher: Cipher, start: &[u8], expected: &str) {
 }
 
 #[test]
-fn arc4_is_rc4() {
+fn arc4_matches_the_rc4_vector() {
     check(
         Cipher::Arc4,
         &[],
@@ -47,7 +47,7 @@ fn chacha_begins_at_the_servers_counter() {
 }
 
 #[test]
-fn chacha64_begins_at_nothing() {
+fn chacha64_matches_the_vector_with_counter_zero() {
     check(
         Cipher::ChaCha64,
         b"01234567",
@@ -56,7 +56,7 @@ fn chacha64_begins_at_nothing() {
 }
 
 #[test]
-fn start_of_another_length_is_refused() {
+fn keystream_with_a_nonce_of_wrong_length_is_refused() {
     for (cipher, length) in [
         (Cipher::ChaCha, 12),
         (Cipher::ChaCha, 17),

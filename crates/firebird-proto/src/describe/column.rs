@@ -95,7 +95,7 @@ pub struct Column {
     pub field: Box<str>,
     /// Its table's name, or empty.
     pub relation: Box<str>,
-    /// Who owns the table, or empty.
+    /// The name of the table's owner, or empty.
     pub owner: Box<str>,
     /// What it is called in the result. Empty of parameters.
     pub alias: Box<str>,

@@ -15,9 +15,9 @@ const MESSAGE: u32 = 0;
 /// The values of one execution: what they look like and what they are. Empty without parameters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Message<'a> {
-    /// Their types as BLR.
+    /// The types of the values as BLR.
     pub blr: &'a [u8],
-    /// Their row.
+    /// The values as one row in the form of the BLR.
     pub row: &'a [u8],
 }
 

@@ -73,12 +73,12 @@ impl<'a> Row<'a> {
         Some(Self { format, bytes })
     }
 
-    /// Its bytes.
+    /// The row as it was sent, not decoded.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Its columns.
+    /// The descriptions of the columns, in order.
     pub fn columns(&self) -> &'a [Column] {
         self.format.columns()
     }
@@ -100,7 +100,7 @@ impl<'a> Row<'a> {
 /// One value, not decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
-    /// Its column.
+    /// The description of the value's column.
     pub column: &'a Column,
     /// Its bytes without padding, `None` for NULL.
     pub bytes: Option<&'a [u8]>,

@@ -33,8 +33,6 @@ impl GdsCode {
     pub const NO_PRIVILEGE: Self = Self(335_544_352);
     /// The transaction only reads.
     pub const READ_ONLY_TRANSACTION: Self = Self(335_544_361);
-    /// A fetch from a cursor that is at its end, closed or none.
-    pub const REQUEST_SYNC: Self = Self(335_544_364);
     /// Only its argument says something.
     pub const RANDOM: Self = Self(335_544_382);
     /// The old number of the error, which its argument is.
@@ -59,6 +57,8 @@ impl GdsCode {
     pub const DYNAMIC_SQL: Self = Self(335_544_569);
     /// A command cannot be carried out; why, the next codes say.
     pub const BAD_COMMAND: Self = Self(335_544_570);
+    /// An expression has no value; why, the next code says.
+    pub const EXPRESSION: Self = Self(335_544_606);
     /// No such table or view.
     pub const TABLE_UNKNOWN: Self = Self(335_544_580);
     /// The grammar has no such word there.
@@ -101,6 +101,7 @@ impl GdsCode {
                 | Self::ARITHMETIC
                 | Self::NO_METADATA_UPDATE
                 | Self::BAD_COMMAND
+                | Self::EXPRESSION
         ) || DDL_FAILED.contains(&self.0)
     }
 
@@ -194,6 +195,7 @@ pub(super) const ROWS: &[Row] = &[
     (335_544_584, "21S01", "the number of columns is not that of the values"),
     (335_544_586, "39000", "unknown function"),
     (335_544_588, "22021", "collation {1} of character set {2} does not exist"),
+    (335_544_606, "42000", "the expression cannot be evaluated"),
     (335_544_608, "42000", "the SQL ends too early"),
     (335_544_609, "42000", "index {1}"),
     (335_544_610, "22000", "exception {1}"),
@@ -205,11 +207,15 @@ pub(super) const ROWS: &[Row] = &[
     (335_544_635, "42S02", "no table or alias {1} here"),
     (335_544_646, "HY000", "the database or file exists already"),
     (335_544_652, "21000", "more than one row where one is needed"),
+    (335_544_657, "HY000", "arrays and blobs take no part in calculations"),
     (335_544_665, "23000", "unique or primary key {1} of table {2} is violated"),
     (335_544_668, "42000", "procedure {1} returns nothing"),
     (335_544_672, "42000", "index {1} names a column that does not exist"),
     (335_544_683, "54001", "calls are nested too deeply"),
     (335_544_697, "HY104", "the precision must be 1 to 18"),
+    (335_544_699, "22003", "a small integer is needed"),
+    (335_544_700, "22003", "an integer is needed"),
+    (335_544_701, "22003", "an unsigned small integer is needed"),
     (335_544_702, "22025", "the escape of LIKE is not sound"),
     (335_544_704, "08006", "the server's machine was not found"),
     (335_544_708, "42702", "the column is ambiguous"),
@@ -227,14 +233,21 @@ pub(super) const ROWS: &[Row] = &[
     (335_544_761, "HY000", "too many handles are open"),
     (335_544_765, "42000", "the database is read-only"),
     (335_544_772, "22012", "division by zero"),
+    (335_544_774, "22000", "a floating-point calculation has no result"),
     (335_544_775, "22003", "a floating-point number is too big"),
+    (335_544_777, "22003", "a floating-point number is too small"),
     (335_544_778, "22012", "division by zero"),
     (335_544_779, "22003", "an integer is too big"),
     (335_544_788, "28000", "only the owner or SYSDBA may do that"),
     (335_544_791, "HY000", "the file {1} is in use by another process"),
     (335_544_794, "HY008", "the operation was cancelled"),
+    (335_544_801, "22008", "a value of this type takes no part in calculations"),
     (335_544_810, "22008", "the date is out of range"),
+    (335_544_817, "HY000", "the number of rows to fetch must not be negative"),
+    (335_544_818, "42000", "the number of rows to skip must not be negative"),
     (335_544_834, "24000", "the cursor is not open"),
+    (335_544_836, "HY000", "a text put together from others is too long"),
+    (335_544_837, "22011", "the offset of SUBSTRING must be positive"),
     (335_544_838, "42000", "the row it names does not exist"),
     (335_544_839, "42000", "other rows name it"),
     (335_544_841, "24000", "the cursor is open already"),
@@ -242,21 +255,49 @@ pub(super) const ROWS: &[Row] = &[
     (335_544_848, "HY000", "exception {1}"),
     (335_544_849, "22000", "bytes are no text of their character set"),
     (335_544_851, "42000", "the SQL ends too early at line {1}, column {2}"),
+    (335_544_853, "22011", "the length of SUBSTRING must not be negative"),
     (335_544_854, "2C000", "character set {1} is not installed"),
     (335_544_856, "08003", "the server has ended the connection"),
+    (335_544_857, "54000", "the blob is too long"),
+    (335_544_860, "HY000", "a value cannot become a blob of this type"),
+    (335_544_861, "22000", "a value cannot become an array"),
     (335_544_868, "42000", "procedure {1} has no SUSPEND, so nothing can be selected from it"),
     (335_544_872, "42000", "domain {1} does not exist"),
     (335_544_878, "HY000", "by transaction {1}"),
     (335_544_879, "42000", "variable {1} does not take the value {2}"),
     (335_544_880, "42000", "{1} does not take the value {2}"),
+    (335_544_884, "42000", "the pattern of SIMILAR TO is not sound"),
     (335_544_912, "22008", "the time is out of range"),
     (335_544_913, "22008", "the timestamp is out of range"),
     (335_544_914, "22001", "the text is too long"),
     (335_544_915, "22001", "the blob is too long for a text"),
     (335_544_916, "22003", "the number is out of range"),
     (335_544_927, "42000", "the parameters do not match"),
+    (335_544_945, "42000", "an argument of {1} must be a whole number"),
+    (335_544_946, "42000", "the first argument of {1} must be a number"),
+    (335_544_948, "42000", "a UUID in text must have {1} characters"),
+    (335_544_949, "42000", "a UUID in text must have a hyphen where there is none"),
+    (335_544_950, "42000", "a UUID in text must have a hexadecimal digit where there is none"),
+    (335_544_960, "42000", "the argument of {1} must be positive"),
+    (335_544_961, "42000", "the base of {1} must be positive"),
+    (335_544_962, "42000", "argument {1} of {2} must not be negative"),
+    (335_544_963, "42000", "argument {1} of {2} must be positive"),
+    (335_544_964, "42000", "the base of {1} must not be zero if the exponent is negative"),
+    (335_544_965, "42000", "the base of {1} must not be negative if the exponent is not whole"),
+    (335_544_966, "42000", "the scale in {1} must be between -128 and 127"),
+    (335_544_967, "42000", "the argument of {1} must not be negative"),
+    (335_544_969, "42000", "a binary UUID must have {1} bytes"),
+    (335_544_976, "42000", "the argument of {1} must not be zero"),
+    (335_544_977, "42000", "the argument of {1} must be between -1 and 1"),
+    (335_544_978, "42000", "the argument of {1} must be at least 1"),
+    (335_544_979, "42000", "the argument of {1} must be between -1 and 1, both excluded"),
+    (335_544_981, "42000", "a floating-point number is too big in {1}"),
     (335_545_011, "2200G", "the type {1} does not go with a blob"),
+    (335_545_012, "22003", "the date is none"),
+    (335_545_013, "22003", "the time is none"),
+    (335_545_014, "22003", "the timestamp is none"),
     (335_545_016, "HY000", "{1}"),
+    (335_545_024, "42000", "the arguments of {1} must not both be zero"),
     (335_545_028, "42000", "the subscript {1} is not between {2} and {3}"),
     (335_545_030, "42000", "{1} of the system table {2} is not allowed"),
     (335_545_033, "HY000", "at most {1}, actual {2}"),
@@ -276,6 +317,18 @@ pub(super) const ROWS: &[Row] = &[
     (335_545_101, "07001", "the parameters of function {1} do not match"),
     (335_545_104, "2C000", "character set {1} cannot be that of a connection"),
     (335_545_106, "08006", "the login failed; the server's log says why (no common authentication plugin, for one)"),
+    (335_545_139, "22012", "division by zero"),
+    (335_545_141, "22000", "a calculation with DECFLOAT has no result"),
+    (335_545_142, "22003", "a DECFLOAT is too big"),
+    (335_545_143, "22003", "a DECFLOAT is too small"),
+    (335_545_213, "22009", "the offset of the time zone is out of range"),
+    (335_545_214, "22009", "there is no such time zone"),
+    (335_545_215, "22009", "there is no such time zone"),
+    (335_545_216, "22023", "the text is no base64: its length is not a multiple of 4"),
+    (335_545_257, "22023", "the text is no hexadecimal number: its length is odd"),
+    (335_545_258, "22023", "the text is no hexadecimal number: it has another character"),
+    (335_545_261, "22000", "a value cannot be converted"),
+    (335_545_276, "22023", "parameter {1} must not be empty or NULL"),
     (336_068_740, "42S01", "table {1} exists already"),
     (336_068_743, "HY000", "procedure {1} exists already"),
     (336_068_783, "HY000", "table or view {1} does not exist"),
@@ -289,4 +342,16 @@ pub(super) const ROWS: &[Row] = &[
     (336_397_208, "42000", "at line {1}, column {2}"),
     (336_397_210, "HY000", "column {1} is given twice in {2}"),
     (336_397_211, "07002", "a list has more than {1} values"),
+    (336_397_243, "42000", "texts take no part in + and - with dates and times"),
+    (336_397_244, "42000", "a value of this type cannot be subtracted from, or be reduced by, a date or a time"),
+    (336_397_245, "42000", "two dates or two times cannot be added"),
+    (336_397_246, "42000", "a date cannot be subtracted from a value of this type"),
+    (336_397_247, "42000", "texts take no part in + and -"),
+    (336_397_248, "42000", "a value of this type takes no part in + and -"),
+    (336_397_250, "42000", "texts take no part in *"),
+    (336_397_251, "42000", "a value of this type takes no part in *"),
+    (336_397_253, "42000", "texts take no part in /"),
+    (336_397_254, "42000", "a value of this type takes no part in /"),
+    (336_397_255, "42000", "a text has no negative"),
+    (336_397_256, "42000", "a value of this type has no negative"),
 ];

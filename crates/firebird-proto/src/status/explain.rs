@@ -24,13 +24,13 @@ pub(super) fn explain(clauses: &[Clause]) -> String {
             _ => "; ",
         };
         text.push_str(separator);
-        say(&mut text, clause);
+        append_clause(&mut text, clause);
         before = Some(clause.code);
     }
     text
 }
 
-fn say(text: &mut String, clause: &Clause) {
+fn append_clause(text: &mut String, clause: &Clause) {
     match clause.code.words() {
         // Its number says nothing, and the arguments of its text are in the text.
         Some(words) if clause.code == GdsCode::EXCEPTION => text.push_str(words),

@@ -93,6 +93,30 @@ fn overflow_is_named_by_its_most_specific_code() {
 }
 
 #[test]
+fn calculation_with_what_is_no_number_says_so() {
+    check(
+        "g335544569 g335544436 #-833 g335544606 g336397247",
+        "336397247 42000 texts take no part in + and -",
+    );
+    check(
+        "g335544569 g335544436 #-607 g335544657",
+        "335544657 42000 arrays and blobs take no part in calculations",
+    );
+    check(
+        "g335544801",
+        "335544801 22008 a value of this type takes no part in calculations",
+    );
+    check(
+        "g335544606 g335544967 SQRT",
+        "335544967 42000 the argument of SQRT must not be negative",
+    );
+    check(
+        "g335544606",
+        "335544606 42000 the expression cannot be evaluated",
+    );
+}
+
+#[test]
 fn exception_of_the_schema_shows_its_text() {
     check(
         "g335544517 #1 g335544382 E_STOCK g335544382 在庫切れ~5 g335544842 At~block~line:~1",

@@ -136,12 +136,12 @@ impl CharacterSet {
             .map(Self)
     }
 
-    /// Its number.
+    /// The server's number of the character set.
     pub fn id(self) -> u8 {
         self.0.id
     }
 
-    /// Its name.
+    /// The name that the server knows the character set by.
     pub fn name(self) -> &'static str {
         self.0.name
     }

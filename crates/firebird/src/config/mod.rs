@@ -1,7 +1,6 @@
-//! Where the database is and how to reach it, read from a URL. It opens no socket and reads no environment.
+//! Where the database is and how to reach it, read from a URL. It opens no socket and reads no environment. What follows the URL's first
+//! `/` is the database: an alias, or a path when it begins with another `/`.
 //! Rule: no error and no `Debug` holds a password, not even a piece of one that was quoted wrongly.
-
-mod url;
 
 #[cfg(test)]
 mod tests;
@@ -12,6 +11,7 @@ use std::time::Duration;
 
 use tsumugi_firebird_proto::auth::Plugin;
 use tsumugi_firebird_proto::{Compression, WireCrypt};
+use tsumugi_wire::url_pairs;
 
 use crate::error::Error;
 use crate::limits::{
@@ -57,7 +57,7 @@ pub struct Config {
     pub user: String,
     /// The password.
     pub password: Secret,
-    /// The role.
+    /// The SQL role that is taken, if any.
     pub role: Option<String>,
     /// The ways to prove the password that may be used, the first one first.
     pub plugins: Vec<Plugin>,
@@ -117,7 +117,12 @@ impl Config {
                 format!("longer than connection_string_bytes_max ({CONNECTION_STRING_BYTES_MAX})");
             return Err(Error::config("url", reason));
         }
-        let (pairs, rest) = url::parse(text)?
+        let pairs = match text.strip_prefix("firebird://") {
+            Some(rest) => url_pairs(rest, "database"),
+            None => Err("it does not begin with firebird://".to_owned()),
+        };
+        let (pairs, rest) = pairs
+            .map_err(|reason| Error::config("url", reason))?
             .into_iter()
             .partition(|(key, _)| KEYS.contains(&key.as_str()));
         Ok((Config::build(pairs)?, rest))
@@ -152,6 +157,8 @@ impl Config {
 
     fn set(&mut self, key: &str, value: String) -> Result<(), Error> {
         match key {
+            // `firebird://:3051/…` is the default host.
+            "host" if value.is_empty() => {}
             "host" => self.host = value,
             "port" => self.port = number(key, &value)?,
             "database" => self.database = value,

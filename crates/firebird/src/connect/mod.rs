@@ -1,11 +1,11 @@
 //! From a configuration to an attached database: address, socket, login. What is said on the wire belongs to the protocol crate,
 //! statements to the connection that gets the stream. Rule: a failure names the host and the phase, and leaves nothing open.
 
-mod address;
 mod layers;
 mod login;
 
 use std::cell::Cell;
+use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -96,23 +96,23 @@ impl Connector {
         phase: &Cell<Phase>,
         during: Phase,
     ) -> Result<TcpStream, Cause> {
-        let addresses = address::look_up(&self.config.host, port).await?;
+        let addresses = tsumugi_wire::look_up(&self.config.host, port).await?;
         phase.set(during);
-        let mut failure = None;
+        let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for address in addresses {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
                     return Ok(stream);
                 }
-                Err(error) => failure = Some(error),
+                Err(error) => failure = error,
             }
         }
-        Err(Cause::Io(failure.unwrap_or_else(address::none)))
+        Err(Cause::Io(failure))
     }
 
     /// The socket on which the server sends events.
-    pub(crate) async fn second(&self, port: u16) -> Result<TcpStream, Error> {
+    pub(crate) async fn event_socket(&self, port: u16) -> Result<TcpStream, Error> {
         let phase = Cell::new(Phase::Resolve);
         self.limited(&phase, self.socket(port, &phase, Phase::Events))
             .await

@@ -7,7 +7,7 @@ use tsumugi_firebird_proto::row::Rows;
 use tsumugi_firebird_proto::{GdsCode, Outcome, ServerError};
 use tsumugi_wire::{Item, Ticket};
 
-use super::ends::Within;
+use super::ends::TransactionEpoch;
 
 /// One answer, as the protocol cut it.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(crate) enum Effect {
     /// Allocates a statement that no caller wants; see [`super::driver::Writer::guard_last`].
     Guards,
     /// In this transaction, whose end closes it.
-    OpensBlob(Within),
+    OpensBlob(TransactionEpoch),
     /// Begins a transaction for the next statement that needs one.
     BeginsSpare,
     /// Only the answer says whether the transaction has ended. Until then its number is neither free nor another's.
@@ -65,7 +65,7 @@ pub(super) enum Orphan {
     Statement(u32),
     /// A statement without a text.
     Guard(u32),
-    Blob(u32, Within),
+    Blob(u32, TransactionEpoch),
     /// A transaction for the next statement; none when it could not be begun.
     Spare(Option<u32>),
 }
@@ -82,7 +82,7 @@ impl Effect {
                 Some(Orphan::Statement(allocated.object))
             }
             (Effect::Guards, Ok(allocated)) => Some(Orphan::Guard(allocated.object)),
-            (Effect::OpensBlob(within), Ok(opened)) => Some(Orphan::Blob(opened.object, within)),
+            (Effect::OpensBlob(epoch), Ok(opened)) => Some(Orphan::Blob(opened.object, epoch)),
             (Effect::BeginsSpare, Ok(begun)) => Some(Orphan::Spare(Some(begun.object))),
             (Effect::BeginsSpare, Err(_)) => Some(Orphan::Spare(None)),
             // It is open still.

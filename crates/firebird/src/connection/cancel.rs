@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use tsumugi_firebird_proto::connection::{Before, Expect};
+use tsumugi_firebird_proto::connection::{Expect, PendingReplies};
 use tsumugi_firebird_proto::info;
 use tsumugi_firebird_proto::request::Items;
 use tsumugi_wire::limits::CANCEL_AGAIN_AFTER;
@@ -67,7 +67,7 @@ pub(super) async fn stop(wire: &Pipeline<FirebirdDriver>) -> CancelOutcome {
 }
 
 /// What is to come before the answer to the question. What callers write meanwhile stands behind it.
-fn missing(wire: &Pipeline<FirebirdDriver>) -> Before {
+fn missing(wire: &Pipeline<FirebirdDriver>) -> PendingReplies {
     let queue = wire.driver.queue.borrow();
     queue.before(|token| token.ticket == CANCEL_FENCE)
 }

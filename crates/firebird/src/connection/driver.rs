@@ -1,5 +1,5 @@
 //! What the driver keeps for one connection, and how groups of requests are written on it. Knows no socket and no SQL.
-//! Rule: a group of requests goes into the outbox whole or not at all, and the server answers in the order of the outbox.
+//! Rule: a group of requests goes into the send buffer whole or not at all, and the server answers in the order of that buffer.
 
 use std::cell::RefCell;
 
@@ -12,14 +12,14 @@ use tsumugi_firebird_proto::{Misuse, Requests, Version};
 use tsumugi_wire::{FlushMode, Loss, Pipeline, Ticket};
 
 use super::answer::{Effect, Orphan, Token};
-use super::ends::{Ends, Within};
+use super::ends::{EndedTransactions, TransactionEpoch};
 use crate::automatic::Automatic;
 use crate::cache::Cache;
 use crate::connect::Connector;
 use crate::error::Result;
 use crate::limits;
 use crate::listening::Listening;
-use crate::spares::Singles;
+use crate::spares::SpareTransactions;
 
 /// Of requests whose answers no caller takes.
 const NO_CALLER: Ticket = Ticket::MAX;
@@ -38,21 +38,21 @@ pub(crate) struct FirebirdDriver {
     pub(crate) cache: RefCell<Cache>,
     /// Statements that were allocated and have no text.
     unused: RefCell<Vec<Statement>>,
-    ends: RefCell<Ends>,
+    ends: RefCell<EndedTransactions>,
     pub(crate) automatic: Automatic,
-    pub(crate) single: Singles,
+    pub(crate) spares: SpareTransactions,
 }
 
-/// Whether a caller takes a reply.
+/// Where a reply goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taker {
+enum ReplyTarget {
     Caller,
     None,
 }
 
 /// What one request of a group expects.
 pub(super) struct Expectation {
-    taker: Taker,
+    target: ReplyTarget,
     effect: Effect,
     answer: Expect,
 }
@@ -77,7 +77,7 @@ impl Writer<'_> {
         expect: Expect,
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
-        self.put(Taker::Caller, Effect::Nothing, expect, write)
+        self.put(ReplyTarget::Caller, Effect::Nothing, expect, write)
     }
 
     /// The same of one whose effect has to be undone if the caller leaves before its answer.
@@ -87,22 +87,22 @@ impl Writer<'_> {
         expect: Expect,
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
-        self.put(Taker::Caller, effect, expect, write)
+        self.put(ReplyTarget::Caller, effect, expect, write)
     }
 
     /// One request whose answer no caller takes.
-    pub(crate) fn tell(
+    pub(crate) fn ask_unawaited(
         &mut self,
         expect: Expect,
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
-        self.put(Taker::None, Effect::Nothing, expect, write)
+        self.put(ReplyTarget::None, Effect::Nothing, expect, write)
     }
 
     /// Commits a transaction. If the server refuses that, it is rolled back.
     pub(crate) fn register_commit(&mut self, transaction: Transaction) -> Result<()> {
         let effect = Effect::Commits(transaction);
-        self.put(Taker::None, effect, Expect::Response, |requests| {
+        self.put(ReplyTarget::None, effect, Expect::Response, |requests| {
             requests.commit(transaction);
             Ok(())
         })
@@ -114,7 +114,7 @@ impl Writer<'_> {
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
         let effect = Effect::BeginsSpare;
-        self.put(Taker::None, effect, Expect::Response, write)
+        self.put(ReplyTarget::None, effect, Expect::Response, write)
     }
 
     /// Makes the last object a statement that no caller has. Where the next request creates nothing, this still is the last object, and a request that
@@ -122,7 +122,7 @@ impl Writer<'_> {
     pub(crate) fn guard_last(&mut self) -> Result<()> {
         let database = self.database;
         let effect = Effect::Guards;
-        self.put(Taker::None, effect, Expect::Deferred, |requests| {
+        self.put(ReplyTarget::None, effect, Expect::Deferred, |requests| {
             requests.allocate_statement(database);
             Ok(())
         })
@@ -130,14 +130,14 @@ impl Writer<'_> {
 
     fn put(
         &mut self,
-        taker: Taker,
+        target: ReplyTarget,
         effect: Effect,
         answer: Expect,
         write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
     ) -> Result<()> {
         write(&mut Requests::new(self.out, self.version))?;
         self.expected.push(Expectation {
-            taker,
+            target,
             effect,
             answer,
         });
@@ -162,7 +162,7 @@ impl FirebirdDriver {
             unused: RefCell::default(),
             ends: RefCell::default(),
             automatic: Automatic::default(),
-            single: Singles::default(),
+            spares: SpareTransactions::default(),
         }
     }
 
@@ -198,17 +198,17 @@ impl FirebirdDriver {
         }
         let mut wanted = 0;
         for Expectation {
-            taker,
+            target,
             effect,
             answer,
         } in expected.drain(..)
         {
-            let ticket = match taker {
-                Taker::Caller => {
+            let ticket = match target {
+                ReplyTarget::Caller => {
                     wanted += 1;
                     ticket
                 }
-                Taker::None => NO_CALLER,
+                ReplyTarget::None => NO_CALLER,
             };
             queue.expect(Token { ticket, effect }, answer)?;
             if let Effect::Commits(ended) | Effect::RollsBack(ended) = effect {
@@ -220,7 +220,7 @@ impl FirebirdDriver {
     }
 
     /// Writes requests whose answers no caller takes. If nothing can be sent now, the connection ends instead.
-    pub(super) fn tell(
+    pub(super) fn send_unawaited(
         wire: &Pipeline<FirebirdDriver>,
         write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
     ) {
@@ -248,19 +248,19 @@ impl FirebirdDriver {
     /// Undoes what was done for a caller who has gone.
     pub(super) fn undo(wire: &Pipeline<FirebirdDriver>, orphan: Orphan) {
         match orphan {
-            Orphan::Spare(begun) => wire.driver.single.came(begun.map(Transaction)),
+            Orphan::Spare(begun) => wire.driver.spares.register_begun(begun.map(Transaction)),
             Orphan::Transaction(handle) => FirebirdDriver::roll_back(wire, Transaction(handle)),
-            Orphan::Statement(handle) => FirebirdDriver::tell(wire, |writer| {
-                writer.tell(Expect::Deferred, |requests| {
+            Orphan::Statement(handle) => FirebirdDriver::send_unawaited(wire, |writer| {
+                writer.ask_unawaited(Expect::Deferred, |requests| {
                     requests.free_statement(Statement(handle), Free::Drop);
                     Ok(())
                 })
             }),
             Orphan::Guard(handle) => FirebirdDriver::keep_unused(wire, Statement(handle)),
             // The end of its transaction closes it, and its number may be another's when a request of ours arrives.
-            Orphan::Blob(_, within) if !wire.driver.is_open(within) => {}
-            Orphan::Blob(handle, _) => FirebirdDriver::tell(wire, |writer| {
-                writer.tell(Expect::Response, |requests| {
+            Orphan::Blob(_, epoch) if !wire.driver.is_open(epoch) => {}
+            Orphan::Blob(handle, _) => FirebirdDriver::send_unawaited(wire, |writer| {
+                writer.ask_unawaited(Expect::Response, |requests| {
                     requests.cancel_blob(Blob(handle));
                     Ok(())
                 })
@@ -269,13 +269,13 @@ impl FirebirdDriver {
     }
 
     /// A transaction as it is now.
-    pub(crate) fn within(&self, transaction: Transaction) -> Within {
-        self.ends.borrow().within(transaction)
+    pub(crate) fn epoch(&self, transaction: Transaction) -> TransactionEpoch {
+        self.ends.borrow().epoch(transaction)
     }
 
     /// Whether nothing that ends it has been written since.
-    pub(crate) fn is_open(&self, within: Within) -> bool {
-        self.ends.borrow().is_open(within)
+    pub(crate) fn is_open(&self, epoch: TransactionEpoch) -> bool {
+        self.ends.borrow().is_open(epoch)
     }
 
     /// A statement that was allocated and has no text, if there is one.
@@ -292,9 +292,9 @@ impl FirebirdDriver {
         }
         let gone = std::mem::take(&mut *unused);
         drop(unused);
-        FirebirdDriver::tell(wire, |writer| {
+        FirebirdDriver::send_unawaited(wire, |writer| {
             for statement in gone {
-                writer.tell(Expect::Deferred, |requests| {
+                writer.ask_unawaited(Expect::Deferred, |requests| {
                     requests.free_statement(statement, Free::Drop);
                     Ok(())
                 })?;

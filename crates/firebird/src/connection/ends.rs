@@ -6,24 +6,24 @@ use std::collections::HashMap;
 
 use tsumugi_firebird_proto::handle::Transaction;
 
-/// The requests that have ended transactions, of each transaction the last. The server uses numbers again, so that they are few.
+/// The transactions that were ended: of each the number of the last request that did. The server uses numbers again, so that they are few.
 #[derive(Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct EndedTransactions {
     written: u64,
     last: HashMap<u32, u64>,
 }
 
-/// A transaction at a moment: after its end another one may have its number.
+/// One of the transactions that a number stands for in turn: after its end another may have the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Within {
+pub(crate) struct TransactionEpoch {
     transaction: Transaction,
     since: u64,
 }
 
-impl Ends {
+impl EndedTransactions {
     /// This transaction as it is now.
-    pub(crate) fn within(&self, transaction: Transaction) -> Within {
-        Within {
+    pub(crate) fn epoch(&self, transaction: Transaction) -> TransactionEpoch {
+        TransactionEpoch {
             transaction,
             since: self.written,
         }
@@ -36,9 +36,9 @@ impl Ends {
     }
 
     /// Whether nothing has ended it since.
-    pub(crate) fn is_open(&self, within: Within) -> bool {
-        let last = self.last.get(&within.transaction.0);
-        last.is_none_or(|last| *last <= within.since)
+    pub(crate) fn is_open(&self, epoch: TransactionEpoch) -> bool {
+        let last = self.last.get(&epoch.transaction.0);
+        last.is_none_or(|last| *last <= epoch.since)
     }
 }
 
@@ -48,11 +48,11 @@ mod tests {
 
     #[test]
     fn number_that_is_used_again_is_another_transaction() {
-        let mut ends = Ends::default();
-        let (first, other) = (ends.within(Transaction(1)), ends.within(Transaction(2)));
+        let mut ends = EndedTransactions::default();
+        let (first, other) = (ends.epoch(Transaction(1)), ends.epoch(Transaction(2)));
         assert!(ends.is_open(first));
         ends.end(Transaction(1));
-        let next = ends.within(Transaction(1));
+        let next = ends.epoch(Transaction(1));
         assert!(!ends.is_open(first));
         assert!(ends.is_open(other) && ends.is_open(next));
         ends.end(Transaction(1));

@@ -21,7 +21,7 @@ use crate::limits;
 
 pub(crate) use self::answer::{Answer, Effect};
 pub(crate) use self::driver::Writer;
-pub(crate) use self::ends::Within;
+pub(crate) use self::ends::TransactionEpoch;
 pub(crate) use self::responses::Responses;
 
 /// A connection. Clones are the same connection; it ends when the last one has gone and no answer is awaited.
@@ -96,8 +96,8 @@ impl Connection {
     }
 
     /// Writes a group of requests whose answers no caller takes. If nothing can be sent now, the connection ends instead.
-    pub(crate) fn tell(&self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) {
-        FirebirdDriver::tell(&self.0, write);
+    pub(crate) fn send_unawaited(&self, write: impl FnOnce(&mut Writer<'_>) -> Result<()>) {
+        FirebirdDriver::send_unawaited(&self.0, write);
     }
 
     /// Waits until the buffer for what is to be sent has room, so that it stays bounded when the server does not read.

@@ -25,7 +25,7 @@ impl Protocol for FirebirdDriver {
     type Layers = Layers;
 
     const CANCEL_FAILED: &'static str =
-        "a statement that nobody waited for did not stop, and was ended with its connection";
+        "an abandoned statement did not stop, and was ended with its connection";
 
     fn cut(&self, input: &mut BytesMut) -> Result<Option<Self::Event>, Violation> {
         self.queue.borrow_mut().poll(input)
@@ -77,8 +77,8 @@ impl Protocol for FirebirdDriver {
         self.queue.borrow_mut().abandon().for_each(drop);
     }
 
-    fn ended(wire: &Pipeline<FirebirdDriver>) {
-        wire.driver.single.lose();
+    fn on_end(wire: &Pipeline<FirebirdDriver>) {
+        wire.driver.spares.lose();
     }
 
     fn goodbye(&self, out: &mut BytesMut) {

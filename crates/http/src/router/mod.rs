@@ -71,9 +71,9 @@ pub struct RouteMatch<'r, 'p, T> {
     pub value: &'r T,
     /// The pattern it was inserted with.
     pub pattern: &'r Arc<str>,
-    /// The names of its captures, in the order of the pattern.
+    /// The names of the pattern's captures, in order.
     pub names: &'r [Box<str>],
-    /// Their values.
+    /// The captured parts of the path, in the order of `names`.
     pub captures: CaptureValues<'p>,
 }
 
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_targets_are_not_found() {
+    fn target_that_is_no_path_is_404() {
         for path in ["", "*", "example.org:443", "a"] {
             check(&["/", "/:x", "/*rest"], path, "404");
         }

@@ -40,10 +40,10 @@ pub(super) enum ReplayError {
     Damaged(String),
 }
 
-/// Whether zeros may be what the system never wrote. Zeros are values like others, so they are believed to be that only after a
+/// Whether a file may have regions of zeros that the system never wrote. Zeros are values like others, so they are believed to be that only after a
 /// crash of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holes {
+pub(super) enum SparseRegions {
     Possible,
     Impossible,
 }
@@ -53,7 +53,7 @@ pub(super) enum Holes {
 pub(super) struct Context {
     /// The last acknowledged commit, when the folder is opened again after a failure: what comes after it is cut off.
     pub(super) keep: Option<u64>,
-    pub(super) holes: Holes,
+    pub(super) sparse_regions: SparseRegions,
     /// None of a database of an earlier version.
     pub(super) seal: Option<Seal>,
 }
@@ -159,8 +159,8 @@ fn end_of(
         ),
     };
     // What is opened again has not seen a crash of the machine.
-    let may_be_hole = context.holes == Holes::Possible && context.keep.is_none();
-    if may_be_hole && scan.has_hole(start, place).map_err(at)? {
+    let may_be_sparse = context.sparse_regions == SparseRegions::Possible && context.keep.is_none();
+    if may_be_sparse && scan.has_hole(start, place).map_err(at)? {
         return Ok(Some(start));
     }
     Err(ReplayError::Damaged(format!(
@@ -254,10 +254,10 @@ mod tests {
         commits.flat_map(|commit| batch(commit, b"value")).collect()
     }
 
-    fn context(keep: Option<u64>, holes: Holes) -> Context {
+    fn context(keep: Option<u64>, sparse_regions: SparseRegions) -> Context {
         Context {
             keep,
-            holes,
+            sparse_regions,
             seal: Some(SEAL),
         }
     }
@@ -269,12 +269,12 @@ mod tests {
             std::fs::write(folder.path().join(format!("{number}.jnl")), bytes).unwrap();
         }
         match (
-            examine(folder.path(), context(keep, Holes::Possible)),
+            examine(folder.path(), context(keep, SparseRegions::Possible)),
             expected,
         ) {
             (Ok(examined), Ok(expected)) => {
                 assert_eq!((examined.last_commit, examined.cut_bytes), expected);
-                let again = examine(folder.path(), context(None, Holes::Possible)).unwrap();
+                let again = examine(folder.path(), context(None, SparseRegions::Possible)).unwrap();
                 assert_eq!((again.last_commit, again.cut_bytes), (expected.0, 0));
             }
             (Err(ReplayError::Damaged(reason)), Err(expected)) => {
@@ -324,7 +324,7 @@ mod tests {
                 bytes[at] ^= 1 << bit;
                 let folder = tempfile::tempdir().unwrap();
                 std::fs::write(folder.path().join("0.jnl"), &bytes).unwrap();
-                match examine(folder.path(), context(None, Holes::Possible)) {
+                match examine(folder.path(), context(None, SparseRegions::Possible)) {
                     Err(ReplayError::Damaged(_)) => {}
                     // The keyspace and the sequence within its neighbours are the engine's own matter.
                     Ok(examined) => assert_eq!(examined.last_commit, Some(4), "byte {at}"),
@@ -342,7 +342,7 @@ mod tests {
         let cut = (bytes.len() - two) as u64;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("0.jnl"), &bytes).unwrap();
-        let unbelieved = examine(folder.path(), context(None, Holes::Impossible));
+        let unbelieved = examine(folder.path(), context(None, SparseRegions::Impossible));
         assert!(matches!(unbelieved, Err(ReplayError::Damaged(_))));
         check(&[&bytes], None, Ok((Some(2), cut)));
     }
@@ -407,8 +407,9 @@ mod tests {
                 let mut torn = bytes[..end].to_vec();
                 torn.resize(end + dice.place(2) * 5_000, 0);
                 let whole = ends.iter().rposition(|whole| *whole <= end).unwrap();
-                let holes = [Holes::Possible, Holes::Impossible][dice.place(2)];
-                let found = examined(&torn, context(None, holes)).unwrap();
+                let sparse_regions =
+                    [SparseRegions::Possible, SparseRegions::Impossible][dice.place(2)];
+                let found = examined(&torn, context(None, sparse_regions)).unwrap();
                 let last = (whole > 0).then_some(whole as u64);
                 assert_eq!(found.last_commit, last, "torn at {end}, after {ends:?}");
             }
@@ -427,7 +428,7 @@ mod tests {
                     0 => 1 << dice.place(8),
                     _ => 1 + dice.place(255) as u8,
                 };
-                match examined(&damaged, context(None, Holes::Impossible)) {
+                match examined(&damaged, context(None, SparseRegions::Impossible)) {
                     Err(ReplayError::Damaged(_)) => {}
                     Ok(found) if at < ends[3] => {
                         assert_eq!(found.last_commit, Some(4), "byte {at}")
@@ -456,7 +457,7 @@ mod tests {
 
     #[test]
     fn an_overwritten_byte_with_one_commit_behind_it_is_damage() {
-        let context = context(None, Holes::Impossible);
+        let context = context(None, SparseRegions::Impossible);
         let end = run(1..2).len();
         // The first commit of a journal, of which nothing says what number it has to have, and one after others.
         overwrite(&run(1..3), 0..end, context, 2);
@@ -469,7 +470,7 @@ mod tests {
     fn journal_without_seals_is_searched_for_all_that_looks_like_a_commit() {
         let unsealed = Context {
             seal: None,
-            ..context(None, Holes::Impossible)
+            ..context(None, SparseRegions::Impossible)
         };
         let old = |commits: std::ops::Range<u64>| -> Vec<u8> {
             let batches = commits.map(|commit| batch_with(commit, b"value", None));
@@ -485,7 +486,12 @@ mod tests {
         }
         // Those after it have the seal, by which they are found.
         let both = [old(1..4), run(4..5)].concat();
-        overwrite(&both, 0..3 * end, context(None, Holes::Impossible), 4);
+        overwrite(
+            &both,
+            0..3 * end,
+            context(None, SparseRegions::Impossible),
+            4,
+        );
     }
 
     #[test]
@@ -511,7 +517,7 @@ mod tests {
         std::fs::write(folder.path().join("1.jnl"), run(3..5)).unwrap();
         for first in [0, run(1..2).len()] {
             std::fs::write(folder.path().join("0.jnl"), &torn[first..]).unwrap();
-            let refused = examine(folder.path(), context(None, Holes::Possible));
+            let refused = examine(folder.path(), context(None, SparseRegions::Possible));
             assert!(matches!(refused, Err(ReplayError::Damaged(_))));
             let left = std::fs::read(folder.path().join("0.jnl")).unwrap();
             assert_eq!(left, &torn[first..]);
@@ -550,7 +556,7 @@ mod tests {
         let start = run(1..3).len() as u64;
         let context = Context {
             seal,
-            ..context(None, Holes::Possible)
+            ..context(None, SparseRegions::Possible)
         };
         drop(end_of(&mut scan, &path, start, Some(2), context));
         scan.work() / bytes.len() as u64
@@ -594,7 +600,7 @@ mod tests {
         bytes[13] ^= 1;
         let unsealed = Context {
             seal: None,
-            ..context(None, Holes::Impossible)
+            ..context(None, SparseRegions::Impossible)
         };
         let Err(ReplayError::Damaged(reason)) = examined(&bytes, unsealed) else {
             panic!("it was opened");

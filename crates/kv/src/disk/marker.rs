@@ -11,9 +11,9 @@ use super::failure::io_error;
 use super::layout::{SEAL_BYTES, Seal};
 use crate::error::Result;
 
-/// Its name.
+/// The file's name in the folder of a database.
 pub(super) const FILE: &str = "tsumugi-kv";
-/// Its name while it is written.
+/// The file's name while it is written.
 pub(super) const NEW: &str = "tsumugi-kv.new";
 const CREATING: &str = "tsumugi-kv 1 creating\n";
 /// Of a database without a seal, as earlier versions made them.

@@ -86,7 +86,7 @@ impl Sequence {
     }
 
     /// What `read` returns, if nothing changed meanwhile.
-    fn undisturbed<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
+    fn read_unless_changed<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
         let before = self.0.load(SeqCst);
         if before % 2 == 1 {
             return None;
@@ -182,8 +182,8 @@ impl Drop for Ending {
 
 fn first_expiry(store: &Store, meta: Meta) -> Result<u64> {
     let from = expiry_key(meta.epoch, 0, b"");
-    let sight = store.sight();
-    let mut entries = sight.range((Bound::Included(&from), Bound::Unbounded));
+    let snapshot = store.snapshot();
+    let mut entries = snapshot.range((Bound::Included(&from), Bound::Unbounded));
     match entries.next() {
         Some(entry) => {
             let (expires_ms, _) =
@@ -215,17 +215,17 @@ impl Inner {
         }
     }
 
-    /// A sight of the records of the last commit, and the epoch they are of.
-    fn sight(&self, store: &Store) -> Result<(ReadView, u32)> {
-        let calm = self
+    /// A snapshot of the records of the last commit, and the epoch they are of.
+    fn snapshot(&self, store: &Store) -> Result<(ReadView, u32)> {
+        let consistent = self
             .clears
-            .undisturbed(|| (store.sight(), self.epoch.load(SeqCst)));
-        match calm {
+            .read_unless_changed(|| (store.snapshot(), self.epoch.load(SeqCst)));
+        match consistent {
             Some(seen) => Ok(seen),
             None => {
-                let sight = store.sight();
-                let epoch = sight.meta()?.epoch;
-                Ok((sight, epoch))
+                let snapshot = store.snapshot();
+                let epoch = snapshot.meta()?.epoch;
+                Ok((snapshot, epoch))
             }
         }
     }
@@ -233,12 +233,12 @@ impl Inner {
     fn stored(&self, store: &Store, key: &[u8]) -> Result<Option<Bytes>> {
         let plain = self
             .sequence
-            .undisturbed(|| store.newest(&record_key(self.epoch.load(SeqCst), key)));
+            .read_unless_changed(|| store.newest(&record_key(self.epoch.load(SeqCst), key)));
         match plain {
             Some(stored) => stored,
             None => {
-                let (sight, epoch) = self.sight(store)?;
-                sight.value(&record_key(epoch, key))
+                let (snapshot, epoch) = self.snapshot(store)?;
+                snapshot.value(&record_key(epoch, key))
             }
         }
     }
@@ -256,7 +256,7 @@ impl Inner {
         limit: usize,
         looks: usize,
     ) -> Result<RangeRead> {
-        let (sight, epoch) = self.sight(store)?;
+        let (snapshot, epoch) = self.snapshot(store)?;
         let now_ms = self.shared.clock.now_ms();
         let key = |bound: &Bytes| record_key(epoch, bound);
         let from = match range.from.as_ref().map(key) {
@@ -267,7 +267,7 @@ impl Inner {
             Bound::Unbounded => Bound::Excluded(records_end(epoch)),
             bound => bound,
         };
-        let mut pairs = sight.range((
+        let mut pairs = snapshot.range((
             from.as_ref().map(|key| &key[..]),
             to.as_ref().map(|key| &key[..]),
         ));
@@ -298,12 +298,12 @@ impl Inner {
     /// The count when some of the records it counts may have expired.
     fn exact_count(&self, store: &Store) -> Result<u64> {
         let now_ms = self.shared.clock.now_ms();
-        let sight = store.sight();
-        let meta = sight.meta()?;
+        let snapshot = store.snapshot();
+        let meta = snapshot.meta()?;
         let from = expiry_key(meta.epoch, 0, b"");
         let to = expiry_key(meta.epoch, now_ms.saturating_add(1), b"");
         let mut count = meta.count;
-        for entry in sight.range((Bound::Included(&from), Bound::Excluded(&to))) {
+        for entry in snapshot.range((Bound::Included(&from), Bound::Excluded(&to))) {
             entry?;
             count = count.saturating_sub(1);
         }
@@ -348,7 +348,7 @@ impl Engine for Disk {
 
     fn known_count(&self) -> Option<u64> {
         let inner = &self.inner;
-        let plain = inner.sequence.undisturbed(|| {
+        let plain = inner.sequence.read_unless_changed(|| {
             let count = inner.count.load(SeqCst);
             let next_ms = inner.next_expiry_ms.load(SeqCst);
             (next_ms == u64::MAX || next_ms > inner.shared.clock.now_ms()).then_some(count)
@@ -405,12 +405,12 @@ impl Engine for Disk {
         let inner = &self.inner;
         let running = UseGuard::new(&inner.borrowers);
         // Not of a store whose place another takes: it is gone before a backup has ended.
-        let seen = |store: &Store| store.engine().and_then(|_| inner.sight(store));
-        let (sight, epoch) = inner.with_store(seen)?;
-        let count = sight.meta()?.count;
+        let seen = |store: &Store| store.engine().and_then(|_| inner.snapshot(store));
+        let (snapshot, epoch) = inner.with_store(seen)?;
+        let count = snapshot.meta()?.count;
         let from = record_key(epoch, b"");
         let to = records_end(epoch);
-        let records = sight
+        let records = snapshot
             .range((Bound::Included(&from), Bound::Excluded(&to)))
             .map(|pair| {
                 let at = |reason| broken(&inner.shared.spec.path, reason);
@@ -421,7 +421,7 @@ impl Engine for Disk {
                 ))
             });
         let written = write_copy(&inner.shared.spec, folder, records);
-        drop((sight, running));
+        drop((snapshot, running));
         let written = written?;
         if written != count {
             let reason = format!("it holds {written} records and counts {count}");

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::layout::{META_KEY, Meta, expiry_key, own_key, record_key, records_end};
 use super::store::{Store, broken};
-use crate::decide::{Change, Moment, View, decide};
+use crate::decide::{Change, DecisionContext, View, decide};
 use crate::engine::nested;
 use crate::error::{Error, Result};
 use crate::limits::EXCHANGE_BYTES_MAX;
@@ -31,7 +31,7 @@ struct Entry {
 pub(super) struct Overlay<'a> {
     store: &'a Store,
     meta: Meta,
-    moment: Moment,
+    context: DecisionContext,
     entries: BTreeMap<Bytes, Entry>,
     /// Bytes of the values in them. A write may hold few bytes and change large records.
     held: usize,
@@ -59,14 +59,14 @@ impl<'a> Overlay<'a> {
     pub(super) fn new(
         store: &'a Store,
         meta: Meta,
-        moment: Moment,
+        context: DecisionContext,
         first: &'a mut Bytes,
         events: Option<Vec<ChangeEvent>>,
     ) -> Self {
         Self {
             store,
             meta,
-            moment,
+            context,
             entries: BTreeMap::new(),
             held: 0,
             held_max: usize::MAX,
@@ -83,19 +83,19 @@ impl<'a> Overlay<'a> {
 
     /// Decides one write of a batch.
     pub(super) fn apply_part(&mut self, write: Write) -> Result<WriteResult> {
-        write.check(self.moment.value_max)?;
+        write.check(self.context.value_max)?;
         self.apply(write)
     }
 
     /// Decides one write, with all those before it done. Batches are taken apart before.
     pub(super) fn apply(&mut self, write: Write) -> Result<WriteResult> {
-        self.held_max = self.held + write_holds_max(self.moment);
+        self.held_max = self.held + write_holds_max(self.context);
         match write {
             Write::Batch(_) => Err(nested()),
             Write::Clear => self.clear(),
             write => {
-                let moment = self.moment;
-                let decision = decide(write, self, moment)?;
+                let context = self.context;
+                let decision = decide(write, self, context)?;
                 // A failed read must not leave a part of the changes behind.
                 for (key, _) in &decision.changes {
                     self.load(key)?;
@@ -211,7 +211,7 @@ impl<'a> Overlay<'a> {
                 };
                 let held = self.held + length(record.as_ref());
                 if held > self.held_max {
-                    let max = write_holds_max(self.moment);
+                    let max = write_holds_max(self.context);
                     return Err(Error::TooMany {
                         what: "bytes of records in one write",
                         asked: held - (self.held_max - max),
@@ -243,7 +243,7 @@ impl<'a> Overlay<'a> {
                 continue;
             }
             let record = decode(self.store, stored)?;
-            if record.is_live(self.moment.now_ms) {
+            if record.is_live(self.context.now_ms) {
                 return Ok(Some((key, record)));
             }
         }
@@ -252,8 +252,8 @@ impl<'a> Overlay<'a> {
 }
 
 /// Bytes of the records that one write may look at and change: two of the largest values at least.
-fn write_holds_max(moment: Moment) -> usize {
-    EXCHANGE_BYTES_MAX.max(moment.value_max.saturating_mul(2))
+fn write_holds_max(context: DecisionContext) -> usize {
+    EXCHANGE_BYTES_MAX.max(context.value_max.saturating_mul(2))
 }
 
 fn length(record: Option<&StoredRecord>) -> usize {
@@ -293,13 +293,13 @@ impl Outcome {
 
 impl View for Overlay<'_> {
     fn record(&mut self, key: &Bytes) -> Result<Option<StoredRecord>> {
-        let now_ms = self.moment.now_ms;
+        let now_ms = self.context.now_ms;
         let record = self.load(key)?.record.as_ref();
         Ok(record.filter(|record| record.is_live(now_ms)).cloned())
     }
 
     fn take(&mut self, key: &Bytes) -> Result<Option<StoredRecord>> {
-        let now_ms = self.moment.now_ms;
+        let now_ms = self.context.now_ms;
         let record = &mut self.load(key)?.record;
         let taken = record.take_if(|record| record.is_live(now_ms));
         // It comes back as a change, which counts it anew.
@@ -308,7 +308,7 @@ impl View for Overlay<'_> {
     }
 
     fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>> {
-        let now_ms = self.moment.now_ms;
+        let now_ms = self.context.now_ms;
         let from = (Bound::Included(&*self.first), Bound::Unbounded);
         let ours = self
             .entries

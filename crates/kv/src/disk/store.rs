@@ -13,7 +13,7 @@ use fjall::{AbstractTree as _, AnyTree, KeyspaceCreateOptions, PersistMode, SeqN
 
 use super::alias::Alias;
 use super::failure::io_error;
-use super::journal::{Context, Holes, ReplayError, examine};
+use super::journal::{Context, ReplayError, SparseRegions, examine};
 use super::layout::{META_KEY, Meta, Seal};
 use super::manifest;
 use super::marker::{self, Marker};
@@ -61,7 +61,7 @@ pub(super) struct Store {
     lock: Arc<File>,
 }
 
-/// A consistent sight of all records, which costs a little more than a plain read.
+/// A consistent snapshot of all records, which costs a little more than a plain read.
 pub(super) struct ReadView {
     tree: AnyTree,
     at: SeqNo,
@@ -170,7 +170,7 @@ impl Store {
             })?;
             return Ok((store, meta));
         }
-        let meta = store.sight().meta()?;
+        let meta = store.snapshot().meta()?;
         if last_commit.is_some_and(|last| meta.commit < last) {
             return Err(broken(
                 path,
@@ -237,10 +237,10 @@ impl Store {
         to: &[u8],
     ) -> impl DoubleEndedIterator<Item = Result<(Bytes, Bytes)>> + use<> {
         use std::ops::Bound::{Excluded, Included};
-        self.sight().into_range((Included(from), Excluded(to)))
+        self.snapshot().into_range((Included(from), Excluded(to)))
     }
 
-    pub(super) fn sight(&self) -> ReadView {
+    pub(super) fn snapshot(&self) -> ReadView {
         let snapshot = self
             .engine
             .as_ref()
@@ -372,7 +372,7 @@ impl ReadView {
         pairs.map(|pair| read(&self.path, pair))
     }
 
-    /// As `range`, of a sight that is used for nothing else.
+    /// As `range`, of a snapshot that is used for nothing else.
     fn into_range(
         self,
         bounds: (Bound<&[u8]>, Bound<&[u8]>),
@@ -445,7 +445,7 @@ pub(super) fn lock_copy(path: &Path) -> Result<File> {
         Some(_) => lock(path),
         None => Err(occupied(
             path,
-            "what is there is no database, and is not replaced",
+            "the folder exists and is not a database; it was left unchanged",
         )),
     }
 }
@@ -463,10 +463,10 @@ fn is_empty(path: &Path) -> Result<bool> {
 }
 
 /// Whether the machine may have crashed since the folder was opened.
-fn holes(path: &Path) -> Holes {
+fn sparse_regions(path: &Path) -> SparseRegions {
     match (fs::read(path.join(BOOT)), fs::read(BOOT_NOW)) {
-        (Ok(then), Ok(now)) if then == now => Holes::Impossible,
-        _ => Holes::Possible,
+        (Ok(then), Ok(now)) if then == now => SparseRegions::Impossible,
+        _ => SparseRegions::Possible,
     }
 }
 
@@ -497,7 +497,7 @@ fn check_files(
     manifest::examine(engine, &ENGINE_KEYSPACES).map_err(refused)?;
     let context = Context {
         keep,
-        holes: holes(path),
+        sparse_regions: sparse_regions(path),
         seal,
     };
     let examined = examine(engine, context).map_err(refused)?;

@@ -20,9 +20,9 @@ use crate::write::{Write, WriteResult};
 /// How often the thread looks for work of its own.
 const TICK: Duration = Duration::from_millis(500);
 /// How long after a failure, and after a vain attempt, the database is opened again at the earliest.
-const HEAL_AFTER: Duration = Duration::from_millis(250);
+const REOPEN_AFTER: Duration = Duration::from_millis(250);
 /// Records that one commit sweeps or reclaims.
-const TEND_RECORDS_MAX: usize = 1_000;
+const MAINTENANCE_RECORDS_MAX: usize = 1_000;
 
 /// What the thread is asked.
 pub(super) enum Job {
@@ -102,8 +102,8 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.heal_if_due();
-            wait = if self.failed.is_none() && self.tend() {
+            self.reopen_if_due();
+            wait = if self.failed.is_none() && self.run_maintenance() {
                 Duration::ZERO
             } else {
                 TICK
@@ -155,7 +155,7 @@ impl Writer {
                     drop(answer.send(done));
                 }
                 Job::Sweep(answer) => {
-                    while self.may_tend() && self.failed.is_none() && self.sweep() {}
+                    while self.is_writable() && self.failed.is_none() && self.sweep() {}
                     drop(answer.send(Ok(WriteResult::Done)));
                 }
                 Job::Write { .. } => {}
@@ -170,15 +170,15 @@ impl Writer {
         writes: &mut std::vec::IntoIter<Submission>,
         batch: &mut Option<RunningBatch>,
     ) {
-        self.heal_if_due();
+        self.reopen_if_due();
         let inner = self.inner.clone();
         let events = inner.shared.watches.any().then(Vec::new);
         let mut waiting = Vec::with_capacity(writes.len());
         let mut failure = self.failed.as_ref().map(|failed| failed.why.clone());
         if failure.is_none() {
             let decided = inner.with_store(|store| {
-                let moment = inner.shared.moment();
-                let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, events);
+                let context = inner.shared.decision_context();
+                let mut overlay = Overlay::new(store, self.meta, context, &mut self.first, events);
                 decide_group(&mut overlay, writes, batch, &mut waiting);
                 Ok(overlay.finish())
             });
@@ -244,7 +244,7 @@ impl Writer {
         let is_stopped = self.inner.read().as_ref().map_or(true, Store::is_stopped);
         if is_stopped {
             self.fail(None);
-            self.heal()?;
+            self.reopen()?;
         }
         if let Err(error) = self.try_commit(&mut outcome) {
             return Err(self.fail(match error {
@@ -311,7 +311,7 @@ impl Writer {
             Err(CommitError::Stopped) => {
                 self.fail(None);
                 // What the engine wrote is confirmed when it is opened.
-                self.heal().map(|()| WriteResult::Done)
+                self.reopen().map(|()| WriteResult::Done)
             }
         }
     }
@@ -327,26 +327,26 @@ impl Writer {
         self.inner.healthy.store(false, SeqCst);
         self.failed = Some(WriterFailure {
             why: why.clone(),
-            again: Instant::now() + HEAL_AFTER,
+            again: Instant::now() + REOPEN_AFTER,
         });
         why
     }
 
-    fn heal_if_due(&mut self) {
+    fn reopen_if_due(&mut self) {
         let is_due = self
             .failed
             .as_ref()
             .is_some_and(|failed| failed.again <= Instant::now());
-        if is_due && let Err(why) = self.heal() {
+        if is_due && let Err(why) = self.reopen() {
             self.failed = Some(WriterFailure {
                 why,
-                again: Instant::now() + HEAL_AFTER,
+                again: Instant::now() + REOPEN_AFTER,
             });
         }
     }
 
     /// Opens the folder again, without what was not acknowledged. Readers go on meanwhile.
-    fn heal(&mut self) -> Result<()> {
+    fn reopen(&mut self) -> Result<()> {
         let spec = &self.inner.shared.spec;
         if let Err(why) = probe(&spec.path) {
             if let Some(failed) = &mut self.failed {
@@ -365,14 +365,14 @@ impl Writer {
         Ok(())
     }
 
-    /// What has expired is not returned, and stays where it is in a database that is only read.
-    fn may_tend(&self) -> bool {
+    /// Whether the folder may be written. In a database that is only read, what has expired is not returned, and stays where it is.
+    fn is_writable(&self) -> bool {
         !self.inner.shared.spec.read_only
     }
 
     /// Does a piece of the background work; says whether there is more.
-    fn tend(&mut self) -> bool {
-        if !self.may_tend() {
+    fn run_maintenance(&mut self) -> bool {
+        if !self.is_writable() {
             return false;
         }
         let is_due = self.inner.next_expiry_ms.load(SeqCst) <= self.inner.shared.clock.now_ms();
@@ -391,9 +391,9 @@ impl Writer {
     fn sweep(&mut self) -> bool {
         let inner = self.inner.clone();
         let swept = inner.with_store(|store| {
-            let moment = inner.shared.moment();
+            let context = inner.shared.decision_context();
             let events = inner.shared.watches.any().then(Vec::new);
-            let mut overlay = Overlay::new(store, self.meta, moment, &mut self.first, events);
+            let mut overlay = Overlay::new(store, self.meta, context, &mut self.first, events);
             let from = expiry_key(self.meta.epoch, 0, b"");
             let to = match self.meta.epoch.checked_add(1) {
                 Some(next) => expiry_key(next, 0, b""),
@@ -403,7 +403,7 @@ impl Writer {
             for pair in store.newest_range(&from, &to) {
                 let at = |reason| broken(store.path(), reason);
                 let (expires_ms, key) = expiry(&pair?.0).map_err(at)?;
-                if expires_ms > moment.now_ms || expired == TEND_RECORDS_MAX {
+                if expires_ms > context.now_ms || expired == MAINTENANCE_RECORDS_MAX {
                     return Ok((overlay.finish(), expired, expires_ms));
                 }
                 if !overlay.expire(&key, expires_ms)? {
@@ -432,7 +432,7 @@ impl Writer {
         inner.next_expiry_ms.store(next, SeqCst);
         let counters = &inner.shared.counters;
         counters.expired.fetch_add(expired as u64, Relaxed);
-        expired == TEND_RECORDS_MAX
+        expired == MAINTENANCE_RECORDS_MAX
     }
 
     /// Removes some of what earlier epochs left; says whether there is more.
@@ -442,7 +442,7 @@ impl Writer {
             let mut stored: Vec<CommitEntry> = Vec::new();
             for (from, to) in garbage(self.meta.epoch) {
                 for pair in store.newest_range(&from, &to) {
-                    if stored.len() == TEND_RECORDS_MAX {
+                    if stored.len() == MAINTENANCE_RECORDS_MAX {
                         break;
                     }
                     stored.push((Bytes::copy_from_slice(&pair?.0), None));

@@ -134,10 +134,10 @@ impl View for LockedShards<'_> {
     }
 }
 
-/// The record of the one key that a run of writes is about, with those before it done.
-pub(super) struct Own(pub(super) Option<StoredRecord>);
+/// The view of writes that follow each other on one key: its record as those before it left it.
+pub(super) struct SingleKeyView(pub(super) Option<StoredRecord>);
 
-impl View for Own {
+impl View for SingleKeyView {
     fn record(&mut self, _: &Bytes) -> Result<Option<StoredRecord>> {
         Ok(self.0.clone())
     }

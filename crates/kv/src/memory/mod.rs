@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use self::key::Key;
-use self::locked::{LockedShards, Own};
+use self::locked::{LockedShards, SingleKeyView};
 use self::order::Order;
 use self::shard::{Recency, Shard};
-use crate::decide::{Moment, View as _, decide};
+use crate::decide::{DecisionContext, View as _, decide};
 use crate::disk::write_copy;
 use crate::engine::{Engine, EngineShared, RangeRead, nested};
 use crate::error::{Error, Result};
@@ -145,31 +145,31 @@ impl MemoryEngine {
 
     /// Appends pieces to one value, which is copied once for all of them. Without room for all that are not too long, none is added.
     fn append(&self, key: &Bytes, run: Vec<Write>) -> Vec<Result<WriteResult>> {
-        let moment = self.shared.moment();
+        let context = self.shared.decision_context();
         let index = self.index(key);
         let mut locked = LockedShards {
             memory: self,
             first: index,
             guards: smallvec::smallvec![self.lock(index)],
-            now_ms: moment.now_ms,
+            now_ms: context.now_ms,
         };
-        let mut own = match locked.record(key) {
-            Ok(record) => Own(record),
+        let mut view = match locked.record(key) {
+            Ok(record) => SingleKeyView(record),
             Err(error) => return run.iter().map(|_| Err(error.clone())).collect(),
         };
         let mut each: Vec<Result<WriteResult>> = run
             .into_iter()
             .map(|write| {
-                write.check(moment.value_max)?;
-                let decision = decide(write, &mut own, moment)?;
+                write.check(context.value_max)?;
+                let decision = decide(write, &mut view, context)?;
                 for (_, record) in decision.changes {
-                    own = Own(record);
+                    view = SingleKeyView(record);
                 }
                 Ok(decision.written)
             })
             .collect();
         if each.iter().any(Result::is_ok) {
-            let change = (key.clone(), own.0.map(StoredRecord::shrunk));
+            let change = (key.clone(), view.0.map(StoredRecord::shrunk));
             if let Err(error) = locked.commit(std::iter::once(change)) {
                 for one in each.iter_mut().filter(|one| one.is_ok()) {
                     *one = Err(error.clone());
@@ -189,27 +189,27 @@ impl MemoryEngine {
     }
 
     fn apply_one(&self, write: Write) -> Result<WriteResult> {
-        let moment = self.shared.moment();
+        let context = self.shared.decision_context();
         let (written, index) = match only_key(&write).map(|key| self.index(key)) {
             Some(index) => {
                 let mut locked = LockedShards {
                     memory: self,
                     first: index,
                     guards: smallvec::smallvec![self.lock(index)],
-                    now_ms: moment.now_ms,
+                    now_ms: context.now_ms,
                 };
-                let decision = decide(write, &mut locked, moment)?;
+                let decision = decide(write, &mut locked, context)?;
                 locked.commit(decision.changes.into_iter())?;
                 locked.sweep(index, SWEEP_RECORDS_MAX);
                 (decision.written, index)
             }
             None => {
                 let mut locked = self.lock_all(&write);
-                let moment = Moment {
+                let context = DecisionContext {
                     now_ms: locked.now_ms,
-                    ..moment
+                    ..context
                 };
-                let decision = decide(write, &mut locked, moment)?;
+                let decision = decide(write, &mut locked, context)?;
                 let last = decision.changes.last().map(|(key, _)| self.index(key));
                 locked.commit(decision.changes.into_iter())?;
                 (decision.written, last.unwrap_or(0))

@@ -1,5 +1,5 @@
 //! The keys of a database in memory in their order, of all its parts together. Knows no values, no times and no part.
-//! Rule: its lock is taken last, and held for one step; who has read keys asks their parts for the records afterwards.
+//! Rule: its lock is taken last, and held for one step; after keys were read, their parts are asked for the records.
 
 use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -1,4 +1,4 @@
-//! Proving who we are: MD5 and SCRAM. Knows no messages: [`crate::startup`] carries the bytes.
+//! Authentication by password: MD5 and SCRAM. Knows no messages: [`crate::startup`] carries the bytes.
 //! Rule: a secret is in no `Debug` and no error, and randomness is an argument.
 
 mod md5;

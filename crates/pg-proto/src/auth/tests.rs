@@ -77,7 +77,7 @@ fn salt_that_is_not_base64_is_refused() {
 }
 
 #[test]
-fn rounds_are_bounded() {
+fn scram_iterations_of_zero_or_beyond_the_limit_are_refused() {
     let max = SCRAM_ITERATIONS_MAX;
     for asked in [0, max + 1, 0x7fff_ffff] {
         let refusal = Refusal::ScramIterations { asked, max };
@@ -153,7 +153,7 @@ fn channel_binding_is_announced_and_signed() {
 }
 
 #[test]
-fn passwords_are_prepared() {
+fn password_is_normalised_by_saslprep() {
     let answer = |password| {
         let mut scram = Scram::with(password, "", NONCE.to_owned(), Binding::Unsupported);
         scram
@@ -167,7 +167,7 @@ fn passwords_are_prepared() {
 }
 
 #[test]
-fn md5_hashes_twice() {
+fn md5_answer_matches_the_reference() {
     // By hand: md5(md5("pw" || "me") || 01 02 03 04).
     assert_eq!(
         md5_password("me", "pw", [1, 2, 3, 4]),

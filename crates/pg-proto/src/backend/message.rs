@@ -1,5 +1,5 @@
 //! One whole message of the server as an enum that borrows. Does not follow the conversation.
-//! Rule: a message that is longer or shorter than its content is refused; rows are walked by who reads them.
+//! Rule: a message that is longer or shorter than its content is refused; rows are walked by their reader.
 
 use std::borrow::Cow;
 

@@ -331,7 +331,7 @@ fn messages_without_content_have_none() {
 }
 
 #[test]
-fn functions_answer_values() {
+fn function_call_response_carries_its_value_or_is_refused() {
     check(b'V', b"\0\0\0\x01x", |message| {
         assert_eq!(message, Message::FunctionCallResponse(Some(b"x")));
     });

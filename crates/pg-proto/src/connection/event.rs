@@ -67,9 +67,9 @@ pub enum Event<T> {
     Notice(Box<ServerError>),
     /// A setting of the server has changed.
     Parameter {
-        /// Its name.
+        /// The setting's name.
         name: String,
-        /// Its value.
+        /// The setting's new value.
         value: String,
     },
     /// The server ends the connection and says why. The oldest request, if there is one, is what it was about; for all

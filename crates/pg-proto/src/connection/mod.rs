@@ -1,4 +1,4 @@
-//! One connection after its start-up: what answer belongs to whom. Knows no socket and does not decode results.
+//! One connection after its start-up: which answer belongs to which request. Knows no socket and does not decode results.
 //! Requests are appended to the caller's buffer; what the socket delivered is cut at ReadyForQuery and handed out in order.
 //! Rule: answers come in the order of the requests, one ReadyForQuery each; anything else ends the connection.
 

@@ -22,7 +22,7 @@ fn check_refused(write: impl Fn(&mut BytesMut) -> Result<(), Misuse>, expected: 
 }
 
 #[test]
-fn connection_is_opened() {
+fn startup_ssl_and_cancel_requests_have_their_bytes() {
     check(
         |out| startup(out, [("user", "me"), ("database", "db")]),
         b"\0\0\0\x1d\0\x03\0\0user\0me\0database\0db\0\0",
@@ -41,7 +41,7 @@ fn connection_is_opened() {
 }
 
 #[test]
-fn passwords_are_sent() {
+fn password_and_sasl_messages_have_their_bytes() {
     check(|out| password(out, "pw"), b"p\0\0\0\x07pw\0");
     check(
         |out| sasl_initial(out, "M", b"n,,"),

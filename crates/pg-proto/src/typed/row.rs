@@ -14,9 +14,9 @@ use crate::types::{Decode, Format, TypeRef};
 /// One column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// The column's name in the result.
     pub name: String,
-    /// Its type.
+    /// The column's type.
     pub ty: TypeRef,
     /// How its values come.
     pub format: Format,

@@ -1,5 +1,5 @@
 //! `serde_json::Value` as a Rust type of json and jsonb. Not how rows become JSON; that is [`json`](super::json).
-//! Rule: numbers are what that crate makes of them: who needs every digit reads the text.
+//! Rule: numbers are what that crate makes of them: a caller that needs every digit reads the text.
 
 use bytes::{BufMut as _, BytesMut};
 use serde_json::Value;

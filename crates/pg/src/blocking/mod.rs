@@ -149,7 +149,7 @@ impl Statement {
         self.description.parameters()
     }
 
-    /// Its columns.
+    /// The columns of the statement's rows.
     pub fn columns(&self) -> &Columns {
         self.description.columns()
     }

@@ -19,7 +19,7 @@ pub struct Row {
 
 /// The place of a column: its number, counted from 0, or its name.
 pub trait RowIndex {
-    /// Its number.
+    /// The column's number, counted from 0.
     ///
     /// # Errors
     /// [`Error::Column`] when there is none.

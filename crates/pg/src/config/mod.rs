@@ -10,7 +10,6 @@ mod keys;
 mod keywords;
 mod passfile;
 mod service;
-mod url;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +18,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use tsumugi_wire::url_pairs;
 
 use crate::error::Error;
 use crate::limits::CONNECTION_STRING_BYTES_MAX;
@@ -44,7 +45,7 @@ pub struct Config {
     pub password: Option<Secret>,
     /// The password file; one that is not there is no error.
     pub passfile: Option<PathBuf>,
-    /// The database.
+    /// The name of the database.
     pub database: String,
     /// Shown in `pg_stat_activity`.
     pub application_name: Option<String>,
@@ -228,10 +229,20 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, Error> {
             format!("longer than connection_string_bytes_max ({CONNECTION_STRING_BYTES_MAX})");
         return Err(Error::config("connection string", reason));
     }
-    match url::strip_scheme(text) {
-        Some(rest) => url::parse(rest),
-        None => keywords::parse(text),
+    let rest = ["postgresql://", "postgres://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    let Some(rest) = rest else {
+        return keywords::parse(text);
+    };
+    let mut pairs = url_pairs(rest, "dbname").map_err(|reason| Error::config("url", reason))?;
+    // What Java's driver calls it.
+    for (key, value) in &mut pairs {
+        if key == "ssl" && value == "true" {
+            (*key, *value) = ("sslmode".to_owned(), "require".to_owned());
+        }
     }
+    Ok(pairs)
 }
 
 /// What stands right after a password may be a part of it that was not quoted: it is not repeated.

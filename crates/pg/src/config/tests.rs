@@ -275,7 +275,7 @@ fn key_value_texts_are_read_with_their_quotes() {
 }
 
 #[test]
-fn keys_of_hosts_and_sessions() {
+fn host_and_session_keys_are_read_or_refused_with_a_reason() {
     check("hostaddr=127.0.0.1", "hosts: 127.0.0.1:5432");
     check("hostaddr=::1 port=7", "hosts: [::1]:7");
     let named = Config::parse("host=db.example hostaddr=192.0.2.7", &environment()).unwrap();
@@ -316,7 +316,7 @@ fn keys_of_hosts_and_sessions() {
 }
 
 #[test]
-fn keys_of_time() {
+fn time_keys_are_read_in_their_units_or_refused() {
     check("connect_timeout=3", "connect_timeout: Some(3s)");
     check("connect_timeout=0", "connect_timeout: None");
     check("connect_timeout=-1", "connect_timeout: None");
@@ -347,7 +347,7 @@ fn keys_of_time() {
 }
 
 #[test]
-fn keys_of_encryption() {
+fn tls_keys_set_mode_and_roots_or_are_refused() {
     check("sslsni=0", "sni: false");
     check(
         "sslnegotiation=direct sslmode=require",

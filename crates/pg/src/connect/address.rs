@@ -1,13 +1,12 @@
-//! Names to addresses, and their order. Opens nothing.
-//! Rule: a look-up blocks, so it runs on another thread; what it finds is bounded.
+//! The addresses of a host of the configuration, and their order. Opens nothing.
+//! Rule: the order is random only where the configuration says so.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::Randomness;
 use crate::config::Host;
 use crate::error::Cause;
-use crate::limits::ADDRESSES_MAX;
 
 /// Where one socket is.
 #[derive(Clone, Debug)]
@@ -18,7 +17,7 @@ pub enum Address {
 
 /// At least one address of the host.
 pub async fn look_up(host: &Host) -> Result<Vec<Address>, Cause> {
-    let (name, port) = match host {
+    let found = match host {
         Host::Unix { directory, port } => {
             return Ok(vec![Address::Local {
                 directory: directory.clone(),
@@ -26,28 +25,13 @@ pub async fn look_up(host: &Host) -> Result<Vec<Address>, Cause> {
             }]);
         }
         Host::Tcp {
-            name,
-            address,
+            address: Some(address),
             port,
-        } => match address.or_else(|| name.parse::<IpAddr>().ok()) {
-            Some(address) => return Ok(vec![Address::Tcp(SocketAddr::new(address, *port))]),
-            None => (name.clone(), *port),
-        },
+            ..
+        } => vec![SocketAddr::new(*address, *port)],
+        Host::Tcp { name, port, .. } => tsumugi_wire::look_up(name, *port).await?,
     };
-    let found = off_thread(move || {
-        (name.as_str(), port).to_socket_addrs().map(|found| {
-            found
-                .take(ADDRESSES_MAX)
-                .map(Address::Tcp)
-                .collect::<Vec<_>>()
-        })
-    });
-    let found = found.await?.map_err(Cause::Io)?;
-    if found.is_empty() {
-        let error = std::io::Error::new(std::io::ErrorKind::NotFound, "the name has no address");
-        return Err(Cause::Io(error));
-    }
-    Ok(found)
+    Ok(found.into_iter().map(Address::Tcp).collect())
 }
 
 /// Puts the elements in a random order.
@@ -59,19 +43,6 @@ pub fn shuffle<T>(elements: &mut [T], random: Randomness<'_>) {
         let drawn = u64::from_ne_bytes(bytes) % (last as u64 + 1);
         elements.swap(last, usize::try_from(drawn).unwrap_or(last));
     }
-}
-
-/// Runs what blocks on a thread of tokio's. There is one such call a connection, so its queue is bounded by the pool that connects.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the driver knows no worker, and connections are opened rarely"
-)]
-pub async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Cause> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Cause::Io(std::io::Error::other(error)))
 }
 
 #[cfg(test)]

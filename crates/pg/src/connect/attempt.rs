@@ -10,8 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg_proto::auth::NONCE_BYTES;
 use tsumugi_pg_proto::startup::{self, Encryption, Progress, Startup, StartupSettings};
 use tsumugi_pg_proto::{Refusal, Session, SqlState};
+use tsumugi_wire::off_thread;
 
-use super::address::{Address, off_thread};
+use super::address::Address;
 use super::session_attrs::RoleFilter;
 use super::stream::Stream;
 use super::{Canceller, Randomness, StartedConnection, password, socket};

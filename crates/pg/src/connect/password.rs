@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use tsumugi_pg_proto::{Error, Refusal};
+use tsumugi_wire::off_thread;
 
-use super::address::off_thread;
 use crate::config::{Config, Host, Passfile, Secret};
 use crate::error::Cause;
 use crate::files::read_bounded;

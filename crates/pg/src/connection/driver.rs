@@ -123,7 +123,7 @@ impl PostgresDriver {
 
     /// Sends a statement without values whose reply no caller waits for, before whatever is requested next: at once, or as soon as the
     /// reservation ends. If it cannot be sent then, the connection ends instead.
-    pub(super) fn send_untended(wire: &PipelineRef<PostgresDriver>, sql: &str) {
+    pub(super) fn send_unawaited(wire: &PipelineRef<PostgresDriver>, sql: &str) {
         if wire.driver.reserved.get() {
             wire.driver.deferred.borrow_mut().push(sql.into());
             return;
@@ -147,7 +147,7 @@ impl PostgresDriver {
     pub(super) fn end_reservation(wire: &PipelineRef<PostgresDriver>) {
         wire.driver.reserved.set(false);
         for sql in wire.driver.deferred.take() {
-            PostgresDriver::send_untended(wire, &sql);
+            PostgresDriver::send_unawaited(wire, &sql);
         }
     }
 
@@ -263,7 +263,7 @@ impl Protocol for PostgresDriver {
         self.queue.borrow_mut().end().for_each(drop);
     }
 
-    fn ended(wire: &Pipeline<PostgresDriver>) {
+    fn on_end(wire: &Pipeline<PostgresDriver>) {
         wire.driver.observer.report(Event::Ended);
     }
 

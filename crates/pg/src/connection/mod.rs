@@ -129,15 +129,15 @@ impl Connection {
 
     /// Sends a statement without values whose answer no caller waits for, before whatever is asked next: at once, or as soon as the rows or
     /// COPY data that are on their way have ended or were dropped. If it cannot be sent then, the connection ends instead.
-    pub fn tell(&self, sql: &str) {
-        PostgresDriver::send_untended(&self.0, sql);
+    pub fn send_unawaited(&self, sql: &str) {
+        PostgresDriver::send_unawaited(&self.0, sql);
     }
 
-    /// Leaves the transaction that is open, or will be once what was sent has run. As with [`Connection::tell`] no caller waits for the
+    /// Leaves the transaction that is open, or will be once what was sent has run. As with [`Connection::send_unawaited`] no caller waits for the
     /// answer.
     pub(crate) fn leave_transaction(&self) {
         self.0.driver.orphaned.set(true);
-        self.tell("ROLLBACK");
+        self.send_unawaited("ROLLBACK");
     }
 
     /// A transaction is begun, whose owner sees to its end.

@@ -1,4 +1,4 @@
-//! TLS as the configuration wants it: whom to trust, what to show, one handshake. It does not decide whether to encrypt.
+//! TLS as the configuration wants it: trusted roots, the client's certificate, one handshake. It does not decide whether to encrypt.
 //! Reading certificates blocks, so it happens on another thread, once for each new connection: renewed files count at once.
 //! Rule: modes check what libpq's check; a file of roots that is there is always used.
 

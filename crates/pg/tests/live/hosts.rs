@@ -55,7 +55,7 @@ async fn error_of_all_hosts_names_the_reason_of_each() {
     assert_eq!(
         error,
         format!(
-            "none of the hosts will do: {}; {}",
+            "no host accepted the connection: {}; {}",
             refused(one),
             refused(two)
         )
@@ -118,7 +118,7 @@ async fn target_session_attrs_choose_the_server() {
     standby.catch_up(&primary);
     let (p, s) = (primary.port(), standby.port());
     let name = database.name();
-    let neither = "none of the hosts will do: ";
+    let neither = "no host accepted the connection: ";
     for (database, wanted, from_primary, from_standby) in [
         ("postgres", "any", p, s),
         ("postgres", "read-write", p, p),

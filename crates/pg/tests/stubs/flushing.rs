@@ -277,7 +277,7 @@ fn request_that_is_no_plain_execution_is_sent_at_once_with_those_waiting() {
         scene.fill(64).await;
         scene.ask(3).await;
         assert_eq!(scene.requests().await, 0);
-        scene.db.tell("x");
+        scene.db.send_unawaited("x");
         turns().await;
         assert_eq!((scene.requests().await, scene.writes.get()), (4, 1));
         let (db, other) = (scene.db.clone(), "a statement that is not prepared");

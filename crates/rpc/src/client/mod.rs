@@ -79,7 +79,7 @@ impl Client {
     pub fn new(target: RpcTarget, options: Options) -> Result<Client> {
         if let (RpcTarget::Tls { .. }, None) = (&target, &options.tls) {
             return Err(Error::Usage(
-                "tkrzw+tls needs the certificates of who is to be believed",
+                "tkrzw+tls needs the certificate of the server's authority",
             ));
         }
         let mut headers = HeaderMap::new();

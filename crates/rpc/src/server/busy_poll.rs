@@ -1,5 +1,5 @@
 //! Keeps a worker awake for a moment when the next bytes are likely to come at once: to sleep and to be woken takes longer than most
-//! calls do. Knows no connection. Rule: only who was called again within the window stays awake for it, and lets others have the core.
+//! calls do. Knows no connection. Rule: only a worker that was called again within the window stays awake for it, and lets others have the core.
 
 use std::cell::Cell;
 use std::rc::Rc;

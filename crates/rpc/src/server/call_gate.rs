@@ -1,4 +1,4 @@
-//! Where a call enters: who may, which service it is for, what it costs. Knows tokens, paths and limits, not what a call does.
+//! Where a call enters: whether it is admitted, which service it is for, what it costs. Knows tokens, paths and limits, not what a call does.
 //! Every refusal is gRPC's own kind of answer, but to what is no gRPC at all.
 
 use std::cell::RefCell;

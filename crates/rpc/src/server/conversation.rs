@@ -1,6 +1,6 @@
 //! Stream: requests of one client in order, answers in the same order. Knows the calls that a stream may hold.
 //! Writes follow each other without waiting for their answers; a read waits until the writes before it are done, so that it sees them.
-//! What has come is handled before anything is sent, and who reads no answers is not read from.
+//! What has come is handled before anything is sent, and from a client that reads no answers nothing is read.
 
 use std::collections::VecDeque;
 use std::pin::Pin;

@@ -60,7 +60,7 @@ pub struct ServiceSettings {
     pub tls: Option<ServerTls>,
     /// Tokens that clients have to show.
     pub tokens: Option<TokenFile>,
-    /// The limits.
+    /// Limits of calls, streams and messages.
     pub limits: RpcLimits,
 }
 

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn any_token_of_the_file_opens_the_door() {
+    fn request_with_any_listed_token_is_admitted() {
         check(Some("Bearer 0123456789abcdef"), "admitted");
         check(Some("bearer fedcba9876543210"), "admitted");
     }

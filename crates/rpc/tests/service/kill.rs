@@ -33,7 +33,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 /// Not a test by itself: the process that serves until it is killed.
 #[test]
-fn child() {
+fn child_process_serves_until_it_is_killed() {
     let (Ok(spec), Ok(socket)) = (
         std::env::var("KILL_SERVES"),
         std::env::var("KILL_SERVES_AT"),
@@ -61,7 +61,7 @@ struct Serving(Child);
 impl Serving {
     fn start(spec: &Spec, socket: &Path) -> Serving {
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "kill::child"])
+            .args(["--exact", "kill::child_process_serves_until_it_is_killed"])
             .env("KILL_SERVES", spec.to_string())
             .env("KILL_SERVES_AT", socket)
             .stdin(Stdio::null())

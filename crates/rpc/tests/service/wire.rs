@@ -64,7 +64,7 @@ fn values_are_set_read_and_removed() {
 }
 
 #[test]
-fn many_records_are_pairs() {
+fn multi_calls_carry_records_as_pairs() {
     let pair = |key: &str, value: &str| b(2, [b(1, key), b(2, value)].concat());
     check(&[
         (
@@ -133,7 +133,7 @@ fn records_are_compared_and_counted() {
 }
 
 #[test]
-fn queues_searches_and_upkeep() {
+fn queue_search_and_maintenance_calls_have_their_wire_fields() {
     let key = 100_000_000_u64.to_be_bytes();
     check(&[
         ("PushLast", vec![b(2, "v"), d(3, 1.0), n(4, 1)], ok(&[])),
@@ -158,7 +158,7 @@ fn queues_searches_and_upkeep() {
 }
 
 #[test]
-fn codes_of_a_status_are_field_one_of_field_one() {
+fn status_code_is_field_1_of_the_status_message() {
     let rig = Rig::start();
     on_loop(async {
         let bare = RawClient::connect(rig.tcp()).await;

@@ -44,7 +44,11 @@ class Integer
   def ord = self
   def integer? = true
   def fdiv(other) = to_f / other
-  def lcm(other) = self == 0 || other == 0 ? 0 : (self / gcd(other) * other).abs
+  def lcm(other)
+    common = gcd(other)
+    common == 0 ? 0 : (self / common * other).abs
+  end
+
   def gcdlcm(other) = [gcd(other), lcm(other)]
   def bit_length = self < 0 ? (~self).bit_length : (self == 0 ? 0 : to_s(2).size)
   def [](bit) = (self >> bit) & 1
@@ -54,6 +58,8 @@ class Integer
   def nobits?(mask) = self & mask == 0
 
   def gcd(other)
+    raise TypeError, "not an integer" unless other.is_a?(Integer)
+
     a, b = abs, other.abs
     a, b = b, a % b while b != 0
     a

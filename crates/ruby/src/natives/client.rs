@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
-use tsumugi_http::{HttpBody, HttpResponse, Receiver, Request, RequestBody, ResponseParts};
+use tsumugi_http::{
+    HttpBody, HttpResponse, Receiver, Request, RequestBody, ResponseParts, append_field,
+};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use crate::answer::{Answer, answer, operation, raise};
@@ -102,7 +104,7 @@ fn request<'c>(
         let Some((name, value)) = pair else {
             return Err(wrong(format!("{name}: {value:?} is no header")));
         };
-        headers.append(name, value);
+        append_field(&mut headers, name, value).map_err(|full| wrong(full.to_string()))?;
     }
     let body = match body.kind() {
         Kind::Nil => Bytes::new(),

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
 use tsumugi_db::Format;
+use tsumugi_http::{append_field, insert_field};
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 use tsumugi_server::dispatch::SharedSender;
 
@@ -59,11 +60,11 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let value = header_value(scope, &name, call.argument(2))?;
         let mut draft = exchange.draft.borrow_mut();
         draft.touched |= !draft.filtering;
-        if call.argument(3).truthy() {
-            draft.headers.append(name, value);
-        } else {
-            draft.headers.insert(name, value);
-        }
+        let added = match call.argument(3).truthy() {
+            true => append_field(&mut draft.headers, name, value),
+            false => insert_field(&mut draft.headers, name, value),
+        };
+        added.map_err(|full| scope.error("ArgumentError", full.to_string()))?;
         Ok(Value::nil())
     })?;
     response_headers(natives)?;
@@ -89,7 +90,7 @@ fn install_error_natives<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let exchange = exchange(scope, call.argument(0))?;
         let status = exchange.draft.borrow().status;
         if status == Some(StatusCode::INTERNAL_SERVER_ERROR) {
-            finish::tell(host, &exchange, scope.report(Raise(call.argument(1))));
+            finish::log_exception(host, &exchange, scope.report(Raise(call.argument(1))));
         }
         Ok(Value::nil())
     })?;
@@ -258,13 +259,9 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 return Err(scope.error("ArgumentError", "stream takes as: :csv, :json or :ndjson"));
             }
         };
-        let rows = super::rows::source(scope, call.argument(1))?;
-        plan_stream(
-            scope,
-            &exchange,
-            format.content_type(),
-            StreamPlan::Rows { rows, format },
-        )
+        let rows = super::rows::row_feed(scope, call.argument(1), format)?;
+        let plan = StreamPlan::Rows(Box::new(rows));
+        plan_stream(scope, &exchange, format.content_type(), plan)
     })?;
     natives.waiting("send_piece", |_, scope, call| {
         let sender = scope

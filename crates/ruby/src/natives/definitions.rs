@@ -3,6 +3,7 @@
 
 use std::ops::{Bound, RangeBounds};
 use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
 
 use tsumugi_mruby::{NativeCall, NativeReply, Raise, Result, Scope, Suspension, Value};
 
@@ -116,22 +117,25 @@ impl<'s> Natives<'s> {
         }
     }
 
-    /// A native that parks the fibre only when what it answers takes time.
+    /// A native that parks the fibre only when its operation takes time.
     pub fn maybe_waiting<F>(&self, name: &str, native: F) -> Result<'s, ()>
     where
-        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Maybe<'c>> + 'static,
+        F: for<'c> Fn(&Rc<Host>, &'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Operation> + 'static,
     {
         let host = self.host.clone();
         self.scope
             .define_singleton(self.module, name, Suspension::Maybe, move |scope, call| {
                 let host = alive(&host, scope)?;
-                Ok(match native(&host, scope, call)? {
-                    Maybe::Value(value) => NativeReply::Value(value),
-                    Maybe::Wait(operation) => {
-                        *host.pending.borrow_mut() = Some(operation);
-                        NativeReply::Yield(Value::nil())
-                    }
-                })
+                let mut operation = native(&host, scope, call)?;
+                // Parked, it is polled again by a task that can be woken.
+                let first = operation
+                    .as_mut()
+                    .poll(&mut Context::from_waker(Waker::noop()));
+                if let Poll::Ready(answer) = first {
+                    return answer(scope).map(NativeReply::Value);
+                }
+                *host.pending.borrow_mut() = Some(operation);
+                Ok(NativeReply::Yield(Value::nil()))
             })
     }
 
@@ -199,14 +203,6 @@ pub(crate) fn wrong_count<'c>(
     };
     let message = format!("wrong number of arguments (given {given}, expected {expected})");
     scope.error("ArgumentError", message)
-}
-
-/// What a native that parks only sometimes answers.
-pub(crate) enum Maybe<'c> {
-    /// The value, at once.
-    Value(Value<'c>),
-    /// What the fibre waits for.
-    Wait(Operation),
 }
 
 /// The host, unless its application has been replaced.

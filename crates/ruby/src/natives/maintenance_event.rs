@@ -11,7 +11,7 @@ use crate::natives::definitions::Natives;
 pub enum MaintenanceEvent {
     /// A file, or the seeds of a table, begin.
     Began {
-        /// Its name.
+        /// The name of the file or table.
         name: String,
         /// `up`, `down` or nothing.
         direction: String,
@@ -22,14 +22,14 @@ pub enum MaintenanceEvent {
     },
     /// It has done what it says.
     Ended {
-        /// Its name.
+        /// The name of the file or table.
         name: String,
         /// `up`, `down` or nothing.
         direction: String,
     },
     /// It cannot be tried, because it could not be undone.
     Skipped {
-        /// Its name.
+        /// The name of the file or table.
         name: String,
     },
     /// A statement is going to run that is to be undone.

@@ -5,11 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_db::{Columns, Row, RowStream, Rows};
+use tsumugi_db::{Columns, Format, Row, RowFeed, RowStream, Rows};
 use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
 
 use super::database::values::{field, value};
-use crate::exchange::RowSource;
 use crate::natives::arguments::wrong_type;
 use crate::natives::definitions::Natives;
 
@@ -25,10 +24,14 @@ const ROWS_UNINTERRUPTED: usize = 1_024;
 pub(crate) type RowStreamSlot = RefCell<Option<RowStream>>;
 
 /// What is sent as a body: rows that are there, or a stream of them.
-pub(super) fn source<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, RowSource> {
+pub(super) fn row_feed<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    format: Format,
+) -> Result<'c, RowFeed> {
     match packed(scope, value) {
-        Some(rows) => Ok(RowSource::Whole(rows.clone())),
-        None => take_stream(scope, value).map(|rows| RowSource::Stream(Box::new(rows))),
+        Some(rows) => Ok(RowFeed::of_rows(rows.clone(), format)),
+        None => take_stream(scope, value).map(|rows| RowFeed::of_stream(rows, format)),
     }
 }
 

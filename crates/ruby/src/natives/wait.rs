@@ -1,4 +1,4 @@
-//! Waiting: `sleep`, `parallel`, channels, and the two natives of the fibre's loop.
+//! Waiting: `sleep`, `parallel`, channels, periods of timers, and the two natives of the fibre's loop.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tsumugi_mruby::{Kind, NativeReply, Raise, Result, Root, Scope, Suspension, Value};
-use tsumugi_server::dispatch::StopSignal;
+use tsumugi_server::dispatch::{StopSignal, TimerPeriod};
 
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds};
@@ -29,6 +29,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("job", |host, scope, _| {
         Ok(scope.integer(i64::try_from(host.job.number()).unwrap_or(0)))
+    })?;
+    natives.plain("check_period", |_, scope, call| {
+        timer_period(scope, call.argument(0)).map(|_| Value::nil())
     })?;
     natives.waiting("sleep", |_, scope, call| {
         let duration = seconds(scope, call.argument(0))?;
@@ -90,6 +93,15 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Duration> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// The Float of `every` as a period.
+pub(crate) fn timer_period<'c>(
+    scope: &'c Scope<'_>,
+    seconds: Value<'c>,
+) -> Result<'c, TimerPeriod> {
+    TimerPeriod::of_seconds(seconds.as_float().unwrap_or_default())
+        .map_err(|error| scope.error("ArgumentError", error.to_string()))
+}
+
 /// Runs every task on a fibre of its own. The first error cancels the others, waits for their `ensure`, and is raised.
 async fn parallel(host: Rc<Host>, bounds: Bounds, tasks: Vec<Root>) -> Answer {
     let signal = Rc::new(StopSignal::default());
@@ -140,16 +152,72 @@ async fn branch(host: &Rc<Host>, task: Root, bounds: &Bounds) -> std::result::Re
     driver::run(host, driver::job_of(task), bounds, finish).await
 }
 
-/// A queue of rooted values between fibres of one VM.
+/// A queue of values between fibres of one VM. The values are in an Array of the Ruby object ([`VALUES`]), where the collector sees
+/// who refers to whom: a channel in a value of its own would hold itself for ever if its values were roots.
 struct Channel {
     capacity: usize,
     state: RefCell<ChannelState>,
+    places: Rc<RefCell<ChannelPlaces>>,
     changed: Notify,
+}
+
+/// The instance variable with a channel's values; its name is none that Ruby can write.
+const VALUES: &str = "values";
+
+/// Which places of the Array of values are taken.
+#[derive(Default)]
+struct ChannelPlaces {
+    /// Places so far.
+    count: usize,
+    free: Vec<usize>,
+    /// Given up while the VM was not at hand: what is there is taken away by the next call.
+    stale: Vec<usize>,
+}
+
+/// The place of one value.
+struct ChannelPlace {
+    index: usize,
+    places: Rc<RefCell<ChannelPlaces>>,
+}
+
+impl Drop for ChannelPlace {
+    fn drop(&mut self) {
+        self.places.borrow_mut().stale.push(self.index);
+    }
+}
+
+impl ChannelPlace {
+    /// Puts a value into a place of the channel's Array.
+    fn take<'c>(
+        scope: &'c Scope<'c>,
+        channel: &Channel,
+        array: Value<'c>,
+        value: Value<'c>,
+    ) -> Result<'c, ChannelPlace> {
+        let next_stale = || channel.places.borrow_mut().stale.pop();
+        while let Some(index) = next_stale() {
+            scope.set_array_at(array, index, Value::nil())?;
+            channel.places.borrow_mut().free.push(index);
+        }
+        let index = {
+            let mut places = channel.places.borrow_mut();
+            places.free.pop().unwrap_or_else(|| {
+                places.count += 1;
+                places.count - 1
+            })
+        };
+        let place = ChannelPlace {
+            index,
+            places: Rc::clone(&channel.places),
+        };
+        scope.set_array_at(array, index, value)?;
+        Ok(place)
+    }
 }
 
 #[derive(Default)]
 struct ChannelState {
-    values: VecDeque<Root>,
+    values: VecDeque<ChannelPlace>,
     closed: bool,
     /// Tickets keep the waiters first come, first served.
     pops: Queue,
@@ -208,7 +276,7 @@ impl Drop for Ticket {
 }
 
 impl Channel {
-    async fn push(self: Rc<Self>, value: Root) -> Answer {
+    async fn push(self: Rc<Self>, value: ChannelPlace) -> Answer {
         let ticket = Ticket::take(&self, |state| &mut state.pushes);
         let mut value = Some(value);
         loop {
@@ -227,16 +295,22 @@ impl Channel {
         }
     }
 
-    async fn pop(self: Rc<Self>) -> Answer {
+    /// `array` has the values.
+    async fn pop(self: Rc<Self>, array: Root) -> Answer {
         let ticket = Ticket::take(&self, |state| &mut state.pops);
         loop {
             let changed = self.changed.notified();
             {
                 let mut state = self.state.borrow_mut();
                 if ticket.is_first(&mut state)
-                    && let Some(value) = state.values.pop_front()
+                    && let Some(place) = state.values.pop_front()
                 {
-                    return answer(move |scope| Ok(scope.rooted(&value)));
+                    return answer(move |scope| {
+                        let array = scope.rooted(&array);
+                        let value = scope.array_at(array, place.index);
+                        scope.set_array_at(array, place.index, Value::nil())?;
+                        Ok(value)
+                    });
                 }
                 if state.closed && state.values.is_empty() {
                     return raise(
@@ -277,17 +351,25 @@ fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let channel = Rc::new(Channel {
             capacity,
             state: RefCell::default(),
+            places: Rc::default(),
             changed: Notify::new(),
         });
-        scope.wrap(scope.constant("Tsumugi::Native::Channel")?, channel)
+        let object = scope.wrap(scope.constant("Tsumugi::Native::Channel")?, channel)?;
+        scope.set_ivar(object, scope.intern(VALUES), scope.array(0)?)?;
+        Ok(object)
     })?;
     natives.waiting("channel_push", |_, scope, call| {
-        let channel = channel(scope, call.argument(0))?;
-        let value = scope.root(call.argument(1))?;
-        Ok(Box::pin(channel.push(value)) as Operation)
+        let object = call.argument(0);
+        let channel = channel(scope, object)?;
+        let array = scope.ivar(object, scope.intern(VALUES));
+        let place = ChannelPlace::take(scope, &channel, array, call.argument(1))?;
+        Ok(Box::pin(channel.push(place)) as Operation)
     })?;
     natives.waiting("channel_pop", |_, scope, call| {
-        Ok(Box::pin(channel(scope, call.argument(0))?.pop()) as Operation)
+        let object = call.argument(0);
+        let channel = channel(scope, object)?;
+        let array = scope.root(scope.ivar(object, scope.intern(VALUES)))?;
+        Ok(Box::pin(channel.pop(array)) as Operation)
     })?;
     natives.plain("channel_close", |_, scope, call| {
         let channel = channel(scope, call.argument(0))?;

@@ -23,7 +23,7 @@ enum State {
     Whole(Bytes),
     Form(MultipartForm),
     Failed(BodyError),
-    /// Its reader was cancelled.
+    /// The call that read the body was cancelled.
     Interrupted,
 }
 

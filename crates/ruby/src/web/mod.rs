@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use tsumugi_client::HttpClient;
 use tsumugi_http::secret::{SecretError, Signer};
-use tsumugi_http::session::SessionSettings;
+use tsumugi_server::session::SessionStore;
 use tsumugi_worker::WorkerHandle;
 
 use crate::settings::Settings;
@@ -18,7 +18,7 @@ use crate::settings::Settings;
 pub(crate) struct Web {
     signer: OnceCell<Rc<Signer>>,
     /// Set by the word `sessions`.
-    pub sessions: OnceCell<SessionSettings>,
+    pub sessions: OnceCell<Rc<SessionStore>>,
     client: OnceCell<Rc<HttpClient>>,
 }
 

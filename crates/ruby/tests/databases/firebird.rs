@@ -194,7 +194,7 @@ fn feature_that_firebird_lacks_is_refused() {
             ),
             (
                 "error_text { db.connection { } }",
-                "DB::Unsupported: Firebird has no connections of one's own here: use a transaction",
+                "DB::Unsupported: Firebird has no exclusive sessions here: use a transaction",
             ),
         ],
     );

@@ -1,6 +1,6 @@
 //! Tables made, changed and dropped from Ruby, on every database.
 
-use crate::{ALL, Engine, check_on};
+use crate::{ALL, Engine, HELPERS, Served, check_on};
 
 /// The same on all.
 #[track_caller]
@@ -315,7 +315,7 @@ fn invalid_table_is_refused_with_a_valid_form() {
             ),
             (
                 "failing { db.create(:t) { foreign :a } }",
-                "DB::UsageError: say with on which table a refers to",
+                "DB::UsageError: give the table that a refers to, with on",
             ),
             (
                 "failing { db.create(:t) { foreign :a, on: :b, on_delete: :forget } }",
@@ -371,4 +371,55 @@ fn schema_change_beside_its_own_transaction_is_refused() {
             "DB::UsageError: a transaction of this fibre is open on this database by another connect: this would wait for it",
         )],
     );
+}
+
+#[test]
+fn alteration_that_fails_in_a_transaction_which_goes_on_keeps_no_step() {
+    check_on(
+        Engine::Sqlite,
+        "db.create(:t) { increments :id; integer :a }; 2.times { db.execute 'insert into t(a) values (1)' }",
+        &[
+            (
+                "db.transaction { begin; db.alter(:t) { add.integer :b, default: 0; add_unique :a }; rescue DB::UniqueViolation; 'refused'; end }",
+                "refused",
+            ),
+            ("db.query('select * from t').columns.join(' ')", "id a"),
+        ],
+    );
+}
+
+#[test]
+fn table_that_refers_to_itself_is_rebuilt_in_a_transaction_and_dropped_by_a_name_in_another_case() {
+    check_on(
+        Engine::Sqlite,
+        "db.create(:nodes) { increments :id; foreign :parent_id, on: :nodes, nullable: true, on_delete: :cascade; string :name, 9 }
+         db[:nodes].insert([{ parent_id: nil, name: 'root' }, { parent_id: 1, name: 'leaf' }])",
+        &[
+            (
+                "db.transaction { db.alter(:nodes) { change.string :name, 50 } }; json(db[:nodes].order(:id).pluck(:name))",
+                r#"["root","leaf"]"#,
+            ),
+            ("db.drop(:Nodes); json(db.table?(:nodes))", "false"),
+        ],
+    );
+}
+
+#[test]
+fn change_that_waits_longer_than_schema_wait_for_another_is_a_pool_timeout() {
+    for engine in ALL {
+        let app = "
+          get '/' do
+            holds = -> { db.transaction { db.create(:held) { increments :id }; sleep 2 } }
+            waits = -> { sleep 0.5; error_text { db.create(:waits) { increments :id } } }
+            parallel(holds, waits)[1]
+          end";
+        let served = Served::new(
+            engine,
+            "acquire: 0.2, schema_wait: 0.3",
+            &format!("{HELPERS}{app}"),
+        );
+        let text = served.rig.get("/").text();
+        assert!(text.starts_with("DB::PoolTimeout: "), "{engine:?}: {text}");
+        assert!(text.contains("schema_wait"), "{engine:?}: {text}");
+    }
 }

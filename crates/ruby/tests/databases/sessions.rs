@@ -125,7 +125,7 @@ fn transaction_pooler_has_no_connections_for_a_block() {
     for (path, expected) in [
         (
             "/connection",
-            "DB::Unsupported: a pooler in transaction mode has no sessions of one's own: connect past it",
+            "DB::Unsupported: a pooler in transaction mode has no exclusive sessions: connect past it",
         ),
         (
             "/listen",
@@ -145,7 +145,7 @@ fn sqlite_has_no_connections_for_a_block() {
         &[
             (
                 "error_text { db.connection { } }",
-                "DB::Unsupported: SQLite has no connections of one's own: all callers share its connections",
+                "DB::Unsupported: SQLite has no exclusive sessions: all callers share its connections",
             ),
             (
                 "error_text { db.copy_in('copy t from stdin') { } }",

@@ -1,4 +1,4 @@
-//! Transactions of a fibre: what belongs to them, how they end, and that nobody else notices.
+//! Transactions of a fibre: what belongs to them, how they end, and that no other fibre notices.
 
 use std::io::Write as _;
 use std::time::Duration;

@@ -255,6 +255,14 @@ fn decimals_count_without_rounding() {
                 r#"{"h":1,"s":["1.5","2.25","3"],"sum":"0.1"}"#,
             ),
             ("failed { (d('1') + 'x') }", "TypeError"),
+            (
+                "[DB::Decimal.new(15, -5), DB::Decimal.new(-15, -1) + 1, DB::Decimal.new(0, -3), d('1250').round(-2)].map(&:to_s)",
+                r#"["1500000","-149","0","1300"]"#,
+            ),
+            (
+                "[DB::Decimal.new(15, -1) * DB::Decimal.new(1, 1) == 15, DB::Decimal.new(15, -1).scale, DB::Decimal.new(15, -1).to_i]",
+                "[true,0,150]",
+            ),
         ],
     );
 }

@@ -29,7 +29,7 @@ pub(crate) const ALL: [Store; 3] = [Store::Memory, Store::Disk, Store::Remote];
 pub(crate) const EMBEDDED: [Store; 2] = [Store::Memory, Store::Disk];
 
 /// What every application here begins with. Stores in memory are the process', so that each test names its own; those on disk are in
-/// the rig's folder unless the name is a path, and those of another server on one of their own.
+/// the test's folder unless the name is a path, and those of another server on one of their own.
 pub(crate) fn opening(store: Store, name: &str, settings: &str) -> String {
     let settings = match settings {
         "" => String::new(),

@@ -4,4 +4,5 @@
 mod own;
 mod rig;
 mod snippets;
+mod types;
 mod views;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::rig::output;
 
@@ -105,6 +106,43 @@ fn dates_and_decimals_that_are_none_are_argument_errors() {
          puts [DB::Decimal.parse('1250.5').round(-2), DB::Decimal.parse('-51').round(-2), DB::Decimal.parse('4').round(-1)].join(' ')",
         "no date: 2023-02-29\nno date: \"junk\"; it is written like 2024-02-29\nno date: 2024-13-01\nno decimal number: \"1,5\"\n\
          2024-02-29\n2024-02-29\n1900-03-01\n2023-12-31 2024-01-01 2024-01-02\n1300 -100 0",
+    );
+}
+
+#[test]
+fn days_beyond_all_calendars_are_range_errors() {
+    check(
+        "[10**15, -10**15, 2**70, 1e300, 'x', nil].each do |days|
+           begin; p DB::Date.new(2024, 1, 1) + days; rescue RangeError, TypeError => e; puts e.class; end
+         end
+         begin; DB::Date.parse('2147485548-01-01').wday; rescue ArgumentError => e; puts e.message; end
+         begin; Time.at(2**64); rescue RangeError => e; puts e.message; end
+         begin; Time.gm(2_147_485_547) + 10**15; rescue RangeError => e; puts e.class; end
+         p DB::Date.new(1850, 1, 1).wday, DB::Date.new(1, 1, 1) - 1, DB::Date.new(1600, 2, 29) + 36_524",
+        "RangeError\nRangeError\nRangeError\nRangeError\nTypeError\nTypeError\nargument out of range\n\
+         an Integer beyond 64 bits is out of Time range\nRangeError\n2\n0000-12-31\n1700-02-28",
+    );
+}
+
+#[test]
+fn far_years_take_as_long_as_near_ones() {
+    let start = Instant::now();
+    check(
+        "200.times do
+           far = Time.gm(2_147_485_547, 6, 7)
+           [far.iso8601, far.utc_offset, far.getlocal.utc_offset, far.strftime('%c %U %G'), far.to_json]
+           Time.gm(-2_147_481_748).wday
+           Time.local(2_147_000_000).to_a
+           date = DB::Date.parse('2147485547-01-01')
+           [date.wday, date + 1, date - 1, date.succ, date.to_days, date.strftime('%F')]
+         end
+         puts 'done'",
+        "done",
+    );
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
     );
 }
 

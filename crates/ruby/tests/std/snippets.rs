@@ -25,4 +25,4 @@ macro_rules! snippets {
     )*};
 }
 
-snippets! { core digests encodings integers json regexp sorting strings_with_patterns time translation }
+snippets! { core digests encodings integers json regexp sorting strings_with_patterns time translation types }

@@ -74,3 +74,30 @@ fn fibre_of_another_request_cannot_be_resumed() {
         assert_eq!(rig.get("/now").text(), "now");
     }
 }
+
+#[test]
+fn timer_with_a_period_no_clock_can_keep_is_refused_where_it_is_declared() {
+    let rig = Rig::serve(
+        r#"
+REFUSALS = [0, -1, 1e-10, 1e30, 10**400, 0.0/0, "1"].map { |seconds| begin; every(seconds) { }; rescue ArgumentError => e; e.message; end }
+get("/") { REFUSALS.join("\n") }
+every(0.001) { $ticks = ($ticks || 0) + 1 }
+get("/ticks") { $ticks.to_s }
+"#,
+    );
+    let refusals = rig.get("/").text();
+    let range = "every takes from 0.001 to timer_seconds_max (1000000000) seconds, not ";
+    for (refusal, shown) in refusals
+        .lines()
+        .zip(["0.0", "-1.0", "1e-10", "1e30", "inf", "NaN"])
+    {
+        assert_eq!(refusal, format!("{range}{shown}"));
+    }
+    assert!(
+        refusals.ends_with("every takes a number of seconds, not \"1\""),
+        "{refusals}"
+    );
+    let begin = std::time::Instant::now();
+    while rig.get("/ticks").text().is_empty() && begin.elapsed().as_secs() < 10 {}
+    assert_ne!(rig.get("/ticks").text(), "");
+}

@@ -120,6 +120,7 @@ const LONG: &[&str] = &[
     "([n] * 100_000).inspect",
     "([n] * 2_000_000).sum",
     "([n] * 2_000_000).max",
+    "Time.now.strftime('%-d' * 20_000_000)",
     // Sorting: of Integers that mruby compares, of too many, of texts that are too long together.
     "([n] * 2_000_000).sort",
     "Array.new(2_000_000) { |i| -i }.sort",
@@ -194,10 +195,58 @@ fn native_code_that_runs_long_is_stopped() {
 }
 
 #[test]
+fn programs_that_ruby_compiles_have_a_limit() {
+    let app = "get('/after') { 'as before' }
+         post('/eval') { eval(body.text).to_s }
+         post('/instance') { Object.new.instance_eval(body.text).to_s }";
+    let rig = Rig::with(app, |settings| settings.limits.eval_bytes_max = 1_000);
+    for path in ["/eval", "/instance"] {
+        let text = format!("{:<1000}", "6 * 7");
+        check(&rig, path, "text/plain", text.as_bytes(), 200, "42");
+        let longer = format!("{text} ");
+        check(
+            &rig,
+            path,
+            "text/plain",
+            longer.as_bytes(),
+            500,
+            "eval_bytes_max (1000)",
+        );
+    }
+}
+
+/// Texts that take longest to compile for their length, by the square of it.
+const SLOW_PROGRAMS: [&str; 5] = ["1 and ", "1||", "a += 1\n", "1;", "a "];
+
+#[test]
+fn program_of_the_greatest_length_is_compiled_within_seconds() {
+    let rig = Rig::serve("get('/after') { 'as before' }; post('/eval') { eval(body.text).to_s }");
+    let bytes_max = tsumugi_ruby::Limits::default().eval_bytes_max;
+    for unit in SLOW_PROGRAMS {
+        let words = "%w[".to_owned() + &unit.repeat((bytes_max - 20) / unit.len()) + "].size";
+        let lines = "if false;".to_owned() + &unit.repeat((bytes_max - 20) / unit.len()) + "1;end";
+        for text in [words, lines] {
+            let start = Instant::now();
+            rig.post("/eval", "text/plain", text.as_bytes());
+            assert!(
+                start.elapsed() < STOPPED_WITHIN,
+                "{unit}: {:?}",
+                start.elapsed()
+            );
+        }
+    }
+}
+
+#[test]
 fn texts_that_natives_multiply_have_a_limit() {
     let rig = Rig::serve(
         r#"get('/after') { 'as before' }
          post('/sub') { body.text.gsub(/a/, "\\'") }
+         post('/references') { body.text.sub(/a/, "\\'" * 60_000) }
+         post('/parts') { body.text.sub(/a/, "\\1" * 65_537) }
+         post('/strftime') { Time.now.strftime("%1024Y" * 1_000_000) }
+         post('/html') { CGI.escapeHTML('"' * 12_000_000) }
+         post('/percent') { URI.encode_www_form_component('"' * 23_000_000) }
          post('/scrub') { ("\xff" * 70_000).scrub('x' * 10_000) }
          post('/pretty') { JSON.pretty_generate((0...98).inject([1] * 600_000) { |v, _| [v] }) }"#,
     );
@@ -209,6 +258,52 @@ fn texts_that_natives_multiply_have_a_limit() {
         500,
         "string_bytes_max",
     );
-    check(&rig, "/scrub", "text/plain", b"x", 500, "string_bytes_max");
+    let text = vec![b'a'; 100_000];
+    check(
+        &rig,
+        "/references",
+        "text/plain",
+        &text,
+        500,
+        "string_bytes_max",
+    );
+    check(
+        &rig,
+        "/parts",
+        "text/plain",
+        b"a",
+        500,
+        "replacement_parts_max (65536)",
+    );
+    for path in ["/strftime", "/html", "/percent", "/scrub"] {
+        check(&rig, path, "text/plain", b"x", 500, "string_bytes_max");
+    }
     check(&rig, "/pretty", "text/plain", b"x", 500, "json_bytes_max");
+}
+
+#[test]
+fn fields_of_a_body_that_become_headers_or_cookies_are_refused_beyond_a_limit() {
+    let rig = Rig::serve(
+        "get('/after') { 'as before' }
+         post('/headers') { body.data.each { |name, value| header \"x-#{name}\", value }; 'mirrored' }
+         post('/cookies') { body.data.each { |name, value| cookies[name] = value }; 'mirrored' }
+         post('/request') { http.get('http://127.0.0.1:1/', headers: body.data).status.to_s }",
+    );
+    let fields = |count: usize| {
+        let fields: Vec<String> = (0..count).map(|i| format!("\"n{i}\":\"v\"")).collect();
+        format!("{{{}}}", fields.join(","))
+    };
+    for (path, limit, name) in [
+        ("/headers", 1_000, "header_fields_max"),
+        ("/cookies", 200, "cookies_set_max"),
+        ("/request", 1_000, "header_fields_max"),
+    ] {
+        for count in [limit + 1, 40_000] {
+            check(&rig, path, JSON, fields(count).as_bytes(), 500, name);
+        }
+        if path != "/request" {
+            let many = fields(limit - 50);
+            check(&rig, path, JSON, many.as_bytes(), 200, "mirrored");
+        }
+    }
 }

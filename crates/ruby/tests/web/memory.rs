@@ -239,3 +239,31 @@ fn uploads_that_are_read_in_pieces_take_no_memory_of_their_size() {
     let growth = number("/most") - before;
     assert!(growth < 32 << 20, "{growth}");
 }
+
+#[test]
+fn channel_that_is_reached_from_its_own_values_is_collected() {
+    let rig = Rig::serve(
+        "get('/own') { c = Tsumugi::Channel.new; text = 'x' * 100_000; c << [c, text]; c << -> { c }; c.size.to_s }
+         get('/bytes') { GC.start; GC.start; Tsumugi.vm_bytes.to_s }
+         get('/order') do
+           c = Tsumugi::Channel.new(2)
+           found = []
+           20.times { |round| c << round; c << -round; found << c.pop << c.pop }
+           parallel(-> { 5.times { |i| c << i } ; c.close }, -> { 5.times { found << c.pop } })
+           (found + [(c.pop rescue 'closed')]).join(' ')
+         end",
+    );
+    let bytes = || rig.get("/bytes").text().parse::<usize>().unwrap();
+    for _ in 0..5 {
+        rig.get("/own");
+    }
+    let before = bytes();
+    for _ in 0..100 {
+        assert_eq!(rig.get("/own").text(), "2");
+    }
+    let after = bytes();
+    assert!(after < before + 1_000_000, "{before} became {after}");
+    let rounds: Vec<String> = (0..20).map(|i| format!("{i} {}", -i)).collect();
+    let expected = format!("{} 0 1 2 3 4 closed", rounds.join(" "));
+    assert_eq!(rig.get("/order").text(), expected);
+}

@@ -204,6 +204,29 @@ fn requests_that_overlap_change_their_own_keys() {
 }
 
 #[test]
+fn session_that_others_change_at_each_try_is_answered_503_with_retry_after() {
+    let rig = Rig::serve(
+        "plugin(:kv) { KV.open \"#{Tsumugi.data_dir}/sessions\" }
+         sessions kv: kv
+         get('/in') { session[:n] = 0; status 204 }
+         get('/contended') do
+           key = kv.scan(prefix: 'session:').map { |key, _| key }.first
+           n = 0
+           others = -> { loop { kv[key] = JSON.generate({ n: n += 1 }) } }
+           parallel(*([others] * 16), -> { loop { session[:late] = n } })
+         end",
+    );
+    let cookie = rig.get("/in").cookie("session").unwrap();
+    let answer = with(&rig, "/contended", &cookie);
+    assert_eq!(
+        answer.text(),
+        "other requests change this session all the time: try again\n"
+    );
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.header("retry-after"), Some("1"));
+}
+
+#[test]
 fn forms_of_a_session_are_checked_and_others_are_not() {
     let rig = Rig::serve(&app("forms", ""));
     let post = |cookie: &str, token: &str| {

@@ -42,7 +42,7 @@ impl Jobs {
 
 /// An application that has jobs.
 pub trait HasJobs: 'static {
-    /// Its jobs.
+    /// What the application still has to do, which a drain waits for.
     fn jobs(&self) -> &Jobs;
 }
 

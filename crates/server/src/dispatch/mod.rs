@@ -10,6 +10,7 @@ mod files;
 mod permit;
 mod refusal;
 mod tail;
+mod timers;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -26,6 +27,7 @@ pub use files::{PublicFolders, below};
 use permit::Permits;
 pub use refusal::{RefusalCount, RequestRefusal};
 pub use tail::{RequestLine, SharedSender, client_gone, feed};
+pub use timers::{TimerPeriod, TimerPeriodError, run_timer};
 
 /// What every application has for its requests.
 pub struct Lifecycle<R> {

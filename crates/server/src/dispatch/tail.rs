@@ -48,9 +48,9 @@ pub async fn client_gone(sender: &SharedSender) {
 /// What the log says of a request when the request is gone.
 #[derive(Clone, Debug, Default)]
 pub struct RequestLine {
-    /// Its method.
+    /// The request's method.
     pub method: Method,
-    /// Its target.
+    /// The request's target.
     pub uri: Uri,
 }
 

@@ -459,8 +459,20 @@ fn anew(from: &Table, to: &Table, dialect: &Dialect) -> Result<Vec<String>> {
         writer.text("rename to ");
         writer.part(to.name.last())
     })?;
+    // What refers to the table itself refers to the new one at once: dropping the old one would delete its rows there.
+    let mut made = to.clone();
+    for foreign in made
+        .columns
+        .iter_mut()
+        .filter_map(|column| column.foreign.as_mut())
+    {
+        let is_own = |table: &Name| table.as_str().eq_ignore_ascii_case(to.name.as_str());
+        if let Some(table) = foreign.table.as_mut().filter(|table| is_own(table)) {
+            *table = name.clone();
+        }
+    }
     let mut statements = vec![
-        to.create_as(&name, dialect)?,
+        made.create_as(&name, dialect)?,
         copy,
         drop_table(from.name.clone(), dialect)?,
         renamed,

@@ -265,7 +265,7 @@ impl Writer<'_> {
     pub(super) fn references(&mut self, column: &Column, foreign: &Foreign) -> Result<()> {
         let Some(other) = &foreign.table else {
             let name = column.name.as_str();
-            return usage(format!("say with on which table {name} refers to"));
+            return usage(format!("give the table that {name} refers to, with on"));
         };
         self.text(" references ");
         self.table(other)?;

@@ -1,5 +1,5 @@
 //! The kinds of columns: one table of what each is called, here, in Ruby and in each database. Beside it what its size says, its now, and what
-//! must be checked because the type does not. Rule: a type of SQLite names what the column holds, so that whoever reads the table can tell a
+//! must be checked because the type does not. Rule: a type of SQLite names what the column holds, so that a reader of the table can tell a
 //! decimal from a text; its affinity is the one that keeps what is stored as it is. What depends on the kind matches all of them.
 
 use super::column::{Column, Kind, Sign};

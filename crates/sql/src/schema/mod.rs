@@ -132,7 +132,7 @@ impl Table {
         self
     }
 
-    /// Its name.
+    /// The table's name as it was given, with its schema if it has one.
     pub fn name(&self) -> &str {
         self.name.as_str()
     }

@@ -2,11 +2,11 @@
 //! says so, and what a database cannot do is refused before there is SQL.
 
 use super::Writer;
-use super::expr::too_deep;
+use super::expr::{too_deep, too_large};
 use crate::dialect::{Dialect, Inserts, Returning, Upsert};
 use crate::error::{Error, Result, usage};
 use crate::expr::excluded;
-use crate::limits::COLUMNS_MAX;
+use crate::limits::{COLUMNS_MAX, NODES_MAX};
 use crate::name::Name;
 use crate::parts::{Action, Conflict, Origin, Source};
 use crate::query::{Parts, Query, Scope};
@@ -20,6 +20,9 @@ impl Query {
         let parts = self.changed(Change::Insert)?;
         let mut writer = Writer::new(dialect);
         let columns = columns(record)?;
+        if self.size().and(record.size()).nodes > NODES_MAX {
+            return Err(too_large());
+        }
         writer.insert_into(parts, &columns)?;
         if columns.is_empty() {
             writer.text(" default values");
@@ -48,13 +51,16 @@ impl Query {
         }
         let mut end = Writer::new(dialect);
         end.insert_end(parts, &columns)?;
-        let binds_max = dialect.binds_max.saturating_sub(end.binds.len());
+        let nodes_max = NODES_MAX.saturating_sub(self.size().nodes);
         let (mut statements, mut rest) = (Vec::new(), records);
         while !rest.is_empty() {
             let mut writer = Writer::new(dialect);
+            let room = writer.room;
+            writer.room = room.beside(&end);
             writer.insert_into(parts, &columns)?;
             writer.text(" values ");
-            rest = writer.rows(rest, &columns, binds_max)?;
+            rest = writer.rows(rest, &columns, nodes_max)?;
+            writer.room = room;
             writer.insert_end(parts, &columns)?;
             statements.push(writer.finish()?);
         }
@@ -95,6 +101,9 @@ impl Query {
         if self.is_too_deep() {
             return Err(too_deep());
         }
+        if self.is_too_large() {
+            return Err(too_large());
+        }
         let parts = self.parts();
         if let Some(clause) = parts.unusable(change) {
             let change = change.word();
@@ -102,8 +111,8 @@ impl Query {
                 "{change} knows no {clause}: name the rows by a condition on their key"
             ));
         }
-        let vacuous = parts.filters.iter().all(is_vacuous);
-        if change != Change::Insert && vacuous && parts.scope == Scope::Conditions {
+        let needs_condition = change != Change::Insert && parts.scope == Scope::Conditions;
+        if needs_condition && is_vacuous(parts) {
             let change = change.word();
             return usage(format!(
                 "this {change} has no condition that a row could fail: say all_rows (in Ruby all_rows!) if every row is meant"
@@ -288,29 +297,35 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// As many rows as can be bound; the others.
+    /// As many rows as one statement takes; the others.
     fn rows<'r>(
         &mut self,
         records: &'r [Record],
         columns: &[Name],
-        binds_max: usize,
+        nodes_max: u32,
     ) -> Result<&'r [Record]> {
+        let mut nodes = 0_u32;
         for (index, record) in records.iter().enumerate() {
-            let (text, binds) = (self.sql.len(), self.binds.len());
+            let (text, binds, binds_bytes) = (self.sql.len(), self.binds.len(), self.binds_bytes);
+            nodes = nodes.saturating_add(record.size().nodes);
             if index > 0 {
                 self.text(", ");
             }
-            self.row(record, columns)?;
-            if self.binds.len() <= binds_max {
-                continue;
+            let written = match nodes > nodes_max {
+                true => Err(too_large()),
+                false => self.row(record, columns).and_then(|()| self.fits()),
+            };
+            match written {
+                Ok(()) => {}
+                // The next statement begins with it, and has the error if that is not about their number.
+                Err(_) if index > 0 => {
+                    self.sql.truncate(text);
+                    self.binds.truncate(binds);
+                    self.binds_bytes = binds_bytes;
+                    return Ok(records.get(index..).unwrap_or_default());
+                }
+                Err(error) => return Err(error),
             }
-            if index == 0 {
-                let (limit, max) = ("binds_max", self.dialect.binds_max);
-                return Err(Error::Limit { limit, max });
-            }
-            self.sql.truncate(text);
-            self.binds.truncate(binds);
-            return Ok(records.get(index..).unwrap_or_default());
         }
         Ok(&[])
     }

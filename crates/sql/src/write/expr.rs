@@ -8,7 +8,7 @@ use crate::condition::{all, any};
 use crate::dialect::{Average, Decimals, FIREBIRD, Like, ParameterTypes, Remainder, RowValues};
 use crate::error::{Error, Result, usage};
 use crate::expr::{Binary, Call, Case, Distinct, Expr, Is, Node};
-use crate::limits::DEPTH_MAX;
+use crate::limits::{DEPTH_MAX, NODES_MAX};
 use crate::value::Value;
 
 /// How tightly an expression holds together, loosest first.
@@ -51,7 +51,7 @@ fn level(expr: &Expr) -> Level {
 
 fn not(is: Is) -> &'static str {
     match is {
-        Is::So => "",
+        Is::Affirmed => "",
         Is::Not => "not ",
     }
 }
@@ -59,6 +59,7 @@ fn not(is: Is) -> &'static str {
 impl Writer<'_> {
     /// An expression where nothing stands beside it.
     pub(super) fn expr(&mut self, expr: &Expr) -> Result<()> {
+        self.fits()?;
         match expr.node() {
             Node::Column(name) => self.column(name),
             Node::Star => {
@@ -94,6 +95,7 @@ impl Writer<'_> {
                 Ok(())
             }
             Node::TooDeep => Err(too_deep()),
+            Node::TooLarge => Err(too_large()),
             _ => self.condition(expr.node()),
         }
     }
@@ -111,6 +113,7 @@ impl Writer<'_> {
 
     fn binary(&mut self, left: &Expr, operator: Binary, right: &Expr) -> Result<()> {
         if operator == Binary::Remainder && self.dialect.remainder == Remainder::Mod {
+            self.numbers_only([left, right])?;
             self.text("mod(");
             self.calculated(left, Level::Any, type_of_number)?;
             self.text(", ");
@@ -133,11 +136,32 @@ impl Writer<'_> {
         }
         let as_type = match operator {
             Binary::Concatenate => type_of,
-            _ => type_of_number,
+            _ => {
+                self.numbers_only([left, right])?;
+                type_of_number
+            }
         };
         self.calculated(left, outer, as_type)?;
         self.text(operator.sign());
         self.calculated(right, outer, as_type)
+    }
+
+    /// Refuses a value that is no number in a calculation, where its type is written: there the statement would make no sense, and its value
+    /// would be taken for a fault of the SQL.
+    fn numbers_only(&self, sides: [&Expr; 2]) -> Result<()> {
+        let is_number = |value: &Value| match value {
+            Value::Null | Value::Integer(_) | Value::Real(_) => true,
+            Value::Decimal(text) | Value::Text(text) => digits(text),
+            Value::Boolean(_) | Value::Blob(_) | Value::List(_) | Value::Json(_) => false,
+        };
+        let mut values = sides.into_iter().flat_map(value_of);
+        match self.dialect.parameter_types {
+            ParameterTypes::Cast if !values.all(is_number) => {
+                let message = "a value that is calculated with (+ - * / %) is a number";
+                Err(Error::Value(message.to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A part of an expression of this level whose type the database cannot tell by its place. Of a value `as_type` says it.
@@ -322,7 +346,7 @@ impl Writer<'_> {
                 Ok(())
             }
             Node::Between(of, is, from, to) => {
-                self.asked(of, *is, "between ", &[from, to])?;
+                self.write_test(of, *is, "between ", &[from, to])?;
                 self.compared_with(from, of);
                 self.text(" and ");
                 self.compared_with(to, of);
@@ -330,7 +354,7 @@ impl Writer<'_> {
             }
             Node::In(of, is, values) => self.one_of(of, *is, values),
             Node::InQuery(of, is, query) => {
-                self.asked(of, *is, "in ", &[])?;
+                self.write_test(of, *is, "in ", &[])?;
                 self.nested(query)
             }
             Node::Like(of, is, case, pattern) => self.like(of, *is, *case, pattern),
@@ -344,7 +368,7 @@ impl Writer<'_> {
     }
 
     /// `x not between `, for what follows it.
-    fn asked(&mut self, of: &Expr, is: Is, what: &str, values: &[&Value]) -> Result<()> {
+    fn write_test(&mut self, of: &Expr, is: Is, what: &str, values: &[&Value]) -> Result<()> {
         self.compared(of, values)?;
         self.text(" ");
         self.text(not(is));
@@ -376,12 +400,12 @@ impl Writer<'_> {
     fn one_of(&mut self, of: &Expr, is: Is, values: &[Value]) -> Result<()> {
         if values.is_empty() {
             self.text(match is {
-                Is::So => "1 = 0",
+                Is::Affirmed => "1 = 0",
                 Is::Not => "1 = 1",
             });
             return Ok(());
         }
-        self.asked(of, is, "in (", &values.iter().collect::<Vec<_>>())?;
+        self.write_test(of, is, "in (", &values.iter().collect::<Vec<_>>())?;
         self.list(values, |writer, value| {
             writer.compared_with(value, of);
             Ok(())
@@ -409,7 +433,7 @@ impl Writer<'_> {
                 return Ok(());
             }
         };
-        self.asked(of, is, operator, &[])?;
+        self.write_test(of, is, operator, &[])?;
         self.compared_with(&Value::Text(pattern), of);
         self.text(escape);
         Ok(())
@@ -548,6 +572,13 @@ fn digits(text: &str) -> bool {
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
     !(whole.is_empty() && part.is_empty()) && plain(whole) && plain(part)
+}
+
+pub(super) fn too_large() -> Error {
+    Error::Limit {
+        limit: "NODES_MAX",
+        max: usize::try_from(NODES_MAX).unwrap_or(usize::MAX),
+    }
 }
 
 pub(super) fn too_deep() -> Error {

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use crate::dialect::{Dialect, Limit, Names, Placeholder, Schemas};
 use crate::error::{Error, Result, usage};
+use crate::limits::{BINDS_BYTES_MAX, SQL_BYTES_MAX};
 use crate::name::Name;
 use crate::scan::{self, Kind, SentPiece};
 use crate::statement::Statement;
@@ -20,6 +21,10 @@ use crate::value::Value;
 pub(crate) struct Writer<'d> {
     sql: String,
     binds: Vec<Value>,
+    /// Bytes of texts and blobs in `binds`.
+    binds_bytes: usize,
+    /// How long they may become.
+    room: Room,
     pub(crate) dialect: &'d Dialect,
     /// What columns without a table belong to, where two rows are in sight: the one that is there and the one to be inserted.
     owner: Option<Name>,
@@ -29,12 +34,45 @@ pub(crate) struct Writer<'d> {
     numbers: Vec<String>,
 }
 
+/// Digits of the number of a placeholder.
+const PLACEHOLDER_DIGITS_MAX: usize = 5;
+
+/// How long a statement may become.
+#[derive(Clone, Copy)]
+struct Room {
+    sql_bytes: usize,
+    binds: usize,
+    binds_bytes: usize,
+}
+
+impl Room {
+    fn of(dialect: &Dialect) -> Self {
+        Self {
+            sql_bytes: SQL_BYTES_MAX,
+            binds: dialect.binds_max,
+            binds_bytes: BINDS_BYTES_MAX,
+        }
+    }
+
+    /// What is left beside another part of the statement, the placeholders of which may have more digits there.
+    fn beside(self, other: &Writer<'_>) -> Self {
+        let sql_bytes = other.sql.len() + other.binds.len() * PLACEHOLDER_DIGITS_MAX;
+        Self {
+            sql_bytes: self.sql_bytes.saturating_sub(sql_bytes),
+            binds: self.binds.saturating_sub(other.binds.len()),
+            binds_bytes: self.binds_bytes.saturating_sub(other.binds_bytes),
+        }
+    }
+}
+
 impl<'d> Writer<'d> {
     pub(crate) fn new(dialect: &'d Dialect) -> Self {
         Self {
             // Longer than most statements, shorter than a page.
             sql: String::with_capacity(160),
             binds: Vec::new(),
+            binds_bytes: 0,
+            room: Room::of(dialect),
             dialect,
             owner: None,
             nested: 0,
@@ -43,14 +81,32 @@ impl<'d> Writer<'d> {
     }
 
     pub(crate) fn finish(self) -> Result<Statement> {
+        self.fits()?;
         let (sql, binds) = (self.sql, self.binds);
-        if binds.len() > self.dialect.binds_max {
-            return Err(Error::Limit {
-                limit: "binds_max",
-                max: self.dialect.binds_max,
-            });
-        }
         Ok(Statement { sql, binds })
+    }
+
+    /// The same of SQL that its author wrote, of whatever length.
+    pub(crate) fn finish_raw(mut self) -> Result<Statement> {
+        self.room.sql_bytes = usize::MAX;
+        self.finish()
+    }
+
+    /// Refuses a statement that has become too long: also while it is written, for what it shares takes no room before.
+    fn fits(&self) -> Result<()> {
+        let exceeded = |limit, max| Err(Error::Limit { limit, max });
+        if self.binds.len() > self.room.binds {
+            return exceeded("binds_max", self.dialect.binds_max);
+        }
+        if self.binds_bytes > self.room.binds_bytes {
+            return usage(format!(
+                "the values have more than {BINDS_BYTES_MAX} bytes (binds_bytes_max): send them in several statements"
+            ));
+        }
+        if self.sql.len() > self.room.sql_bytes {
+            return exceeded("SQL_BYTES_MAX", SQL_BYTES_MAX);
+        }
+        Ok(())
     }
 
     pub(crate) fn text(&mut self, text: &str) {
@@ -167,6 +223,7 @@ impl<'d> Writer<'d> {
 
     /// A placeholder for this value.
     pub(crate) fn bind(&mut self, value: Value) {
+        self.binds_bytes = self.binds_bytes.saturating_add(value.bytes());
         self.binds.push(value);
         match self.dialect.placeholder {
             Placeholder::Question => self.sql.push('?'),

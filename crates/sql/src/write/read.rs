@@ -2,7 +2,7 @@
 //! Rule: a query says what it reads; parts that only a change could use are refused, never left out.
 
 use super::Writer;
-use super::expr::{is_number, too_deep};
+use super::expr::{is_number, too_deep, too_large};
 use crate::dialect::{Decimals, Dialect, EmptySource, Limit, Locks, Nulls as Default};
 use crate::error::{Result, usage};
 use crate::expr::{Distinct, Expr, Field, Node, call, col, count};
@@ -184,6 +184,10 @@ impl Writer<'_> {
         if query.is_too_deep() {
             return Err(too_deep());
         }
+        if query.is_too_large() {
+            return Err(too_large());
+        }
+        self.fits()?;
         let parts = query.parts();
         parts.reads()?;
         self.ctes(parts)?;
@@ -198,7 +202,7 @@ impl Writer<'_> {
                 self.source(source)?;
             }
             (None, _) if parts.items.is_empty() => {
-                return usage("a query of no table selects something");
+                return usage("a query without a table needs a select list");
             }
             (None, EmptySource::Table(table)) => {
                 self.text(" from ");
@@ -304,7 +308,7 @@ impl Writer<'_> {
                 self.part(&name)
             }
             _ => usage(
-                "what is selected and is no column has no name that every database agrees on: give it one with alias",
+                "a selected expression that is no column needs a name: give it one with alias",
             ),
         }
     }

@@ -11,7 +11,7 @@ fn users() -> Query {
 }
 
 #[test]
-fn inserts() {
+fn insert_of_one_or_many_rows_has_the_sql_of_each_database() {
     let mut golden = Golden::of("inserts");
     let an = || record! { "name" => "an", "age" => 3 };
     golden.case("one row", |d| users().to_insert(&an(), d));
@@ -60,7 +60,7 @@ fn inserts() {
 }
 
 #[test]
-fn upserts() {
+fn insert_with_on_conflict_has_the_sql_of_each_database() {
     let mut golden = Golden::of("upserts");
     let an = || record! { "email" => "an@x", "name" => "an", "age" => 3 };
     let mut case = |title: &str, conflict: Conflict| {
@@ -107,7 +107,7 @@ fn upserts() {
 }
 
 #[test]
-fn updates() {
+fn update_has_the_sql_of_each_database() {
     let mut golden = Golden::of("updates");
     let mut update = |title: &str, query: Query| golden.case(title, |d| query.to_update(d));
     update(
@@ -150,7 +150,7 @@ fn updates() {
 }
 
 #[test]
-fn updates_that_are_refused_or_meant() {
+fn update_of_all_rows_or_of_other_than_plain_rows_is_refused_unless_meant() {
     let mut golden = Golden::of("updates_refused");
     let mut update = |title: &str, query: Query| golden.case(title, |d| query.to_update(d));
     update("update of every row", users().set("age", 3));
@@ -212,7 +212,7 @@ fn updates_that_are_refused_or_meant() {
 }
 
 #[test]
-fn deletes() {
+fn delete_has_the_sql_of_each_database_or_is_refused() {
     let mut golden = Golden::of("deletes");
     let mut delete = |title: &str, query: Query| golden.case(title, |d| query.to_delete(d));
     delete("delete", users().filter(col("id").eq(1)));

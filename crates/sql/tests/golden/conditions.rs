@@ -20,7 +20,7 @@ fn age() -> Expr {
 }
 
 #[test]
-fn values_compared() {
+fn comparison_has_the_sql_of_each_database() {
     let mut golden = Golden::of("conditions");
     let mut case = |title: &str, condition: Expr| {
         golden.case(title, |dialect| {
@@ -41,7 +41,7 @@ fn values_compared() {
 }
 
 #[test]
-fn lists_and_ranges() {
+fn list_or_range_condition_has_the_sql_of_each_database() {
     let mut golden = Golden::of("lists");
     let mut case = |title: &str, condition: Expr| {
         golden.case(title, |dialect| {
@@ -90,7 +90,7 @@ fn lists_and_ranges() {
 }
 
 #[test]
-fn patterns() {
+fn like_pattern_has_the_sql_of_each_database() {
     let mut golden = Golden::of("patterns");
     let mut case = |title: &str, condition: Expr| {
         golden.case(title, |dialect| {
@@ -122,7 +122,7 @@ fn patterns() {
 }
 
 #[test]
-fn groups_and_calculations() {
+fn nested_condition_or_calculation_has_the_sql_of_each_database() {
     let mut golden = Golden::of("groups");
     let mut case = |title: &str, condition: Expr| {
         golden.case(title, |dialect| {
@@ -188,7 +188,7 @@ fn groups_and_calculations() {
 }
 
 #[test]
-fn exact_numbers() {
+fn comparison_of_decimals_has_the_sql_of_each_database() {
     let mut golden = Golden::of("exact");
     let mut case = |title: &str, condition: Expr| {
         golden.case(title, |dialect| {
@@ -213,7 +213,7 @@ fn exact_numbers() {
 }
 
 #[test]
-fn raw_sql_and_names() {
+fn raw_sql_and_quoted_names_have_the_sql_of_each_database() {
     let mut golden = Golden::of("raw");
     let mut case = |title: &str, condition: Expr| {
         golden.case(title, |dialect| {

@@ -5,7 +5,7 @@ use tsumugi_sql::{Key, Query, Result, Value, asc, col, count, desc, table, value
 use crate::Golden;
 
 #[test]
-fn by_number() {
+fn page_by_number_has_the_sql_of_each_database_or_is_refused() {
     let mut golden = Golden::of("pages");
     let mut case = |title: &str, query: Query, page: u64, per_page: u64| {
         golden.cases(title, |dialect| {
@@ -39,7 +39,7 @@ fn by_number() {
 }
 
 #[test]
-fn by_key() {
+fn page_after_a_key_has_the_sql_of_each_database_or_is_refused() {
     let mut golden = Golden::of("keys");
     let mut case = |title: &str, query: &dyn Fn() -> Result<Query>| {
         golden.case(title, |dialect| query()?.to_rows(dialect));

@@ -77,7 +77,7 @@ fn selected_items_have_the_sql_of_each_database() {
 }
 
 #[test]
-fn joins_and_sources() {
+fn join_or_source_has_the_sql_of_each_database() {
     let mut golden = Golden::of("joins");
     let mut case = |title: &str, query: Query| {
         golden.case(title, |dialect| query.to_rows(dialect));
@@ -119,7 +119,7 @@ fn joins_and_sources() {
 }
 
 #[test]
-fn groups_order_and_limits() {
+fn group_order_or_limit_has_the_sql_of_each_database() {
     let mut golden = Golden::of("order");
     let mut case = |title: &str, query: Query| {
         golden.case(title, |dialect| query.to_rows(dialect));
@@ -168,7 +168,7 @@ fn groups_order_and_limits() {
 }
 
 #[test]
-fn locks_and_named_queries() {
+fn lock_or_named_query_has_the_sql_of_each_database() {
     let mut golden = Golden::of("locks");
     let mut case = |title: &str, query: Query| {
         golden.case(title, |dialect| query.to_rows(dialect));
@@ -214,7 +214,7 @@ fn locks_and_named_queries() {
 }
 
 #[test]
-fn numbers_and_single_rows() {
+fn aggregate_or_first_row_has_the_sql_of_each_database() {
     let mut golden = Golden::of("numbers");
     let limited = || users().order("id").limit(3);
     golden.case("first", |d| users().order("id").to_first(d));

@@ -15,7 +15,7 @@ fn texts(of: Vec<String>) -> Vec<Statement> {
 }
 
 #[test]
-fn every_kind_of_column() {
+fn column_of_every_kind_has_the_sql_of_each_database() {
     let mut golden = Golden::of("columns");
     let mut case = |title: &str, column: Column| {
         golden.cases(title, |dialect| {
@@ -107,7 +107,7 @@ fn column_attributes_have_the_sql_of_each_database() {
 }
 
 #[test]
-fn tables() {
+fn table_with_keys_and_indexes_has_the_sql_of_each_database() {
     let mut golden = Golden::of("tables");
     let mut case = |title: &str, table: Table| {
         golden.cases(title, |dialect| Ok(texts(table.create(dialect)?)));
@@ -155,7 +155,7 @@ fn tables() {
 }
 
 #[test]
-fn tables_that_are_refused() {
+fn invalid_table_is_refused_before_its_sql() {
     let mut golden = Golden::of("tables_refused");
     let mut case = |title: &str, table: Table| {
         golden.cases(title, |dialect| Ok(texts(table.create(dialect)?)));
@@ -202,7 +202,7 @@ fn users() -> Table {
 }
 
 #[test]
-fn columns_added() {
+fn added_column_has_the_sql_of_each_database() {
     let mut golden = Golden::of("columns_added");
     let mut case = |title: &str, of: &dyn Fn(&'static Dialect) -> Result<Vec<String>>| {
         golden.cases(title, |dialect| Ok(texts(of(dialect)?)));
@@ -244,7 +244,7 @@ fn columns_added() {
 }
 
 #[test]
-fn columns_changed() {
+fn changed_column_has_the_sql_of_each_database() {
     let mut golden = Golden::of("columns_changed");
     let mut case = |title: &str, of: &dyn Fn(&'static Dialect) -> Result<Vec<String>>| {
         golden.cases(title, |dialect| Ok(texts(of(dialect)?)));
@@ -283,7 +283,7 @@ fn columns_changed() {
 }
 
 #[test]
-fn renamed_dropped_and_indexed() {
+fn rename_drop_and_index_have_the_sql_of_each_database() {
     let mut golden = Golden::of("renamed");
     let mut case = |title: &str, of: &dyn Fn(&'static Dialect) -> Result<Vec<String>>| {
         golden.cases(title, |dialect| Ok(texts(of(dialect)?)));
@@ -341,7 +341,7 @@ fn renamed_dropped_and_indexed() {
 }
 
 #[test]
-fn a_table_that_is_made_anew_says_so() {
+fn change_that_rebuilds_the_table_says_so() {
     use tsumugi_sql::schema::Rebuild;
     let rebuild = |dialect| {
         let change = alter("users").change_column(text("age"));

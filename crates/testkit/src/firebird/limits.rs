@@ -1,4 +1,4 @@
-//! How long the rig waits. Generous: a busy machine must not fail a test.
+//! How long a throwaway server is waited for. Generous: a busy machine must not fail a test.
 //! Rule: each limit is named in the message of the panic that it causes.
 
 /// From the start of a server to its readiness.

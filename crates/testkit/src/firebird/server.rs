@@ -323,7 +323,7 @@ pub struct FirebirdDatabase<'a> {
 }
 
 impl FirebirdDatabase<'_> {
-    /// Its file.
+    /// The file of the database.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,4 @@
-//! A security database with the rig's users and an empty database, made once and copied for every server. Not a server.
+//! A security database with the users of the tests and an empty database, made once and copied for every server. Not a server.
 //! They lie in the build directory, named after what they were made with; the first process to make them renames them into place.
 
 use std::io::Write as _;

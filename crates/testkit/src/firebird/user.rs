@@ -1,4 +1,4 @@
-//! The users every server of the rig has, and how each logs in. Their passwords are public: the servers live for seconds.
+//! The users every throwaway server has, and how each logs in. Their passwords are public: the servers live for seconds.
 //! Rule: a user exists for one way to authenticate, so that a test that connects has tested that way.
 
 /// A user.

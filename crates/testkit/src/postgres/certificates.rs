@@ -52,15 +52,15 @@ pub struct Certificates {
     pub stranger: PathBuf,
     /// What the server shows.
     pub server: PathBuf,
-    /// The key of that.
+    /// The private key of the server's certificate.
     pub server_key: PathBuf,
     /// A client's, for the role [`User::CERTIFICATE`].
     pub client: PathBuf,
-    /// The key of that.
+    /// The private key of the client's certificate.
     pub client_key: PathBuf,
     /// A client's for the same name, signed by the stranger.
     pub stranger_client: PathBuf,
-    /// The key of that.
+    /// The private key of the stranger's certificate.
     pub stranger_client_key: PathBuf,
 }
 

@@ -451,7 +451,7 @@ pub struct PostgresDatabase<'a> {
 }
 
 impl PostgresDatabase<'_> {
-    /// Its name.
+    /// The name of the database.
     pub fn name(&self) -> &str {
         &self.name
     }

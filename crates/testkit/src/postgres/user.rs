@@ -1,4 +1,4 @@
-//! The roles every server of the rig has, and how each logs in. Their passwords are public: the servers live for seconds.
+//! The roles every throwaway server has, and how each logs in. Their passwords are public: the servers live for seconds.
 //! Rule: a role allows exactly one way to authenticate, so that a test that connects has tested that way.
 
 /// A role.

@@ -11,10 +11,10 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use tsumugi_db::{
-    Database, Executor, Options, PrimaryKey, PrimaryKeys, Savepoint, Transaction,
+    Database, Executor, KeyedExecutor, Options, PrimaryKeys, Savepoint, Transaction,
     TransactionOptions,
 };
-use tsumugi_sql::{Name, Source};
+use tsumugi_sql::Source;
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
@@ -34,6 +34,9 @@ pub struct Db {
 
 impl Db {
     /// Connects; see [`Database::connect`] for URLs. Its figures are on the admin pages.
+    ///
+    /// # Errors
+    /// [`Error::Db`]: as [`Database::connect`].
     pub async fn connect(url: &str, options: Options) -> Result<Db> {
         let database = Database::connect(url, options).await?;
         Ledger::here().watch(&database);
@@ -47,6 +50,9 @@ impl Db {
     }
 
     /// Runs this in a transaction: committed when it gives `Ok`, rolled back when it gives an error or is dropped.
+    ///
+    /// # Errors
+    /// What `run` gives, after the rollback. [`Error::Db`] where the transaction cannot be begun or committed.
     pub async fn tx<T, E: From<Error>>(
         &self,
         run: impl AsyncFnOnce(&Tx) -> Result<T, E>,
@@ -55,6 +61,9 @@ impl Db {
     }
 
     /// The same with options: isolation, read-only.
+    ///
+    /// # Errors
+    /// As [`Db::tx`].
     pub async fn tx_with<T, E: From<Error>>(
         &self,
         options: TransactionOptions,
@@ -123,6 +132,9 @@ impl Tx {
     }
 
     /// Sets a savepoint. See [`Transaction::savepoint`].
+    ///
+    /// # Errors
+    /// As there.
     pub async fn savepoint(&self) -> tsumugi_db::Result<Savepoint> {
         self.keys.savepoint();
         self.transaction.savepoint().await
@@ -134,24 +146,5 @@ impl Deref for Tx {
 
     fn deref(&self) -> &Transaction {
         &self.transaction
-    }
-}
-
-/// The executor of a query, with the primary keys that are known there.
-#[derive(Clone, Debug)]
-pub(crate) struct KeyedExecutor {
-    executor: Executor,
-    keys: Rc<PrimaryKeys>,
-}
-
-impl KeyedExecutor {
-    fn new(executor: Executor, keys: &Rc<PrimaryKeys>) -> KeyedExecutor {
-        let keys = Rc::clone(keys);
-        KeyedExecutor { executor, keys }
-    }
-
-    /// The primary key of a table; nothing if there is no such table.
-    async fn key(&self, table: &Name) -> Result<Option<Rc<PrimaryKey>>> {
-        Ok(self.executor.primary_key(&self.keys, table).await?)
     }
 }

@@ -4,12 +4,15 @@
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use tsumugi_db::{Rich, Row, Rows, ValueKind, ValueRef};
+use tsumugi_db::{Row, Rows, TypedValueRef, ValueKind, ValueRef};
 
 use crate::deserialize_error::{DeserializeError, into_itself, newtype_method, sequence_methods};
 use crate::error::{Error, Result};
 
 /// A row as a value.
+///
+/// # Errors
+/// [`Error::Usage`] where the row is no `T`: it names the columns and says what does not fit.
 pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
     T::deserialize(RowDeserializer(row)).map_err(|error| {
         let names: Vec<&str> = row.columns().names().collect();
@@ -20,6 +23,9 @@ pub fn from_row<T: DeserializeOwned>(row: Row<'_>) -> Result<T> {
 }
 
 /// All rows as values.
+///
+/// # Errors
+/// As [`from_row`], of the first row that is no `T`.
 pub fn from_rows<T: DeserializeOwned>(rows: &Rows) -> Result<Vec<T>> {
     rows.iter().map(from_row).collect()
 }
@@ -95,9 +101,10 @@ struct Cell<'a>(ValueRef<'a>);
 into_itself!(Cell<'de>);
 
 /// A value as its database prints it.
-fn print(rich: &Rich<'_>) -> Result<String, DeserializeError> {
+fn print(typed: &TypedValueRef<'_>) -> Result<String, DeserializeError> {
     let mut text = Vec::new();
-    rich.write_text(&mut text)
+    typed
+        .write_text(&mut text)
         .map_err(|error| DeserializeError(error.to_string()))?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
@@ -107,8 +114,8 @@ macro_rules! numbers {
     ($($method:ident $visit:ident $type:ty;)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match self.0 {
-                ValueRef::Rich(rich) if rich.kind() == ValueKind::Decimal => {
-                    let text = print(&rich)?;
+                ValueRef::Typed(typed) if typed.kind() == ValueKind::Decimal => {
+                    let text = print(&typed)?;
                     let error = |_| DeserializeError(format!("{text} is no {}", stringify!($type)));
                     visitor.$visit(text.parse::<$type>().map_err(error)?)
                 }
@@ -129,9 +136,10 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
             ValueRef::Text(text) => visitor.visit_borrowed_str(text),
             ValueRef::Blob(bytes) => visitor.visit_borrowed_bytes(bytes),
             ValueRef::Boolean(boolean) => visitor.visit_bool(boolean),
-            ValueRef::Rich(rich) if rich.kind() == ValueKind::Structure => {
+            ValueRef::Typed(typed) if typed.kind() == ValueKind::Structure => {
                 let mut json = Vec::new();
-                rich.write_json(&mut json)
+                typed
+                    .write_json(&mut json)
                     .map_err(|error| DeserializeError(error.to_string()))?;
                 let value: serde_json::Value = serde_json::from_slice(&json)
                     .map_err(|error| DeserializeError(error.to_string()))?;
@@ -139,7 +147,7 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
                     .deserialize_any(visitor)
                     .map_err(|error| DeserializeError(error.to_string()))
             }
-            ValueRef::Rich(rich) => visitor.visit_string(print(&rich)?),
+            ValueRef::Typed(typed) => visitor.visit_string(print(&typed)?),
             _ => Err(DeserializeError(
                 "a value of a kind that is not known here".to_owned(),
             )),
@@ -193,7 +201,7 @@ impl<'de> de::Deserializer<'de> for Cell<'de> {
     ) -> Result<V::Value, DeserializeError> {
         match self.0 {
             ValueRef::Text(text) => visitor.visit_enum(text.into_deserializer()),
-            ValueRef::Rich(rich) => visitor.visit_enum(print(&rich)?.into_deserializer()),
+            ValueRef::Typed(typed) => visitor.visit_enum(print(&typed)?.into_deserializer()),
             _ => Err(DeserializeError("a variant is named by text".to_owned())),
         }
     }

@@ -81,24 +81,37 @@ impl Db {
     /// Makes a table and says whether it did. One of this name that is the same already is left alone; another one is an error. Within a
     /// transaction it is [`Tx::create`], and so for each change of tables: this one would wait for the transaction that it is called in, and is
     /// refused there.
+    ///
+    /// # Errors
+    /// [`Error::Db`]: [`TableDiffers`](DbError::TableDiffers) where another table has the name, what the database says to the statements,
+    /// and [`PoolTimeout`](DbError::PoolTimeout) where others change the schema for longer than `schema_wait`; nothing was changed.
     pub async fn create(&self, table: &Table) -> Result<bool> {
         let _changing = self.keys.changing();
         Ok(self.database.create(table).await?)
     }
 
     /// Changes a table, in all steps or in none.
+    ///
+    /// # Errors
+    /// [`Error::Db`]: what the database says to the steps, and as [`Db::create`] where others change the schema; nothing was changed.
     pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
         let _changing = self.keys.changing();
         Ok(self.database.alter(alteration).await?)
     }
 
     /// Drops a table with what is in it. One that others refer to stays.
+    ///
+    /// # Errors
+    /// [`Error::Db`]: where the table is not there, or others refer to it.
     pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
         let _changing = self.keys.changing();
         Ok(self.database.drop_table(name).await?)
     }
 
     /// Gives a table another name.
+    ///
+    /// # Errors
+    /// [`Error::Db`]: where the table is not there, or the name is taken.
     pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
         let _changing = self.keys.changing();
         Ok(self.database.rename_table(name, to).await?)
@@ -106,11 +119,17 @@ impl Db {
 
     /// Applies the migrations that this database does not have yet, each in a transaction of its own, and gives how many. Many workers and
     /// processes may do so at once. Within a transaction of this database it is refused. [`Db::migrator`] can do more.
+    ///
+    /// # Errors
+    /// [`Error::Db`]: [`MigrationFailed`](DbError::MigrationFailed) with the migration's name; those before it stay applied.
     pub async fn migrate(&self, migrations: impl IntoIterator<Item = Migration>) -> Result<usize> {
         Ok(self.migrator(migrations)?.up(None).await?)
     }
 
     /// Migrations with this database, to be applied, undone, listed.
+    ///
+    /// # Errors
+    /// [`Error::Db`] where two migrations have one number, or a name has none.
     pub fn migrator(&self, migrations: impl IntoIterator<Item = Migration>) -> Result<Migrator> {
         let migrations = migrations.into_iter().map(Migration::into_inner);
         Ok(Migrator::new(&self.database, migrations)?.forgetting(&self.keys))
@@ -118,6 +137,9 @@ impl Db {
 
     /// Runs this in a transaction if the table is empty, and says whether it did. Of many processes that come at once one does. Within a
     /// transaction of this database it is refused.
+    ///
+    /// # Errors
+    /// What `run` gives, and nothing is kept of it; [`Error::Db`] where the transaction cannot be begun or committed.
     pub async fn seed<E: From<Error>>(
         &self,
         table: impl Into<Name>,
@@ -154,24 +176,36 @@ impl<E> From<DbError> for SeedError<E> {
 
 impl Tx {
     /// Like [`Db::create`].
+    ///
+    /// # Errors
+    /// As there.
     pub async fn create(&self, table: &Table) -> Result<bool> {
         let _changing = self.keys.changing();
         Ok(self.transaction.create(table).await?)
     }
 
     /// Like [`Db::alter`]. SQLite may want a transaction that began with `TransactionMode::Rebuild`, as migrations do themselves.
+    ///
+    /// # Errors
+    /// As there; [`Error::Db`] with [`NeedsRebuild`](DbError::NeedsRebuild) where that is missing.
     pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
         let _changing = self.keys.changing();
         Ok(self.transaction.alter(alteration).await?)
     }
 
     /// Like [`Db::drop_table`].
+    ///
+    /// # Errors
+    /// As there.
     pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
         let _changing = self.keys.changing();
         Ok(self.transaction.drop_table(name).await?)
     }
 
     /// Like [`Db::rename_table`].
+    ///
+    /// # Errors
+    /// As there.
     pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
         let _changing = self.keys.changing();
         Ok(self.transaction.rename_table(name, to).await?)

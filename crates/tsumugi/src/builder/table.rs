@@ -5,13 +5,12 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tsumugi_db::{BatchSize, PrimaryKey, RowStream, Rows};
+use tsumugi_db::{BatchSize, KeyedExecutor, PrimaryKey, RowStream, Rows};
 use tsumugi_sql::{
     Aggregate, Conflict, Dialect, Expr, Field, Item, Name, Order, Query, QueryOrRaw, Record,
-    Several, Source, col,
+    Several, Source,
 };
 
-use super::KeyedExecutor;
 use super::record::to_record;
 use super::row::{from_row, from_rows};
 use crate::error::{Error, Result};
@@ -58,7 +57,7 @@ impl Table {
     }
 
     fn dialect(&self) -> &'static Dialect {
-        self.keyed.executor.dialect()
+        self.keyed.executor().dialect()
     }
 
     builds! {
@@ -119,24 +118,37 @@ impl Table {
     }
 
     /// The rows, undecoded: as a response they are an array of JSON without a value in between.
+    ///
+    /// # Errors
+    /// [`Error::Sql`] of a query that makes no sense or that this database has not; nothing is sent then. [`Error::Db`]: as
+    /// [`Executor::query`](tsumugi_db::Executor::query).
     pub async fn rows(&self) -> Result<Rows> {
         let statement = self.query.to_rows(self.dialect())?;
-        Ok(self.keyed.executor.fetch(statement).await?)
+        Ok(self.keyed.executor().fetch(statement).await?)
     }
 
     /// The rows as values.
+    ///
+    /// # Errors
+    /// As [`Table::rows`]; [`Error::Usage`] where a row is no `T`.
     pub async fn all<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
         from_rows(&self.rows().await?)
     }
 
     /// The first row as a value.
+    ///
+    /// # Errors
+    /// As [`Table::all`].
     pub async fn first<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         let statement = self.query.to_first(self.dialect())?;
-        let rows = self.keyed.executor.fetch(statement).await?;
+        let rows = self.keyed.executor().fetch(statement).await?;
         rows.first().map(from_row).transpose()
     }
 
     /// How many rows there are.
+    ///
+    /// # Errors
+    /// As [`Table::rows`].
     pub async fn count(&self) -> Result<u64> {
         let statement = self.query.to_count(self.dialect())?;
         let counted: i64 = self.one(statement).await?.unwrap_or_default();
@@ -144,12 +156,18 @@ impl Table {
     }
 
     /// Whether there is a row.
+    ///
+    /// # Errors
+    /// As [`Table::rows`].
     pub async fn exists(&self) -> Result<bool> {
         let statement = self.query.to_exists(self.dialect())?;
-        Ok(!self.keyed.executor.fetch(statement).await?.is_empty())
+        Ok(!self.keyed.executor().fetch(statement).await?.is_empty())
     }
 
     /// A number about the rows; none when there are no rows to tell it of.
+    ///
+    /// # Errors
+    /// As [`Table::all`].
     pub async fn aggregate<T: DeserializeOwned>(
         &self,
         aggregate: Aggregate,
@@ -166,6 +184,9 @@ impl Table {
     }
 
     /// The rows in batches by a cursor, as many at a time as suit their size.
+    ///
+    /// # Errors
+    /// As [`Table::rows`], of what fails before the first batch; later errors come from [`RowStream::next`].
     pub async fn batches(&self) -> Result<RowStream> {
         self.follow(BatchSize::default()).await
     }
@@ -180,7 +201,7 @@ impl Table {
 
     async fn follow(&self, by: BatchSize) -> Result<RowStream> {
         let statement = self.query.to_rows(self.dialect())?;
-        Ok(self.keyed.executor.follow_by(statement, by).await?)
+        Ok(self.keyed.executor().follow_by(statement, by).await?)
     }
 
     /// Inserts a row, a struct or a map, and gives its primary key, which is a whole number. Of any other key: [`Table::insert_key`].
@@ -191,7 +212,7 @@ impl Table {
     pub async fn insert(&self, row: impl Serialize) -> Result<i64> {
         let (table, key) = self.key().await?;
         let inserted = match key {
-            Some(key) if key.is_number() => self.insert_with_key(row, &key).await?,
+            Some(key) if key.is_number() => self.insert_columns(row, key.columns()).await?,
             Some(key) => {
                 let (table, has) = (table.as_str(), !key.columns().is_empty());
                 let what = match has {
@@ -202,22 +223,20 @@ impl Table {
                 return Err(Error::Usage(format!("{what}: {instead}").into()));
             }
             // The database says best that there is no such table.
-            None => self.clone().returning("id").insert_returning(row).await?,
+            None => self.insert_columns(row, &["id".into()]).await?,
         };
         inserted.ok_or_else(|| Error::Usage("the insert gave no row: it was a conflict".into()))
     }
 
     /// Inserts a row, a struct or a map, and gives its primary key: a tuple if it has several columns. None where the table has no key,
     /// or where a conflict was ignored.
+    ///
+    /// # Errors
+    /// As [`Table::insert_returning`]; [`Error::Usage`] where the query has [`Table::returning`] or is of no table.
     pub async fn insert_key<K: DeserializeOwned>(&self, row: impl Serialize) -> Result<Option<K>> {
         let (_, key) = self.key().await?;
-        let Some(key) = key.filter(|key| !key.columns().is_empty()) else {
-            let record = to_record(&row)?;
-            let statement = self.query.to_insert(&record, self.dialect())?;
-            self.keyed.executor.run(statement).await?;
-            return Ok(None);
-        };
-        self.insert_with_key(row, &key).await
+        let key = key.unwrap_or_default();
+        self.insert_columns(row, key.columns()).await
     }
 
     async fn key(&self) -> Result<(Name, Option<Rc<PrimaryKey>>)> {
@@ -228,59 +247,67 @@ impl Table {
         let Some(table) = self.query.table_name() else {
             return Err(Error::Usage("rows are inserted into a table".into()));
         };
-        let key = self.keyed.key(table).await?;
+        let key = self.keyed.primary_key(table).await?;
         Ok((table.clone(), key))
     }
 
-    async fn insert_with_key<K: DeserializeOwned>(
+    /// These columns of the row that is inserted, or what the query says it answers.
+    async fn insert_columns<T: DeserializeOwned>(
         &self,
         row: impl Serialize,
-        key: &PrimaryKey,
-    ) -> Result<Option<K>> {
-        let columns = key.columns().iter().cloned().map(col);
-        let items: Vec<Item> = columns.map(Item::from).collect();
-        let inserted = self.clone().returning(items).insert_returning(row).await;
-        if let (Err(Error::Db(error)), Some(table)) = (&inserted, self.query.table_name()) {
-            self.keyed.keys.failed(table, error);
-        }
-        inserted
+        columns: &[Name],
+    ) -> Result<Option<T>> {
+        let records = [to_record(&row)?];
+        let inserted = self.keyed.insert(&self.query, columns, &records).await?;
+        let rows = inserted.first().and_then(Option::as_ref);
+        rows.and_then(Rows::first).map(from_row).transpose()
     }
 
     /// Inserts a row and gives what [`Table::returning`] asks for; none where a conflict was ignored.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] of a `row` that is neither a struct nor a map, or an answer that is no `T`. Else as [`Table::rows`].
     pub async fn insert_returning<T: DeserializeOwned>(
         &self,
         row: impl Serialize,
     ) -> Result<Option<T>> {
-        let record = to_record(&row)?;
-        let statement = self.query.to_insert(&record, self.dialect())?;
-        self.one(statement).await
+        self.insert_columns(row, &[]).await
     }
 
     /// Inserts rows, all or none, and says how many there were. In a transaction that goes on after an error none of them is there.
+    ///
+    /// # Errors
+    /// As [`Table::insert_returning`], of the first row that fails.
     pub async fn insert_all<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<u64> {
         let records = rows.into_iter().map(|row| to_record(&row));
         let records: Vec<Record> = records.collect::<Result<_>>()?;
         let statements = self.query.to_insert_all(&records, self.dialect())?;
-        Ok(self.keyed.executor.run_all(statements).await?)
+        Ok(self.keyed.executor().run_all(statements).await?)
     }
 
     /// Sets the columns of [`Table::set`] and returns the number of rows.
+    ///
+    /// # Errors
+    /// As [`Table::rows`]; [`Error::Sql`] also without any condition, unless [`Table::all_rows`] says that this is meant.
     pub async fn update(&self) -> Result<u64> {
         let statement = self.query.to_update(self.dialect())?;
-        Ok(self.keyed.executor.run(statement).await?.affected)
+        Ok(self.keyed.executor().run(statement).await?.affected)
     }
 
     /// Deletes the rows and returns their number.
+    ///
+    /// # Errors
+    /// As [`Table::update`].
     pub async fn delete(&self) -> Result<u64> {
         let statement = self.query.to_delete(self.dialect())?;
-        Ok(self.keyed.executor.run(statement).await?.affected)
+        Ok(self.keyed.executor().run(statement).await?.affected)
     }
 
     async fn one<T: DeserializeOwned>(
         &self,
         statement: tsumugi_sql::Statement,
     ) -> Result<Option<T>> {
-        let rows = self.keyed.executor.fetch(statement).await?;
+        let rows = self.keyed.executor().fetch(statement).await?;
         rows.first().map(from_row).transpose()
     }
 }

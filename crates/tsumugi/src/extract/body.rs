@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::{StatusCode, header::CONTENT_TYPE};
 use serde::de::DeserializeOwned;
 use tsumugi_http::upload::{FormPart, PartContent, read_form};
-use tsumugi_http::{OnWorker, Request, RequestBody, query};
+use tsumugi_http::{BodyType, OnWorker, Request, RequestBody, query};
 
 use super::texts::from_pairs;
 use super::{Extract, bad};
@@ -13,22 +13,9 @@ use crate::context::{Context, unfit};
 use crate::error::{Error, Result};
 use crate::response::Json;
 
-/// The content type before its parameters, in lower case.
-fn essence<S>(context: &Context<S>) -> String {
-    let value = context.headers().get(CONTENT_TYPE);
-    let text = value.and_then(|value| value.to_str().ok());
-    let essence = text.unwrap_or_default().split(';').next();
-    essence.unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-fn is_json(essence: &str) -> bool {
-    essence == "application/json"
-        || (essence.starts_with("application/") && essence.ends_with("+json"))
-}
-
 impl<S, T: DeserializeOwned> Extract<S> for Json<T> {
     async fn extract(context: &mut Context<S>) -> Result<Json<T>> {
-        if !is_json(&essence(context)) {
+        if BodyType::of(context.headers()) != Some(BodyType::Json) {
             return Err(tsumugi_http::Error::ContentType("application/json").into());
         }
         let bytes = context.take_body()?.read_all().await?;
@@ -49,8 +36,8 @@ pub struct Form<T>(pub T);
 
 impl<S, T: DeserializeOwned> Extract<S> for Form<T> {
     async fn extract(context: &mut Context<S>) -> Result<Form<T>> {
-        let expected = "application/x-www-form-urlencoded";
-        if essence(context) != expected {
+        if BodyType::of(context.headers()) != Some(BodyType::Urlencoded) {
+            let expected = "application/x-www-form-urlencoded";
             return Err(tsumugi_http::Error::ContentType(expected).into());
         }
         let bytes = context.take_body()?.read_all().await?;

@@ -6,6 +6,7 @@ use std::ops::Bound;
 use tsumugi::db::Value as DbValue;
 use tsumugi::prelude::*;
 use tsumugi::serde_json::Value as JsonValue;
+use tsumugi::sql::Value as Bound_;
 
 use crate::URL;
 
@@ -131,6 +132,45 @@ async fn delete_within(
     deleted(within.delete().await)
 }
 
+/// A value of JSON as the builder binds it.
+fn bound(value: JsonValue) -> Bound_ {
+    match value {
+        JsonValue::Null => Bound_::Null,
+        JsonValue::Bool(truth) => truth.into(),
+        JsonValue::Number(number) => match number.as_i64() {
+            Some(integer) => integer.into(),
+            None => number.as_f64().unwrap_or(f64::NAN).into(),
+        },
+        JsonValue::String(text) => text.into(),
+        JsonValue::Array(list) => Bound_::List(list.into_iter().map(bound).collect()),
+        object => Bound_::Json(object.to_string()),
+    }
+}
+
+async fn add(app: State<App>, Json(value): Json<JsonValue>) -> Result<()> {
+    let one = app.db.table("people").filter(col("id").eq(1));
+    let age = col("age") + tsumugi::sql::value(bound(value));
+    one.set("age", age).update().await?;
+    Ok(())
+}
+
+/// People whose column compares so.
+async fn compare(
+    app: State<App>,
+    Json((column, operator, value)): Json<(String, String, JsonValue)>,
+) -> Result<String> {
+    let condition = col(column).compare(&operator, bound(value))?;
+    let found = app.db.table("people").filter(condition);
+    Ok(found.count().await?.to_string())
+}
+
+/// Doubles an expression so many times.
+async fn double(app: State<App>, Path(times): Path<u32>) -> Result<String> {
+    let age = (0..times).fold(col("age"), |age, _| age.clone() + age);
+    let one = app.db.table("people").filter(col("id").eq(1));
+    deleted(one.set("age", age).update().await)
+}
+
 async fn move_others(app: State<App>, Json(ids): Json<Vec<i64>>) -> Result<String> {
     let others = app.db.table("numbers").filter(!col("id").is_in(ids));
     deleted(others.set("id", col("id") + 100).update().await)
@@ -185,6 +225,9 @@ pub fn routes(ruby: &std::path::Path) -> Router<App> {
         .route("/delete_others", post(delete_others))
         .route("/delete_within", post(delete_within))
         .route("/move_others", post(move_others))
+        .route("/add", post(add))
+        .route("/compare", post(compare))
+        .route("/double/{times}", post(double))
         .route("/fetch/{key}/{ms}", get(fetch))
         .route("/list/{key}", get(list))
         .route("/computed", get(computed));
@@ -245,6 +288,21 @@ post("/delete_others") { changed { db[:numbers].where_not_in(:id, body.json).del
 post "/delete_within" do
   from, to = body.json
   changed { db[:numbers].where(id: from..to).delete }
+end
+post "/add" do
+  db[:people].where(id: 1).update(age: col(:age) + body.json)
+  status 204
+end
+post "/compare" do
+  column, operator, value = body.json
+  text db[:people].where(column.to_sym, operator, value).count.to_s
+end
+post "/double/:times" do |times|
+  age = col(:age)
+  times.to_i.times { age = age + age }
+  text db[:people].where(id: 1).update(age: age).to_s
+rescue DB::LimitExceeded => e
+  text e.message
 end
 plugin(:kv) { KV.open "memory:faces" }
 get("/list/:key") { |key| kv.fetch(key, ttl: 60) { [{ id: 1, name: "花" }] } }

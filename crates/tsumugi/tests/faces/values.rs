@@ -194,6 +194,97 @@ fn row_with_a_value_that_the_database_does_not_take_is_answered_422() {
     );
 }
 
+/// A schema whose one person is of an age.
+fn aged(engine: Engine) -> String {
+    let people = schema(engine);
+    people.replace(
+        "(id, name) values (1, 'an')",
+        "(id, name, age) values (1, 'an', 30)",
+    )
+}
+
+#[test]
+fn value_that_is_calculated_with_and_is_no_number_is_answered_422() {
+    on_each(aged, async |engine, client| {
+        let mut wrong = Vec::new();
+        for (value, is_refused) in [
+            (json!(1), false),
+            (json!("2"), false),
+            (json!(null), false),
+            (json!("abc"), true),
+            (json!(""), true),
+            (json!([1]), true),
+            (json!({ "a": 1 }), true),
+            (json!("x".repeat(10_000)), true),
+            (json!("99999999999999999999999"), true),
+        ] {
+            // To SQLite every text is a number, and one takes any value.
+            let expected = match (engine, is_refused) {
+                (Sqlite, true) => continue,
+                (_, true) => 422,
+                (_, false) => 204,
+            };
+            for face in ["rust", "ruby"] {
+                let call = client.post(&format!("/{face}/add"));
+                let reply = call.body("application/json", value.to_string()).await;
+                if reply.status.as_u16() != expected {
+                    wrong.push(format!("{face} {value:.30}: {}", reply.text()));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{engine:?}\n{}", wrong.join("\n"));
+    });
+}
+
+#[test]
+fn value_that_is_none_for_its_operator_is_answered_422() {
+    on_each(aged, async |engine, client| {
+        for (condition, status) in [
+            (json!(["age", ">", 29]), 200),
+            (json!(["age", ">", []]), 422),
+            (json!(["age", "<=", [1, 2]]), 422),
+            (json!(["name", "like", 5]), 422),
+            (json!(["name", "not like", ["a"]]), 422),
+            (json!(["name", "ilike", null]), 422),
+            (json!(["age", "=>", 29]), 500),
+        ] {
+            for face in ["rust", "ruby"] {
+                let call = client.post(&format!("/{face}/compare"));
+                let reply = call.body("application/json", condition.to_string()).await;
+                let answer = reply.text();
+                assert_eq!(
+                    reply.status.as_u16(),
+                    status,
+                    "{engine:?}, {face}: {condition}: {answer}"
+                );
+                let refusal = "a value is not one that the database takes\n";
+                assert!(status != 422 || answer == refusal, "{face}: {answer}");
+            }
+        }
+    });
+}
+
+#[test]
+fn expression_that_doubles_without_end_is_refused() {
+    on_each(aged, async |engine, client| {
+        for face in ["rust", "ruby"] {
+            for (times, expected) in [
+                (0, "1"),
+                (3, "1"),
+                (18, "NODES_MAX is exceeded: at most 262144"),
+                (150, "NODES_MAX is exceeded: at most 262144"),
+            ] {
+                let reply = client.post(&format!("/{face}/double/{times}")).await;
+                let answer = reply.text();
+                assert!(
+                    answer.starts_with(expected),
+                    "{engine:?}, {face}: {times}: {answer}"
+                );
+            }
+        }
+    });
+}
+
 #[test]
 fn statement_without_values_is_a_fault_of_the_application() {
     on_each(schema, async |engine, client| {

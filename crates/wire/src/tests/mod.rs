@@ -169,7 +169,7 @@ impl Protocol for Toy {
         self.expected.borrow_mut().clear();
     }
 
-    fn ended(pipeline: &Pipeline<Self>) {
+    fn on_end(pipeline: &Pipeline<Self>) {
         pipeline.driver.ended.set(true);
     }
 

@@ -5,7 +5,7 @@
 pub struct Circle {
     /// The folder of the crate.
     pub name: &'static str,
-    /// Its files below `src/`.
+    /// The files of the circle, below the crate's `src/`.
     pub files: &'static [&'static str],
     /// Why they are not apart.
     pub reason: &'static str,
@@ -21,7 +21,7 @@ pub const KNOWN: &[Circle] = &[
             "load/link.rs",
             "load/mod.rs",
         ],
-        reason: "a plan of load names what the bench counts, and the bench opens the files that load needs",
+        reason: "the load's entry runs generators and lanes, and they read its plan and fill its tally",
     },
     Circle {
         name: "crates/bench",
@@ -36,7 +36,7 @@ pub const KNOWN: &[Circle] = &[
     Circle {
         name: "crates/db",
         files: &["postgres/listen.rs", "session.rs"],
-        reason: "a database opens sessions, a session opens listeners and copies, and the executor is either",
+        reason: "a session's listener is PostgreSQL's, and that one gives the events that the session's file defines",
     },
     Circle {
         name: "crates/db",
@@ -50,7 +50,7 @@ pub const KNOWN: &[Circle] = &[
             "rows/typed.rs",
             "value.rs",
         ],
-        reason: "rows are written as JSON by what reads their values, and a value of a driver names the driver's field",
+        reason: "an error keeps the bound values, a value names the field of the driver that decodes it, rows give values, and all of them fail with that error",
     },
     Circle {
         name: "crates/db",
@@ -77,7 +77,7 @@ pub const KNOWN: &[Circle] = &[
             "sqlite/stream.rs",
             "sqlite/watch.rs",
         ],
-        reason: "a job names the session that it ends, and the policy asks the watch whether to go on",
+        reason: "a pool and its sessions give jobs to the engine, a job names the session that it ends, and policy, watch and failure ask each other about the statement that runs",
     },
     Circle {
         name: "crates/firebird",
@@ -101,7 +101,7 @@ pub const KNOWN: &[Circle] = &[
             "version.rs",
             "wire.rs",
         ],
-        reason: "the error quotes the server's status, which is read by the reader that reports errors",
+        reason: "an error quotes the server's status and values that cannot be sent; status, requests, columns and values are read or written by code that fails with that error",
     },
     Circle {
         name: "crates/http",
@@ -111,12 +111,12 @@ pub const KNOWN: &[Circle] = &[
     Circle {
         name: "crates/kv",
         files: &["disk/mod.rs", "disk/writer.rs"],
-        reason: "the registry opens databases, and a database leaves the registry when it closes",
+        reason: "the engine starts the writing thread, which works on the state that the engine reads",
     },
     Circle {
         name: "crates/kv",
         files: &["memory/locked.rs", "memory/mod.rs"],
-        reason: "a store that holds its locks is the same store",
+        reason: "the engine lends its locks as a view of itself",
     },
     Circle {
         name: "crates/mruby",
@@ -139,10 +139,9 @@ pub const KNOWN: &[Circle] = &[
             "connect/attempt.rs",
             "connect/cancel.rs",
             "connect/mod.rs",
-            "connect/password.rs",
             "connect/socket.rs",
         ],
-        reason: "connecting and cancelling open the same socket, and both find addresses by chance",
+        reason: "connecting and cancelling open the same socket, and try addresses in a random order",
     },
     Circle {
         name: "crates/pg-proto",
@@ -205,11 +204,6 @@ pub const KNOWN: &[Circle] = &[
         reason: "the writer gives a statement, and a statement offers the writer",
     },
     Circle {
-        name: "crates/tsumugi",
-        files: &["builder/mod.rs", "builder/table.rs"],
-        reason: "a table is made by the executor that runs it",
-    },
-    Circle {
         name: "crates/worker",
         files: &["address.rs", "error.rs"],
         reason: "an address that cannot be read is an error, and errors name addresses",
@@ -217,6 +211,6 @@ pub const KNOWN: &[Circle] = &[
     Circle {
         name: "crates/worker",
         files: &["turn.rs", "worker.rs"],
-        reason: "the workers of a process see each other's load through what they share",
+        reason: "a turn counts in its worker, and a worker runs its tasks in turns",
     },
 ];

@@ -31,7 +31,9 @@ use failure::failure;
 pub(crate) use failure::raise;
 use handles::{SharedHandle, shared_handle};
 use statement::{sql_and_values, statement};
-use vm_database::{TransactionHandle, VmDatabase, executor, vm_database};
+use vm_database::{
+    TransactionHandle, VmDatabase, executor, refuse_beside_transaction, vm_database,
+};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -223,21 +225,15 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_begin", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
         let keys = vm_database(scope, call.argument(0))?.keys(host.job.number());
-        let mut options = match scope.text(call.argument(1)).as_deref() {
-            None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
-            Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
-            Some("exclusive") => TransactionOptions::write(TransactionMode::Exclusive),
-            Some("rebuild") => TransactionOptions::write(TransactionMode::Rebuild),
-            Some("schema") => TransactionOptions::write(TransactionMode::Schema),
-            Some("trial") => TransactionOptions::write(TransactionMode::Trial),
-            Some("read_only") => TransactionOptions::read_only(),
-            Some(other) => {
-                let message = format!("transaction takes mode: :immediate, :deferred, :exclusive, :rebuild or :read_only, not {other}");
-                return Err(scope.error("ArgumentError", message));
-            }
-        };
-        options.isolation = match scope.text(call.argument(2)).as_deref() {
-            None => Isolation::Default,
+        let mut options = transaction_options(scope, call.argument(1))?;
+        let isolation = scope.text(call.argument(2));
+        let alone = isolation.as_deref() == Some("schema");
+        if alone {
+            refuse_beside_transaction(host, scope, vm_database(scope, call.argument(0))?)?;
+        }
+        options.isolation = match isolation.as_deref() {
+            // With the lock of the schema, which decides the isolation.
+            None | Some("schema") => Isolation::Default,
             Some("read_committed") => Isolation::ReadCommitted,
             Some("repeatable_read") => Isolation::RepeatableRead,
             Some("serializable") => Isolation::Serializable,
@@ -247,7 +243,11 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         };
         Ok(Box::pin(async move {
-            match executor.begin(options).await {
+            let begun = match alone {
+                true => executor.begin_change(options.mode).await,
+                false => executor.begin(options).await,
+            };
+            match begun {
                 Ok(transaction) => answer(move |scope| {
                     let handle = TransactionHandle::new(transaction, &keys);
                     scope.wrap(scope.constant("Tsumugi::Native::Transaction")?, handle)
@@ -282,6 +282,28 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             handle.abandon();
         }
         Ok(Value::nil())
+    })
+}
+
+/// What `mode:` of a transaction says.
+fn transaction_options<'c>(
+    scope: &'c Scope<'c>,
+    mode: Value<'c>,
+) -> Result<'c, TransactionOptions> {
+    Ok(match scope.text(mode).as_deref() {
+        None | Some("immediate") => TransactionOptions::write(TransactionMode::Immediate),
+        Some("deferred") => TransactionOptions::write(TransactionMode::Deferred),
+        Some("exclusive") => TransactionOptions::write(TransactionMode::Exclusive),
+        Some("rebuild") => TransactionOptions::write(TransactionMode::Rebuild),
+        Some("schema") => TransactionOptions::write(TransactionMode::Schema),
+        Some("trial") => TransactionOptions::write(TransactionMode::Trial),
+        Some("read_only") => TransactionOptions::read_only(),
+        Some(other) => {
+            let message = format!(
+                "transaction takes mode: :immediate, :deferred, :exclusive, :rebuild or :read_only, not {other}"
+            );
+            return Err(scope.error("ArgumentError", message));
+        }
     })
 }
 
@@ -337,6 +359,7 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
             "acquire" => options.acquire_timeout = seconds.ok_or_else(wrong)?,
             "timeout" => options.statement_timeout = seconds.ok_or_else(wrong)?,
             "busy" => options.busy_timeout = seconds.ok_or_else(wrong)?,
+            "schema_wait" => options.schema_wait = seconds.ok_or_else(wrong)?,
             "statements" => options.statement_cache = whole.ok_or_else(wrong)?,
             "names" => {
                 options.names = match scope.text(value).as_deref() {
@@ -349,7 +372,7 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
             "log" => options.log = StatementLog::Off,
             other => {
                 let message = format!(
-                    "DB.connect has no option {other}: there are pool, min, lifetime, acquire, timeout, busy, statements, names, log"
+                    "DB.connect has no option {other}: there are pool, min, lifetime, acquire, timeout, busy, schema_wait, statements, names, log"
                 );
                 return Err(scope.error("ArgumentError", message));
             }

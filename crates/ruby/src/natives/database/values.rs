@@ -1,7 +1,7 @@
 //! Values of a result as Ruby's: numbers, strings and booleans directly; exact numbers, dates and structures as their classes.
 //! Rule: nothing is rounded; what Ruby has no class for is the String that the database prints.
 
-use tsumugi_db::{Rich, ValueKind, ValueRef};
+use tsumugi_db::{TypedValueRef, ValueKind, ValueRef};
 use tsumugi_mruby::{RecordField, Result, Scope, Value};
 
 use super::failure::raise;
@@ -19,7 +19,7 @@ pub(crate) fn value<'c>(
         ValueRef::Text(text) => scope.string(text),
         ValueRef::Blob(blob) => scope.string(blob),
         ValueRef::Boolean(truth) => Ok(Value::boolean(truth)),
-        ValueRef::Rich(rich) => self::rich(scope, rich, json_depth_max),
+        ValueRef::Typed(typed) => self::typed(scope, typed, json_depth_max),
         _ => Ok(Value::nil()),
     }
 }
@@ -40,16 +40,21 @@ where
     })
 }
 
-fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Result<'c, Value<'c>> {
+fn typed<'c>(
+    scope: &'c Scope<'c>,
+    typed: TypedValueRef<'_>,
+    json_depth_max: usize,
+) -> Result<'c, Value<'c>> {
     let mut text = Vec::new();
-    match rich.kind() {
+    match typed.kind() {
         ValueKind::Structure => {
-            rich.write_json(&mut text)
+            typed
+                .write_json(&mut text)
                 .map_err(|error| raise(scope, &error))?;
             return standard::read_json(scope, &text, json_depth_max);
         }
         ValueKind::Timestamp | ValueKind::TimestampTz => {
-            if let Some(micros) = rich.unix_micros() {
+            if let Some(micros) = typed.unix_micros() {
                 let seconds = scope.integer(micros.div_euclid(1_000_000));
                 let rest = scope.integer(micros.rem_euclid(1_000_000));
                 let time = scope.call(scope.constant("Time")?, "at", &[seconds, rest])?;
@@ -58,9 +63,10 @@ fn rich<'c>(scope: &'c Scope<'c>, rich: Rich<'_>, json_depth_max: usize) -> Resu
         }
         _ => {}
     }
-    rich.write_text(&mut text)
+    typed
+        .write_text(&mut text)
         .map_err(|error| raise(scope, &error))?;
-    match rich.kind() {
+    match typed.kind() {
         ValueKind::Timestamp | ValueKind::TimestampTz => {
             Ok(scope.float(if text.first() == Some(&b'-') {
                 f64::NEG_INFINITY

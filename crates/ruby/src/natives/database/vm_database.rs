@@ -146,6 +146,23 @@ pub(super) fn executor<'c>(
     vm_database(scope, holder)?.executor(scope, host.job.number())
 }
 
+/// Refuses what takes a transaction of its own and would wait for one of this job's on another connect to the same database.
+pub(super) fn refuse_beside_transaction<'c>(
+    host: &Host,
+    scope: &'c Scope<'c>,
+    database: &VmDatabase,
+) -> Result<'c, ()> {
+    let is_transaction = |own: &FibreConnection| matches!(own, FibreConnection::Transaction(_));
+    let is_same = |other: &Database| other.is_same_as(&database.database);
+    if database.is_in(host.job.number(), is_transaction)
+        || !host.job.transactions().borrow().iter().any(is_same)
+    {
+        return Ok(());
+    }
+    let message = "a transaction of this fibre is open on this database by another connect: this would wait for it";
+    Err(scope.error("DB::UsageError", message))
+}
+
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // This fibre's statements go to this transaction or connection until `db_leave`.
     natives.plain("db_enter", |host, scope, call| {
@@ -185,16 +202,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Value::boolean(
             database.is_in(host.job.number(), is_transaction),
         ))
-    })?;
-    // Has this fibre a transaction of the same database that began elsewhere, on another connect to it?
-    natives.plain("db_in_other_transaction?", |host, scope, call| {
-        let database = vm_database(scope, call.argument(0))?;
-        let job = host.job.number();
-        let is_same = |other: &Database| other.is_same_as(&database.database);
-        let is_transaction = |own: &FibreConnection| matches!(own, FibreConnection::Transaction(_));
-        let is_other = !database.is_in(job, is_transaction)
-            && host.job.transactions().borrow().iter().any(is_same);
-        Ok(Value::boolean(is_other))
     })?;
     natives.plain("db_has_own?", |host, scope, call| {
         let database = vm_database(scope, call.argument(0))?;

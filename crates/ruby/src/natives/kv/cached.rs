@@ -5,19 +5,19 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
-use tsumugi_kv::single_flight::{FlightLease, FlightOutcome, JoinOutcome, SingleFlight};
+use tsumugi_kv::single_flight::{FetchLease, FetchTurn, SingleFlight};
 use tsumugi_kv::{ComputedValue, SetMode, Write, mark_json, mark_text};
 use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Value};
 
 use super::arguments::{key, ttl, with_key};
-use super::failure::{Fault, failure, raise};
+use super::failure::{failure, raise};
 use super::reads::value;
-use super::store::{Backend, KvStore, embedded, store};
-use super::writes::{at_once, submit};
-use crate::answer::{Answer, answer, raise as raised};
+use super::store::{KvStore, embedded, store};
+use super::writes::submit;
+use crate::answer::{Answer, Operation, answer};
 use crate::host::Host;
 use crate::natives::arguments::wrong_type;
-use crate::natives::definitions::{Maybe, Natives};
+use crate::natives::definitions::Natives;
 use crate::natives::standard::read_json_with_symbols;
 
 /// The lead of a computation, as Ruby holds it. Empty once it has landed or was given up.
@@ -26,8 +26,7 @@ type LeadHandle = RefCell<Option<Computation>>;
 struct Computation {
     store: Rc<KvStore>,
     key: Bytes,
-    /// None without a waiter.
-    lead: Option<FlightLease>,
+    lease: FetchLease,
 }
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -85,66 +84,24 @@ fn lead_handle<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Lea
 }
 
 /// The value that another fibre computes, or the lead to compute it.
-fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Maybe<'c>> {
+fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Operation> {
     let store = Rc::clone(store(scope, call.argument(0))?);
     let key = key(scope, call.argument(1))?;
-    let computation = |lead| Computation {
-        store: Rc::clone(&store),
-        key: key.clone(),
-        lead,
-    };
-    let flights = SingleFlight::of_process();
-    let joined = flights.join(
-        &store.flights,
-        key.clone(),
-        host.jobs.lineage(host.job.number()),
-    );
-    match joined.map_err(|error| raise(scope, &error))? {
-        JoinOutcome::Lead(lead) => {
-            let Backend::Embedded(database) = &store.backend else {
-                let host = Rc::downgrade(host);
-                return Ok(Maybe::Wait(Box::pin(lead_value(host, store, key, lead))));
-            };
-            match database.get(&key).map_err(|error| raise(scope, &error))? {
-                // It was stored after this fibre had looked for it.
-                Some(stored) => {
-                    lead.land(&stored);
-                    decode(host, scope, &stored).map(Maybe::Value)
-                }
-                None => begin(scope, computation(Some(lead))).map(Maybe::Value),
-            }
+    let lineage = host.jobs.lineage(host.job.number());
+    let host = Rc::downgrade(host);
+    Ok(Box::pin(async move {
+        let flights = SingleFlight::of_process();
+        let look = async || value(&store, key.clone()).await;
+        let turn = flights.turn(&store.flights, key.clone(), lineage, look);
+        match turn.await {
+            Ok(FetchTurn::Found(stored)) => hit_answer(host, stored),
+            Ok(FetchTurn::Compute(lease)) => answer(move |scope| {
+                let computation = Computation { store, key, lease };
+                scope.wrap(scope.constant("KV::Lead")?, RefCell::new(Some(computation)))
+            }),
+            Err(fault) => failure(fault),
         }
-        JoinOutcome::Alone => begin(scope, computation(None)).map(Maybe::Value),
-        JoinOutcome::Wait(waiting) => {
-            let host = Rc::downgrade(host);
-            Ok(Maybe::Wait(Box::pin(async move {
-                match waiting.await {
-                    Some(FlightOutcome::Landed(stored)) => hit_answer(host, stored),
-                    Some(FlightOutcome::Lead(lead)) => lead_value(host, store, key, lead).await,
-                    None => raised("KV::Closed", "the value's computation has ended"),
-                }
-            })))
-        }
-    }
-}
-
-fn begin<'c>(scope: &'c Scope<'_>, computation: Computation) -> Result<'c, Value<'c>> {
-    scope.wrap(scope.constant("KV::Lead")?, RefCell::new(Some(computation)))
-}
-
-/// What a new leader answers: the value, if it was stored meanwhile, or else the lead.
-async fn lead_value(host: Weak<Host>, store: Rc<KvStore>, key: Bytes, lead: FlightLease) -> Answer {
-    match value(&store, key.clone()).await {
-        Ok(Some(stored)) => {
-            lead.land(&stored);
-            hit_answer(host, stored)
-        }
-        Ok(None) => {
-            let lead = Some(lead);
-            answer(move |scope| begin(scope, Computation { store, key, lead }))
-        }
-        Err(fault) => failure(fault),
-    }
+    }))
 }
 
 fn hit_answer(host: Weak<Host>, stored: Bytes) -> Answer {
@@ -155,10 +112,10 @@ fn hit_answer(host: Weak<Host>, stored: Bytes) -> Answer {
 }
 
 /// Stores what the block answered, gives it to all waiters, and answers it as a hit would.
-fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Maybe<'c>> {
+fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Operation> {
     let stored = encode(host, scope, call.argument(1))?;
     let given = call.argument(2);
-    let Some(Computation { store, key, lead }) =
+    let Some(Computation { store, key, lease }) =
         lead_handle(scope, call.argument(0))?.borrow_mut().take()
     else {
         return Err(scope.error("KV::UsageError", "this value was computed already"));
@@ -173,30 +130,11 @@ fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
         mode: SetMode::Overwrite,
         ttl,
     };
-    if let Backend::Embedded(database) = &store.backend
-        && database.is_in_memory()
-    {
-        warn_unless_stored(at_once(database, write).err().map(Fault::from));
-        if let Some(lead) = lead {
-            lead.land(&stored);
-        }
-        return decode(host, scope, &stored).map(Maybe::Value);
-    }
     let host = Rc::downgrade(host);
-    Ok(Maybe::Wait(Box::pin(async move {
-        warn_unless_stored(submit(&store, write).await.err());
-        if let Some(lead) = lead {
-            lead.land(&stored);
-        }
+    Ok(Box::pin(async move {
+        lease.land(&stored, submit(&store, write)).await;
         hit_answer(host, stored)
-    })))
-}
-
-/// A value that cannot be stored is returned all the same.
-fn warn_unless_stored(error: Option<Fault>) {
-    if let Some(error) = error {
-        tracing::warn!(target: "app", "fetch could not store its value: {error}");
-    }
+    }))
 }
 
 fn encode<'c>(host: &Host, scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Bytes> {

@@ -33,7 +33,7 @@ pub(super) fn failure(fault: impl Into<Fault>) -> Answer {
 }
 
 /// The exception of a database's error.
-pub(super) fn raise<'c>(scope: &'c Scope<'_>, error: &Error) -> Raise<'c> {
+pub(in crate::natives) fn raise<'c>(scope: &'c Scope<'_>, error: &Error) -> Raise<'c> {
     scope.error(class(error), error.to_string())
 }
 

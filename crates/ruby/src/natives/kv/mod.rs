@@ -23,6 +23,7 @@ use crate::answer::Operation;
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::Natives;
 use failure::failure;
+pub(in crate::natives) use failure::raise;
 use object::wrap;
 use scans::done;
 pub(crate) use store::{Backend, KvStore};
@@ -89,10 +90,6 @@ fn spec<'c>(scope: &'c Scope<'c>, mut spelled: String, settings: Value<'c>) -> R
                 ));
             }
         }
-    }
-    if spelled.is_empty() || spelled.starts_with('#') {
-        let message = "a store has a place: a folder, or \"memory:NAME\", so that all workers open the same one";
-        return Err(scope.error("ArgumentError", message));
     }
     Spec::of_place(&spelled).map_err(|error| failure::raise(scope, &error))
 }

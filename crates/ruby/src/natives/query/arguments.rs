@@ -112,10 +112,13 @@ impl<'c> Reader<'c> {
         })
     }
 
-    /// Whether it is a `DB::Decimal`, which is bound as text.
+    /// Whether it is a number that is bound as text: an Integer beyond 64 bits, or a `DB::Decimal`.
     fn is_exact(&self, value: Value<'c>) -> Result<'c, bool> {
-        Ok(value.kind() == Kind::Object
-            && self.scope.is_a(value, self.scope.constant("DB::Decimal")?))
+        Ok(match value.kind() {
+            Kind::BigInteger => true,
+            Kind::Object => self.scope.is_a(value, self.scope.constant("DB::Decimal")?),
+            _ => false,
+        })
     }
 
     pub(super) fn values(&self, values: &[Value<'c>]) -> Result<'c, Vec<Bound_>> {
@@ -144,6 +147,25 @@ impl<'c> Reader<'c> {
             (None, Some(query)) => Ok(query.clone().into()),
             (None, None) => Ok(tsumugi_sql::value(self.value(value)?)),
         }
+    }
+
+    /// The text of a pattern. What a client may have sent in its place is a wrong value, not a wrong call.
+    pub(super) fn pattern(&self, value: Value<'c>) -> Result<'c, String> {
+        match value.kind() {
+            Kind::Nil
+            | Kind::True
+            | Kind::False
+            | Kind::Integer
+            | Kind::BigInteger
+            | Kind::Float
+            | Kind::Array
+            | Kind::Hash => self.wrong_value("a pattern is a text"),
+            _ => text(self.scope, value, "a pattern"),
+        }
+    }
+
+    fn wrong_value<T>(&self, message: &str) -> Result<'c, T> {
+        self.accept(Err(tsumugi_sql::Error::Value(message.to_owned())))
     }
 
     /// A column by its name, or an expression.
@@ -204,6 +226,9 @@ impl<'c> Reader<'c> {
         }
         match self.flat(values).as_slice() {
             [from, to] => Ok((self.value(*from)?, self.value(*to)?)),
+            _ if matches!(values, [list] if list.kind() == Kind::Array) => {
+                self.wrong_value("between takes two values")
+            }
             _ => self.usage("between takes two values or a Range"),
         }
     }

@@ -65,13 +65,13 @@ fn conditions<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         Ok(query.or_filter(!reader.condition(call)?))
     })?;
     methods.derive("where_exists", |reader, call, query| {
-        Ok(query.filter(there_is(reader, call)?))
+        Ok(query.filter(exists_condition(reader, call)?))
     })?;
     methods.derive("or_where_exists", |reader, call, query| {
-        Ok(query.or_filter(there_is(reader, call)?))
+        Ok(query.or_filter(exists_condition(reader, call)?))
     })?;
     methods.derive("where_not_exists", |reader, call, query| {
-        Ok(query.filter(!there_is(reader, call)?))
+        Ok(query.filter(!exists_condition(reader, call)?))
     })?;
     on_column(methods, "between", |reader, column, values| {
         let (from, to) = reader.bounds(values)?;
@@ -109,10 +109,10 @@ where
 }
 
 /// Whether another query has a row.
-fn there_is<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c, Expr> {
+fn exists_condition<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c, Expr> {
     match reader.query(call.argument(0)) {
         Some(other) => Ok(exists(other.clone())),
-        None => reader.usage("whether there is a row is asked of a query"),
+        None => reader.usage("where_exists and where_not_exists take a query"),
     }
 }
 

@@ -1,11 +1,9 @@
 //! The methods of `DB::Query` that change rows: insert, update, delete. Ruby awaits what they start.
 //! Rule: an insert answers the primary key, read by `returning`; several statements are committed or rolled back together.
 
-use std::rc::Rc;
-
-use tsumugi_db::{ExecuteResult, Executor, PrimaryKeys, Rows};
+use tsumugi_db::{ExecuteResult, Executor, KeyedExecutor, Rows};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
-use tsumugi_sql::{Dialect, Item, Name, Query, Record, Statement};
+use tsumugi_sql::{Name, Query, Record, Statement};
 
 use super::arguments::Reader;
 use super::methods::Methods;
@@ -26,15 +24,17 @@ fn insert_one<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     // One row, and the column to answer or nil for the primary key.
     methods.waiting("__insert", |host, reader, call, built| {
         let record = reader.record(call.argument(0))?;
-        let column = column(reader, call.argument(1))?;
-        let insert = Insert::new(host, reader, built)?;
+        let insert = Insert::new(host, reader, built, call.argument(1))?;
         let depth_max = reader.json_depth_max();
-        Ok(Box::pin(async move {
-            match insert.one(record, column).await {
-                Ok(inserted) => answer(move |scope| inserted.value(scope, depth_max)),
-                Err(error) => insert.fail(error),
-            }
-        }) as Operation)
+        let is_returning = built.query.is_returning();
+        Ok(insert_operation(
+            insert,
+            vec![record],
+            move |scope, inserted| match inserted.into_iter().next().flatten() {
+                Some(rows) if is_returning => wrap(scope, rows),
+                rows => key(scope, rows, depth_max),
+            },
+        ))
     })
 }
 
@@ -42,14 +42,15 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     // Several rows; how many there were, or what `returning` says.
     methods.waiting("__insert_all", |host, reader, call, built| {
         let records = records(reader, call.argument(0))?;
-        let dialect = built.database.dialect();
         if built.query.is_returning() {
-            let each = records
-                .iter()
-                .map(|record| built.query.to_insert(record, dialect));
-            let each = reader.accept(each.collect::<tsumugi_sql::Result<Vec<Statement>>>())?;
-            return Ok(many(built.executor(host, reader)?, each));
+            let insert = Insert::new(host, reader, built, Value::nil())?;
+            return Ok(insert_operation(insert, records, |scope, inserted| {
+                each(scope, inserted.into_iter().flatten(), |rows| {
+                    wrap(scope, rows)
+                })
+            }));
         }
+        let dialect = built.database.dialect();
         let statements = reader.accept(built.query.to_insert_all(&records, dialect))?;
         let executor = built.executor(host, reader)?;
         Ok(Box::pin(async move { count_answer(executor.run_all(statements).await) }) as Operation)
@@ -57,21 +58,11 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     // Several rows, one by one; the values of the column, or of the primary key.
     methods.waiting("__insert_ids", |host, reader, call, built| {
         let records = records(reader, call.argument(0))?;
-        let column = column(reader, call.argument(1))?;
-        let insert = Insert::new(host, reader, built)?;
+        let insert = Insert::new(host, reader, built, call.argument(1))?;
         let depth_max = reader.json_depth_max();
-        Ok(Box::pin(async move {
-            match insert.each(records, column).await {
-                Ok(inserted) => answer(move |scope| {
-                    let ids = scope.array(inserted.len())?;
-                    for one in inserted {
-                        scope.push(ids, one.value(scope, depth_max)?)?;
-                    }
-                    Ok(ids)
-                }),
-                Err(error) => insert.fail(error),
-            }
-        }) as Operation)
+        Ok(insert_operation(insert, records, move |scope, inserted| {
+            each(scope, inserted, |rows| key(scope, rows, depth_max))
+        }))
     })
 }
 
@@ -100,132 +91,90 @@ fn changes<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     })
 }
 
-fn column<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, Option<Name>> {
-    match value.kind() {
-        Kind::Nil => Ok(None),
-        _ => reader.name(value).map(Some),
-    }
-}
-
 fn records<'c>(reader: &Reader<'c>, rows: Value<'c>) -> Result<'c, Vec<Record>> {
     let rows = reader.flat(&[rows]);
     rows.into_iter().map(|row| reader.record(row)).collect()
 }
 
-/// An insert under way.
+/// An insert that has not begun.
 struct Insert {
-    executor: Executor,
-    keys: Rc<PrimaryKeys>,
-    dialect: &'static Dialect,
+    keyed: KeyedExecutor,
     query: Query,
+    column: Option<Name>,
 }
 
-/// What an insert answered.
-enum InsertOutput {
-    /// What `returning` says.
-    Rows(Rows),
-    /// The key of the row, if one was inserted.
-    Key(Rows),
-    Nothing,
-}
-
-impl InsertOutput {
-    fn value<'s>(self, scope: &'s Scope<'s>, depth_max: usize) -> Result<'s, Value<'s>> {
-        let key = match self {
-            InsertOutput::Rows(rows) => return wrap(scope, rows),
-            InsertOutput::Nothing => return Ok(Value::nil()),
-            InsertOutput::Key(rows) => rows,
-        };
-        let Some(row) = key.first() else {
-            return Ok(Value::nil());
-        };
-        let parts = row
-            .values()
-            .map(|part| values::value(scope, part, depth_max));
-        let mut parts = parts.collect::<Result<'s, Vec<Value<'s>>>>()?;
-        match parts.len() {
-            1 => Ok(parts.swap_remove(0)),
-            _ => scope.array_of(&parts),
-        }
-    }
-}
+/// What each row of an insert answers, if anything.
+type InsertedRows = Vec<Option<Rows>>;
 
 impl Insert {
-    fn new<'c>(host: &Host, reader: &Reader<'c>, built: &BuiltQuery) -> Result<'c, Insert> {
+    /// Of this query, which answers the column, or the primary key where that is nil, unless it says what it answers.
+    fn new<'c>(
+        host: &Host,
+        reader: &Reader<'c>,
+        built: &BuiltQuery,
+        column: Value<'c>,
+    ) -> Result<'c, Insert> {
+        let column = match column.kind() {
+            Kind::Nil => None,
+            _ => Some(reader.name(column)?),
+        };
         Ok(Insert {
-            executor: built.executor(host, reader)?,
-            keys: built.database.keys(host.job.number()),
-            dialect: built.database.dialect(),
+            keyed: built.keyed(host, reader)?,
             query: built.query.clone(),
+            column,
         })
     }
 
-    /// What the inserts answer: what the query says, or the column, or the primary key.
-    async fn returning(&self, column: Option<Name>) -> tsumugi_db::Result<Query> {
-        if self.query.is_returning() {
-            return Ok(self.query.clone());
-        }
-        let columns: Vec<Name> = match (column, self.query.table_name()) {
-            (Some(column), _) => vec![column],
-            (None, Some(table)) => {
-                let key = self
-                    .executor
-                    .primary_key(&self.keys, table)
-                    .await?
-                    .unwrap_or_default();
-                key.columns().to_vec()
+    async fn run(&self, records: &[Record]) -> tsumugi_db::Result<InsertedRows> {
+        match &self.column {
+            _ if self.query.is_returning() => self.keyed.insert(&self.query, &[], records).await,
+            Some(column) => {
+                let columns = std::slice::from_ref(column);
+                self.keyed.insert(&self.query, columns, records).await
             }
-            (None, None) => Vec::new(),
-        };
-        let items: Vec<Item> = columns
-            .into_iter()
-            .map(|column| tsumugi_sql::col(column).into())
-            .collect();
-        Ok(self.query.clone().returning(items))
-    }
-
-    async fn one(&self, record: Record, column: Option<Name>) -> tsumugi_db::Result<InsertOutput> {
-        let query = self.returning(column).await?;
-        let statement = query.to_insert(&record, self.dialect)?;
-        if !query.is_returning() {
-            self.executor.run(statement).await?;
-            return Ok(InsertOutput::Nothing);
+            None => self.keyed.insert_keys(&self.query, records).await,
         }
-        let rows = self.executor.fetch(statement).await?;
-        Ok(if self.query.is_returning() {
-            InsertOutput::Rows(rows)
-        } else {
-            InsertOutput::Key(rows)
-        })
     }
+}
 
-    async fn each(
-        &self,
-        records: Vec<Record>,
-        column: Option<Name>,
-    ) -> tsumugi_db::Result<Vec<InsertOutput>> {
-        let query = self.returning(column).await?;
-        let statements = records
-            .iter()
-            .map(|record| query.to_insert(record, self.dialect));
-        let statements = statements.collect::<tsumugi_sql::Result<Vec<_>>>()?;
-        let rows = self.executor.fetch_all(statements).await?;
-        let made = |rows| {
-            if query.is_returning() {
-                InsertOutput::Key(rows)
-            } else {
-                InsertOutput::Nothing
-            }
-        };
-        Ok(rows.into_iter().map(made).collect())
-    }
-
-    /// The answer to an error. A table that was changed may have another key now.
-    fn fail(&self, error: tsumugi_db::Error) -> Answer {
-        if let Some(table) = self.query.table_name() {
-            self.keys.failed(table, &error);
+fn insert_operation(
+    insert: Insert,
+    records: Vec<Record>,
+    make: impl for<'s> FnOnce(&'s Scope<'s>, InsertedRows) -> Result<'s, Value<'s>> + 'static,
+) -> Operation {
+    Box::pin(async move {
+        match insert.run(&records).await {
+            Ok(inserted) => answer(move |scope| make(scope, inserted)),
+            Err(error) => failure(error),
         }
-        failure(error)
+    })
+}
+
+/// An Array of what is made of each.
+fn each<'s, T>(
+    scope: &'s Scope<'s>,
+    all: impl IntoIterator<Item = T>,
+    make: impl Fn(T) -> Result<'s, Value<'s>>,
+) -> Result<'s, Value<'s>> {
+    let array = scope.array(0)?;
+    for one in all {
+        scope.push(array, make(one)?)?;
+    }
+    Ok(array)
+}
+
+/// The key of the row that was inserted, if one was.
+fn key<'s>(scope: &'s Scope<'s>, rows: Option<Rows>, depth_max: usize) -> Result<'s, Value<'s>> {
+    let Some(row) = rows.as_ref().and_then(Rows::first) else {
+        return Ok(Value::nil());
+    };
+    let parts = row
+        .values()
+        .map(|part| values::value(scope, part, depth_max));
+    let mut parts = parts.collect::<Result<'s, Vec<Value<'s>>>>()?;
+    match parts.len() {
+        1 => Ok(parts.swap_remove(0)),
+        _ => scope.array_of(&parts),
     }
 }
 
@@ -241,22 +190,6 @@ fn one(executor: Executor, statement: Statement, query: &Query) -> Operation {
         }
         let executed = executor.run(statement).await;
         count_answer(executed.map(|ExecuteResult { affected, .. }| affected))
-    })
-}
-
-/// Several statements that answer rows; an Array of the Hashes of all.
-fn many(executor: Executor, statements: Vec<Statement>) -> Operation {
-    Box::pin(async move {
-        match executor.fetch_all(statements).await {
-            Ok(results) => answer(move |scope| {
-                let all = scope.array(results.len())?;
-                for rows in results {
-                    scope.push(all, wrap(scope, rows)?)?;
-                }
-                Ok(all)
-            }),
-            Err(error) => failure(error),
-        }
     })
 }
 

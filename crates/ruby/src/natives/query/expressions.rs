@@ -248,8 +248,7 @@ fn arithmetic<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
 fn patterns<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
     let define = |name: &str, make: fn(Expr, &str) -> Expr| {
         methods.method(name, move |reader, call, own| {
-            let pattern =
-                crate::natives::arguments::text(reader.scope, call.argument(0), "a pattern")?;
+            let pattern = reader.pattern(call.argument(0))?;
             Ok(make(own, &pattern))
         })
     };

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tsumugi_db::{
-    BatchSize, Executor, PipelineAtomicity, PrimaryKeys, Rows, ValueKind, ValueRef, sendable,
+    BatchSize, Executor, KeyedExecutor, PipelineAtomicity, Rows, ValueKind, ValueRef, sendable,
 };
 use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
@@ -31,6 +31,12 @@ impl BuiltQuery {
     /// Where a statement of the running fibre on the query's database runs.
     pub(super) fn executor<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, Executor> {
         self.database.executor(reader.scope, host.job.number())
+    }
+
+    /// The same, with the primary keys that are known there.
+    pub(super) fn keyed<'c>(&self, host: &Host, reader: &Reader<'c>) -> Result<'c, KeyedExecutor> {
+        let keys = self.database.keys(host.job.number());
+        Ok(KeyedExecutor::new(self.executor(host, reader)?, &keys))
     }
 }
 
@@ -146,18 +152,17 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             key if key.is_nil() => None,
             key => Some(reader.field(key)?),
         };
-        let executor = built.executor(host, reader)?;
-        let keys = built.database.keys(host.job.number());
+        let keyed = built.keyed(host, reader)?;
         let (dialect, query) = (built.database.dialect(), built.query.clone());
         let (known, depth_max) = (Rc::clone(&known), reader.json_depth_max());
         Ok(Box::pin(async move {
             let rows = async {
                 let column = match column {
                     Some(column) => column,
-                    None => col(single_key(&keys, &executor, &query).await?),
+                    None => col(single_key(&keyed, &query).await?),
                 };
                 let found = query.filter(column.matches(id)).to_first(dialect)?;
-                executor.fetch(found).await
+                keyed.executor().fetch(found).await
             };
             match rows.await {
                 Ok(rows) => answer(move |scope| hash_at(scope, &known, &rows, 0, depth_max)),
@@ -168,16 +173,8 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
 }
 
 /// The column of a primary key of one column.
-async fn single_key(
-    keys: &PrimaryKeys,
-    executor: &Executor,
-    query: &Query,
-) -> tsumugi_db::Result<Name> {
-    let key = match query.table_name() {
-        Some(table) => executor.primary_key(keys, table).await?.unwrap_or_default(),
-        None => Rc::default(),
-    };
-    match key.columns() {
+async fn single_key(keyed: &KeyedExecutor, query: &Query) -> tsumugi_db::Result<Name> {
+    match keyed.query_key(query).await?.columns() {
         [column] => Ok(column.clone()),
         _ => {
             let message = "find needs the column here: the rows are of no table with a primary key of one column";
@@ -241,11 +238,11 @@ fn value<'s>(scope: &'s Scope<'s>, rows: &Rows, depth_max: usize) -> Result<'s, 
     let Some(value) = rows.first().and_then(|row| row.value(0)) else {
         return Ok(Value::nil());
     };
-    if let ValueRef::Rich(rich) = value
-        && rich.kind() == ValueKind::Decimal
+    if let ValueRef::Typed(typed) = value
+        && typed.kind() == ValueKind::Decimal
     {
         let mut text = Vec::new();
-        let written = rich.write_text(&mut text).is_ok();
+        let written = typed.write_text(&mut text).is_ok();
         let whole = std::str::from_utf8(&text)
             .ok()
             .and_then(|text| text.parse().ok());
@@ -288,19 +285,12 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             after => Some(reader.values(&reader.flat(&[after]))?),
         };
         let per_page = reader.count(call.argument(3), "per:")?;
-        let executor = built.executor(host, reader)?;
-        let known = built.database.keys(host.job.number());
+        let keyed = built.keyed(host, reader)?;
         let (dialect, query) = (built.database.dialect(), built.query.clone());
         let depth_max = reader.json_depth_max();
         Ok(Box::pin(async move {
             let rows = async {
-                let primary = match query.table_name() {
-                    Some(table) => executor
-                        .primary_key(&known, table)
-                        .await?
-                        .unwrap_or_default(),
-                    None => Rc::default(),
-                };
+                let primary = keyed.query_key(&query).await?;
                 let keys: Vec<Key> = orders
                     .into_iter()
                     .map(|order| {
@@ -312,7 +302,7 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
                     })
                     .collect();
                 let page = query.page_after(keys, after.as_deref(), per_page)?;
-                executor.fetch(page.to_rows(dialect)?).await
+                keyed.executor().fetch(page.to_rows(dialect)?).await
             };
             match rows.await {
                 Ok(rows) => after_page(rows, names, per_page, depth_max),

@@ -5,6 +5,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
+use crate::limits::STRING_BYTES_MAX;
 use crate::natives::arguments::wrong_type;
 use crate::natives::definitions::Natives;
 
@@ -29,9 +30,15 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     base64(natives)?;
     natives.plain("percent_encode", |_, scope, call| {
         let spaces = call.argument(1).truthy();
-        with(scope, call.argument(0), |bytes| {
-            percent_encode(bytes, spaces)
-        })
+        let given = call.argument(0);
+        check_length(scope, given, 3, |byte| {
+            if is_plain(byte, spaces) || (byte == b' ' && spaces) {
+                1
+            } else {
+                3
+            }
+        })?;
+        with(scope, given, |bytes| percent_encode(bytes, spaces))
     })?;
     natives.plain("percent_decode", |_, scope, call| {
         let spaces = call.argument(1).truthy();
@@ -60,7 +67,26 @@ pub(super) fn escape<'s>(scope: &'s Scope<'s>, given: Value<'s>) -> Result<'s, V
     if plain == Some(true) {
         return Ok(text);
     }
+    check_length(scope, text, 6, |byte| entity(byte).map_or(1, <[u8]>::len))?;
     with(scope, text, html_escape)
+}
+
+/// Refuses what would be too long for a String, before it is made: a byte becomes `longest` at most.
+fn check_length<'s>(
+    scope: &'s Scope<'s>,
+    text: Value<'s>,
+    longest: usize,
+    length: impl Fn(u8) -> usize,
+) -> Result<'s, ()> {
+    let long = scope.with_bytes(text, |bytes| {
+        bytes.len() > STRING_BYTES_MAX / longest
+            && bytes.iter().map(|byte| length(*byte)).sum::<usize>() > STRING_BYTES_MAX
+    });
+    if long == Some(true) {
+        let message = format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})");
+        return Err(scope.error("ArgumentError", message));
+    }
+    Ok(())
 }
 
 fn with<'s>(
@@ -116,21 +142,19 @@ fn lenient(bytes: &[u8]) -> Vec<u8> {
     LENIENT.decode(digits).unwrap_or_default()
 }
 
+/// Stays as it is, in a form or in a part of a URI.
+fn is_plain(byte: u8, in_form: bool) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'.' | b'_')
+        || byte == if in_form { b'*' } else { b'~' }
+}
+
 fn percent_encode(bytes: &[u8], spaces_as_plus: bool) -> Vec<u8> {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = Vec::with_capacity(bytes.len() + 16);
     for byte in bytes {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'*' | b'-' | b'.' | b'_'
-                if spaces_as_plus =>
-            {
-                out.push(*byte);
-            }
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~'
-                if !spaces_as_plus =>
-            {
-                out.push(*byte);
-            }
+            byte if is_plain(*byte, spaces_as_plus) => out.push(*byte),
             b' ' if spaces_as_plus => out.push(b'+'),
             _ => {
                 let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
@@ -256,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn broken_escapes_stay() {
+    fn malformed_escape_is_kept_as_text() {
         for text in ["%", "%4", "%zz", "a%2", "%%41"] {
             let decoded = percent_decode(text.as_bytes(), true);
             assert_eq!(decoded, text.replace("%41", "A").into_bytes());
@@ -274,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_entities_stay() {
+    fn malformed_entity_is_kept_as_text() {
         for text in ["&", "&;", "&#;", "&#xd800;", "&nope;", "& lt;", "&ltあ"] {
             assert_eq!(html_unescape(text), text);
         }

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_groups_go() {
+    fn group_comment_is_removed() {
         check("a(?#x\\)y)b", "ab");
     }
 
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_patterns_end_quietly() {
+    fn unfinished_pattern_is_translated_without_panic() {
         for source in [
             "\\", "[", "(?#", "\\p{", "\\u{", "[[:a", "(?", "[\\", "\\c", "\\x",
         ] {

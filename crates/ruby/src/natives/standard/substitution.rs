@@ -9,7 +9,7 @@ use super::match_data::publish;
 use super::pattern::{
     Classes, Pattern, PatternMatch, after, byte_at, character_at, find, group, pattern, utf8, whole,
 };
-use crate::limits::STRING_BYTES_MAX;
+use crate::limits::{REPLACEMENT_PARTS_MAX, STRING_BYTES_MAX};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(
@@ -24,14 +24,19 @@ pub(super) fn install<'s>(
         let text = utf8(scope, call.argument(0))?;
         let replacement = utf8(scope, call.argument(1))?;
         let pieces = template(&replacement);
+        if pieces.len() > REPLACEMENT_PARTS_MAX {
+            let message = format!(
+                "the replacement has more than replacement_parts_max ({REPLACEMENT_PARTS_MAX}) parts"
+            );
+            return Err(scope.error("ArgumentError", message));
+        }
         let mut out = String::with_capacity(text.len());
         let mut copied = 0;
         let mut last = None;
         walk(scope, pattern, &text, |matched| {
             let (start, end) = whole(&matched);
             out.push_str(text.get(copied..start).unwrap_or_default());
-            fill(&pieces, &matched, &mut out);
-            if out.len() > STRING_BYTES_MAX {
+            if !fill(&pieces, &matched, &mut out) {
                 let message =
                     format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})");
                 return Err(scope.error("ArgumentError", message));
@@ -250,12 +255,14 @@ enum Piece {
     LastGroup,
 }
 
-/// Reads `\1`, `\0`, `\&`, `\k<name>`, `` \` ``, `\'`, `\+` and `\\`.
+/// Reads `\1`, `\0`, `\&`, `\k<name>`, `` \` ``, `\'`, `\+` and `\\`. Ends at the first piece beyond the limit.
 fn template(replacement: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut text = String::new();
     let mut rest = replacement.chars();
-    while let Some(char) = rest.next() {
+    while pieces.len() <= REPLACEMENT_PARTS_MAX
+        && let Some(char) = rest.next()
+    {
         if char != '\\' {
             text.push(char);
             continue;
@@ -291,7 +298,8 @@ fn template(replacement: &str) -> Vec<Piece> {
     pieces
 }
 
-fn fill(pieces: &[Piece], matched: &PatternMatch, out: &mut String) {
+/// Is the text still no longer than its limit? One match may write the whole text many times.
+fn fill(pieces: &[Piece], matched: &PatternMatch, out: &mut String) -> bool {
     let part = |number: usize| {
         let span = matched.spans.get(number).copied().flatten();
         span.and_then(|(start, end)| matched.text.get(start..end))
@@ -299,7 +307,7 @@ fn fill(pieces: &[Piece], matched: &PatternMatch, out: &mut String) {
     };
     let (start, end) = whole(matched);
     for piece in pieces {
-        out.push_str(match piece {
+        let written = match piece {
             Piece::Text(text) => text,
             Piece::Group(number) => part(*number),
             Piece::Named(name) => {
@@ -314,6 +322,11 @@ fn fill(pieces: &[Piece], matched: &PatternMatch, out: &mut String) {
                 .rev()
                 .find(|i| matched.spans.get(*i).copied().flatten().is_some())
                 .map_or("", part),
-        });
+        };
+        if out.len() + written.len() > STRING_BYTES_MAX {
+            return false;
+        }
+        out.push_str(written);
     }
+    out.len() <= STRING_BYTES_MAX
 }

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_stay_where_they_are() {
+    fn compiled_template_keeps_line_numbers() {
         check(
             "a\n<% b -%>\nc",
             "__html.page_piece(__out, :\"a\\n\");\n b ;__html.page_piece(__out, :\"c\");\n",
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_no_code() {
+    fn template_text_is_quoted_not_interpolated() {
         check(
             "#{x}\"\\ <%% y",
             "__html.page_piece(__out, :\"\\#{x}\\\"\\\\ <% y\");",

@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 use tsumugi_mruby::{Result, Scope, Value};
 
-use crate::limits::TIME_WIDTH_MAX;
+use crate::limits::{STRING_BYTES_MAX, TIME_WIDTH_MAX};
 use crate::natives::arguments::text;
 use crate::natives::definitions::Natives;
 
+/// Characters of a format, or directives, between two looks at whether to go on.
+const CHARACTERS_AT_ONCE: usize = 4_096;
 const DAYS: [&str; 7] = [
     "Sunday",
     "Monday",
@@ -51,7 +53,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             epoch: part(10),
             zone: scope.text(scope.array_at(parts, 11)).unwrap_or_default(),
         };
-        scope.string(moment.format(&format, 0))
+        scope.string(moment.format(scope, &format, 0)?)
     })?;
     // [year, month, day, hour, minute, second, microsecond, seconds east or nil], or nil.
     natives.plain("time_read", |_, scope, call| {
@@ -126,10 +128,21 @@ impl Field {
 }
 
 impl Moment {
-    fn format(&self, format: &str, depth: usize) -> String {
-        let mut out = String::with_capacity(format.len() * 2);
+    fn format<'s>(&self, scope: &'s Scope<'s>, format: &str, depth: usize) -> Result<'s, String> {
+        let mut out = String::with_capacity(format.len());
         let mut rest = format.chars();
+        let mut left = CHARACTERS_AT_ONCE;
         while let Some(char) = rest.next() {
+            left -= 1;
+            if left == 0 {
+                scope.check_interrupt()?;
+                left = CHARACTERS_AT_ONCE;
+            }
+            if out.len() > STRING_BYTES_MAX {
+                let message =
+                    format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})");
+                return Err(scope.error("ArgumentError", message));
+            }
             if char != '%' {
                 out.push(char);
                 continue;
@@ -150,7 +163,7 @@ impl Moment {
                             Some((field.width.unwrap_or(0) * 10 + digit).min(TIME_WIDTH_MAX));
                     }
                     _ => {
-                        done = self.directive(&mut out, char, &field, depth);
+                        done = self.directive(scope, &mut out, char, &field, depth)?;
                         break;
                     }
                 }
@@ -161,10 +174,17 @@ impl Moment {
                 rest = whole;
             }
         }
-        out
+        Ok(out)
     }
 
-    fn directive(&self, out: &mut String, letter: char, field: &Field, depth: usize) -> bool {
+    fn directive<'s>(
+        &self,
+        scope: &'s Scope<'s>,
+        out: &mut String,
+        letter: char,
+        field: &Field,
+        depth: usize,
+    ) -> Result<'s, bool> {
         let hour12 = (self.hour + 11) % 12 + 1;
         match letter {
             'Y' => field.number(out, self.year, if self.year < 0 { 5 } else { 4 }, '0'),
@@ -196,12 +216,19 @@ impl Moment {
             'L' => self.fraction(out, field.width.unwrap_or(3)),
             'N' => self.fraction(out, field.width.unwrap_or(9)),
             'z' => self.offset(out, field),
-            _ => return self.words(out, letter, field, depth),
+            _ => return self.words(scope, out, letter, field, depth),
         }
-        true
+        Ok(true)
     }
 
-    fn words(&self, out: &mut String, letter: char, field: &Field, depth: usize) -> bool {
+    fn words<'s>(
+        &self,
+        scope: &'s Scope<'s>,
+        out: &mut String,
+        letter: char,
+        field: &Field,
+        depth: usize,
+    ) -> Result<'s, bool> {
         let name = |names: &'static [&str], i: i64| {
             usize::try_from(i)
                 .ok()
@@ -236,15 +263,15 @@ impl Moment {
                     'c' => "%a %b %e %H:%M:%S %Y",
                     'v' => "%e-%^b-%Y",
                     '+' => "%a %b %e %H:%M:%S %Z %Y",
-                    _ => return false,
+                    _ => return Ok(false),
                 };
                 if depth > 0 {
-                    return false;
+                    return Ok(false);
                 }
-                field.text(out, &self.format(format, depth + 1));
+                field.text(out, &self.format(scope, format, depth + 1)?);
             }
         }
-        true
+        Ok(true)
     }
 
     fn fraction(&self, out: &mut String, digits: usize) {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::CONTENT_TYPE;
+use tsumugi_http::BodyType;
 use tsumugi_http::upload::{FormPart, Offload as _, PartContent};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
@@ -40,19 +41,12 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // How the body is read by its content type; nil when there is no way.
     natives.plain("body_type", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        let mut values = exchange.request.headers.get_all(CONTENT_TYPE).iter();
-        let first = values.next().map_or(&b""[..], HeaderValue::as_bytes);
-        let mut parts = first.split(|byte| *byte == b';');
-        let media_type = parts.next().unwrap_or_default().trim_ascii();
-        if parts.next().is_none() && values.next().is_some() {
-            return Ok(Value::nil()); // two types, one after the other
-        }
         let read = |name: &str| Value::symbol(scope.intern(name));
-        Ok(match media_type.to_ascii_lowercase().as_slice() {
-            b"application/json" => read("json"),
-            b"application/x-www-form-urlencoded" => read("form"),
-            b"multipart/form-data" => read("multipart"),
-            _ => Value::nil(),
+        Ok(match BodyType::of(&exchange.request.headers) {
+            Some(BodyType::Json) => read("json"),
+            Some(BodyType::Urlencoded) => read("form"),
+            Some(BodyType::Multipart) => read("multipart"),
+            None => Value::nil(),
         })
     })?;
     natives.plain("upload_bytes_max", |host, scope, _| {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tsumugi_client::{ClientRequest, ClientResponse, Error, TargetUrl, append_pair};
+use tsumugi_http::append_field;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use crate::answer::{Answer, Operation, answer};
@@ -109,7 +110,8 @@ fn headers<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, HeaderMap> 
         for value in elements(scope, value) {
             let value = plain(scope, value, "a header's value")?;
             let value = HeaderValue::from_bytes(&value).map_err(|_| wrong())?;
-            headers.append(header.clone(), value);
+            append_field(&mut headers, header.clone(), value)
+                .map_err(|full| scope.error("ArgumentError", full.to_string()))?;
         }
     }
     Ok(headers)

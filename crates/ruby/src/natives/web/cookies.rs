@@ -13,6 +13,7 @@ use tsumugi_mruby::{Result, Scope, Value};
 
 use crate::exchange::CookieKey;
 use crate::host::Host;
+use crate::limits::COOKIES_SET_MAX;
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::{Natives, exchange};
 
@@ -66,7 +67,15 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             );
             return Err(scope.error("ArgumentError", message));
         }
-        exchange.draft.borrow_mut().set_cookie(key, header);
+        let mut draft = exchange.draft.borrow_mut();
+        draft.set_cookie(key, header);
+        if draft.cookies.len() > COOKIES_SET_MAX {
+            draft.cookies.pop();
+            let message = format!(
+                "a response sets at most {COOKIES_SET_MAX} cookies (cookies_set_max, built in)"
+            );
+            return Err(scope.error("ArgumentError", message));
+        }
         Ok(Value::nil())
     })?;
     install_signed(natives)

@@ -1,8 +1,9 @@
-//! What handlers need of the web: cookies, sessions, bodies and uploads, calls to other servers.
+//! What handlers need of the web: cookies, sessions, bodies and uploads, server-sent events, calls to other servers.
 
 mod bodies;
 mod calls;
 mod cookies;
+mod events;
 mod sessions;
 
 use tsumugi_mruby::Result;
@@ -13,5 +14,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     cookies::install(natives)?;
     sessions::install(natives)?;
     bodies::install(natives)?;
+    events::install(natives)?;
     calls::install(natives)
 }

@@ -1,15 +1,23 @@
-//! Sessions and the tokens of forms. What a session holds, and which store keeps it, is Ruby's business; here it is signed JSON or an id.
+//! Sessions and the tokens of forms, for prelude/web/sessions.rb: what an application declares, and the session of a request as JSON. How
+//! one is read, changed and stored is `tsumugi_server::session`. Rule: a change parks the fibre only when the store takes time.
 
-use http::header::HeaderMap;
+use std::rc::Rc;
+
 use tsumugi_http::session::{self, Forms, SessionSettings, SessionStorage, Transport};
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
+use tsumugi_server::session::{
+    RequestSession, SessionContent, SessionError, SessionSlot, SessionStore,
+};
 
 use super::cookies::{same_site, signer};
+use crate::answer::{Operation, answer};
 use crate::exchange::{CookieKey, Exchange};
 use crate::host::Host;
 use crate::json;
 use crate::natives::arguments::text;
 use crate::natives::definitions::{Natives, exchange};
+use crate::natives::kv::{Backend, KvStore};
+use crate::natives::parameters::halt;
 
 const UNDECLARED: &str = "this application has no sessions: write `sessions` near the top of its file, before the routes";
 
@@ -28,6 +36,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             .ok_or_else(|| {
                 scope.error("ArgumentError", "max_age: is a positive number of seconds")
             })?;
+        let kv = scope.keyword(options, "kv")?;
+        let store = match scope.data::<Rc<KvStore>>(kv).map(|store| &store.backend) {
+            Some(Backend::Embedded(database)) => Some(Rc::new(database.clone())),
+            _ => None,
+        };
         let sessions = SessionSettings {
             name: option("name")?,
             path: option("path")?,
@@ -42,13 +55,15 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 true => Forms::Checked,
                 false => Forms::Unchecked,
             },
-            keeping: match scope.keyword(options, "stored")?.truthy() {
-                true => SessionStorage::Store,
-                false => SessionStorage::Cookie(signer(host, scope)?),
+            keeping: match &store {
+                Some(_) => SessionStorage::Store,
+                None => SessionStorage::Cookie(signer(host, scope)?),
             },
         };
         let wrong = |error: session::WriteError| scope.error("ArgumentError", error.to_string());
         sessions.check().map_err(wrong)?;
+        let cookies_max = host.settings.http.parameters_max;
+        let sessions = Rc::new(SessionStore::new(sessions, store, cookies_max));
         match host.web.sessions.set(sessions) {
             Ok(()) => Ok(Value::nil()),
             Err(_) => {
@@ -57,132 +72,128 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
     })?;
     contents(natives)?;
-    ids(natives)?;
-    tokens(natives)
+    changes(natives)
 }
 
 fn contents<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("session_read", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared_sessions(host, scope)?;
-        match sessions.read(&exchange.request.headers, host.settings.http.parameters_max) {
-            Some(content) => scope.string(content),
-            None => Ok(Value::nil()),
-        }
+    natives.plain("session_content", |host, scope, call| {
+        let (_, session) = opened(host, scope, call)?;
+        scope.string(session.content().to_json())
     })?;
-    natives.plain("session_write", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared_sessions(host, scope)?;
-        let mut content = Vec::new();
-        json::write(
-            scope,
-            call.argument(1),
-            host.settings.limits.json_depth_max,
-            &mut content,
-        )?;
-        set_cookie(scope, &exchange, sessions, &content)
+    natives.plain("session_stored?", |host, scope, call| {
+        let (_, session) = opened(host, scope, call)?;
+        Ok(Value::boolean(session.is_stored()))
     })?;
-    natives.plain("session_end", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared_sessions(host, scope)?;
-        let (headers, max): (&HeaderMap, _) =
-            (&exchange.request.headers, host.settings.http.parameters_max);
-        let mut draft = exchange.draft.borrow_mut();
-        draft.cookies.retain(|(other, _)| *other != key(sessions));
-        if sessions.is_sent(headers, max) {
-            let header = sessions
-                .end()
-                .map_err(|error| scope.error("ArgumentError", error.to_string()))?;
-            draft.set_cookie(key(sessions), header);
-        }
-        Ok(Value::nil())
-    })
-}
-
-/// Puts the cookie with this content into the response.
-fn set_cookie<'c>(
-    scope: &'c Scope<'c>,
-    exchange: &Exchange,
-    sessions: &SessionSettings,
-    content: &[u8],
-) -> Result<'c, Value<'c>> {
-    let header = sessions
-        .write(content)
-        .map_err(|error| scope.error("ArgumentError", error.to_string()))?;
-    exchange
-        .draft
-        .borrow_mut()
-        .set_cookie(key(sessions), header);
-    Ok(Value::nil())
-}
-
-/// For sessions that a store keeps.
-fn ids<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("session_id", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared_sessions(host, scope)?;
-        let headers = &exchange.request.headers;
-        match sessions.read_id(headers, host.settings.http.parameters_max) {
-            Some(id) => scope.string(id),
-            None => Ok(Value::nil()),
-        }
+    natives.plain("csrf_refusal", |_, scope, _| {
+        scope.string(session::FORGERY_REFUSAL)
     })?;
-    natives.plain("session_id_new", |_, scope, _| match session::new_id() {
-        Ok(id) => scope.string(id),
-        Err(error) => Err(scope.error("RuntimeError", error.to_string())),
-    })?;
-    natives.plain("session_id_write", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared_sessions(host, scope)?;
-        let id = text(scope, call.argument(1), "the session's id")?;
-        set_cookie(scope, &exchange, sessions, id.as_bytes())
-    })?;
-    // The client keeps the cookie that it has: another answer may have brought it a newer one.
-    natives.plain("session_id_withdraw", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let sessions = declared_sessions(host, scope)?;
-        let mut draft = exchange.draft.borrow_mut();
-        draft.cookies.retain(|(other, _)| *other != key(sessions));
-        Ok(Value::nil())
-    })?;
-    natives.plain("session_key", |_, scope, call| {
-        let id = text(scope, call.argument(0), "the session's id")?;
-        scope.string(session::key_of(&id))
-    })
-}
-
-fn tokens<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("csrf_new", |_, scope, _| match session::new_token() {
-        Ok(token) => scope.string(token),
-        Err(error) => Err(scope.error("RuntimeError", error.to_string())),
-    })?;
-    natives.plain("csrf_mask", |_, scope, call| {
-        let stored = scope.text(call.argument(0)).unwrap_or_default();
-        match session::masked_token(&stored) {
-            Ok(Some(token)) => scope.string(token),
-            Ok(None) => Ok(Value::nil()),
-            Err(error) => Err(scope.error("RuntimeError", error.to_string())),
-        }
-    })?;
-    natives.plain("csrf_valid?", |_, scope, call| {
-        let stored = scope.text(call.argument(0)).unwrap_or_default();
+    natives.plain("csrf_valid?", |host, scope, call| {
+        let (_, session) = opened(host, scope, call)?;
         let sent = scope.text(call.argument(1)).unwrap_or_default();
-        Ok(Value::boolean(session::is_token(&stored, &sent)))
+        Ok(Value::boolean(session.is_token(&sent)))
     })
 }
 
-fn declared_sessions<'h, 'c>(
-    host: &'h Host,
-    scope: &'c Scope<'c>,
-) -> Result<'c, &'h SessionSettings> {
-    let sessions = host.web.sessions.get();
-    sessions.ok_or_else(|| scope.error("RuntimeError", UNDECLARED))
+fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    // `context, values, name of what is removed`
+    natives.maybe_waiting("session_change", |host, scope, call| {
+        let opened = opened(host, scope, call)?;
+        let depth_max = host.settings.limits.json_depth_max;
+        let mut values = Vec::new();
+        json::write(scope, call.argument(1), depth_max, &mut values)?;
+        let values = SessionContent::parse(&values);
+        let values = values.map_err(|error| raise(scope, &error.into()))?;
+        let removed = scope.text(call.argument(2));
+        Ok(changed(opened, async move |session| {
+            let change = |content: &mut SessionContent| {
+                content.merge(&values);
+                if let Some(name) = &removed {
+                    content.remove(name);
+                }
+            };
+            session.change(change).await.map(|()| None)
+        }))
+    })?;
+    natives.maybe_waiting("session_clear", |host, scope, call| {
+        let opened = opened(host, scope, call)?;
+        Ok(changed(opened, async |session| {
+            session.clear().await.map(|()| None)
+        }))
+    })?;
+    natives.maybe_waiting("session_renew", |host, scope, call| {
+        let opened = opened(host, scope, call)?;
+        Ok(changed(opened, async |session| {
+            session.renew().await.map(|()| None)
+        }))
+    })?;
+    natives.maybe_waiting("csrf_token", |host, scope, call| {
+        let opened = opened(host, scope, call)?;
+        Ok(changed(opened, async |session| {
+            session.csrf_token().await.map(Some)
+        }))
+    })
 }
 
-fn key(sessions: &SessionSettings) -> CookieKey {
-    CookieKey {
-        name: sessions.name.clone(),
-        path: Some(sessions.path.clone()),
-        domain: sessions.domain.clone(),
+/// A request and its session.
+type SessionOfRequest = (Rc<Exchange>, Rc<RequestSession>);
+
+fn opened<'c>(
+    host: &Host,
+    scope: &'c Scope<'c>,
+    call: &NativeCall<'c>,
+) -> Result<'c, SessionOfRequest> {
+    let exchange = exchange(scope, call.argument(0))?;
+    let sessions = host.web.sessions.get();
+    let sessions = sessions.ok_or_else(|| scope.error("RuntimeError", UNDECLARED))?;
+    let slot = exchange.session.get_or_init(|| SessionSlot::new(sessions));
+    let session = slot.read(&exchange.request.headers);
+    let session = Rc::clone(session.map_err(|error| raise(scope, &error))?);
+    Ok((exchange, session))
+}
+
+/// Runs a change, puts the cookie that follows from it among those of the response, and answers what the change gives.
+fn changed(
+    (exchange, session): SessionOfRequest,
+    change: impl AsyncFnOnce(Rc<RequestSession>) -> std::result::Result<Option<String>, SessionError>
+    + 'static,
+) -> Operation {
+    Box::pin(async move {
+        let outcome = change(session).await;
+        if outcome.is_ok() {
+            put_cookie(&exchange);
+        }
+        answer(move |scope| match outcome {
+            Ok(Some(text)) => scope.string(text),
+            Ok(None) => Ok(Value::nil()),
+            Err(error) => Err(raise(scope, &error)),
+        })
+    })
+}
+
+fn put_cookie(exchange: &Exchange) {
+    let Some(slot) = exchange.session.get() else {
+        return;
+    };
+    let declared = slot.sessions().settings();
+    let key = CookieKey {
+        name: declared.name.clone(),
+        path: Some(declared.path.clone()),
+        domain: declared.domain.clone(),
+    };
+    let mut draft = exchange.draft.borrow_mut();
+    match slot.cookie().header() {
+        Some(header) => draft.set_cookie(key, header),
+        None => draft.cookies.retain(|(other, _)| *other != key),
+    }
+}
+
+fn raise<'c>(scope: &'c Scope<'_>, error: &SessionError) -> Raise<'c> {
+    if let Some(status) = error.status() {
+        return halt(scope, status.as_u16(), &error.to_string());
+    }
+    match error {
+        SessionError::Store(error) => crate::natives::kv::raise(scope, error),
+        SessionError::Write(_) => scope.error("ArgumentError", error.to_string()),
+        _ => scope.error("RuntimeError", error.to_string()),
     }
 }

@@ -180,8 +180,36 @@ fn no_change_concerns_every_row_unless_it_says_so() {
             "DB::UsageError",
         ),
         (
+            "failed { users.where_not(age: (2**70)..1).delete }",
+            "DB::UsageError",
+        ),
+        (
+            "failed { users.where_not_between(:age, 2**70 + 1, 2**70).update(age: 1) }",
+            "DB::UsageError",
+        ),
+        (
+            "failed { users.where(age: -Float::INFINITY...Float::INFINITY).delete }",
+            "DB::UsageError",
+        ),
+        (
+            "failed { users.where(:score, '>', -Float::INFINITY).update(age: 1) }",
+            "DB::UsageError",
+        ),
+        (
+            "failed { users.where_not_exists(orders.group(:user_id).having(col(:user_id).in([])).select(:user_id)).delete }",
+            "DB::UsageError",
+        ),
+        (
+            "failed { users.where_not_exists(db[orders.where(id: []).as(:none)]).delete }",
+            "DB::UsageError",
+        ),
+        (
             "undone { [orders.where_null(:user_id).delete, orders.count] }",
             "[1,3]",
+        ),
+        (
+            "undone { orders.where_not_exists(users.where_not(age: 1..1000)).delete }.to_s",
+            "4",
         ),
         ("undone { orders.where_in(:id, []).delete }.to_s", "0"),
         (
@@ -190,6 +218,87 @@ fn no_change_concerns_every_row_unless_it_says_so() {
         ),
         ("users.count.to_s", "4"),
     ]);
+}
+
+#[test]
+fn expression_that_shares_parts_without_end_is_refused_at_once() {
+    let limit = "DB::LimitExceeded: NODES_MAX is exceeded: at most 262144; nothing was run";
+    check(&[
+        (
+            "e = col(:age); 90.times { e = e + e }; error_text { users.where(e > 0).all }",
+            limit,
+        ),
+        (
+            "e = col(:age) == 1; 90.times { e = (e & e) | e }; error_text { users.where(e).delete }",
+            limit,
+        ),
+        (
+            "e = col(:age); 90.times { e = e * e }; error_text { users.where(id: 1).update(age: e) }",
+            limit,
+        ),
+        (
+            "e = col(:age); 90.times { e = func(:coalesce, e, e) }; error_text { users.select(x: e).all }",
+            limit,
+        ),
+        (
+            "q = users; 60.times { |i| q = db[q.as(:a)].cross_join(q.as(:b)) }; error_text { q.count }",
+            limit,
+        ),
+        ("users.count.to_s", "4"),
+    ]);
+}
+
+#[test]
+fn value_that_is_none_for_its_place_in_a_condition_is_an_error_of_data() {
+    check(&[
+        ("failed { users.where(:id, '>', []).all }", "DB::DataError"),
+        (
+            "failed { users.where(:id, '<=', [1, 2]).all }",
+            "DB::DataError",
+        ),
+        (
+            "failed { users.where(col(:id) > [1]).all }",
+            "DB::DataError",
+        ),
+        (
+            "failed { users.where(:name, 'like', 5).all }",
+            "DB::DataError",
+        ),
+        (
+            "failed { users.where(:name, 'not ilike', ['a']).all }",
+            "DB::DataError",
+        ),
+        (
+            "failed { users.where(col(:name).contains(nil)).all }",
+            "DB::DataError",
+        ),
+        (
+            "failed { users.where(col(:name).like({})).all }",
+            "DB::DataError",
+        ),
+        (
+            "failed { users.where_between(:id, [1]).all }",
+            "DB::DataError",
+        ),
+        (
+            "failed { users.where(:id, '>', 1..2).all }",
+            "DB::UsageError",
+        ),
+        ("failed { users.where(:id, '=>', 1).all }", "DB::UsageError"),
+    ]);
+    for engine in [Engine::Postgres, Engine::Firebird] {
+        let failed = |value: &str| {
+            format!("failed {{ users.where(id: 1).update(age: col(:age) + {value}) }}")
+        };
+        let lines: Vec<String> = ["'abc'", "''", "[1]", "{}", "{ 'a' => 1 }", "\"a\\0b\""]
+            .map(failed)
+            .into();
+        let lines: Vec<(&str, &str)> = lines
+            .iter()
+            .map(|line| (line.as_str(), "DB::DataError"))
+            .collect();
+        check_on(engine, &setup(engine), &lines);
+    }
 }
 
 #[test]

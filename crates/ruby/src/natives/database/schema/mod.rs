@@ -1,69 +1,95 @@
-//! Tables: what a database says of one, and the statements that make, change and drop one. Which to run when is Ruby's
-//! (prelude/schema.rb). Rule: nothing here asks a database for anything but its catalog.
+//! Tables and who may change them: what Ruby collected goes to the database as one change. Which statements run, under which lock and in which
+//! transaction, is `tsumugi_db::schema`'s. Rule: nothing here asks a database for anything but its catalog.
 
 mod read;
 
-use tsumugi_mruby::{Raise, Result, Scope, Value};
-use tsumugi_sql::schema::{Description, Rebuild, drop_table};
-use tsumugi_sql::{Dialect, Error, FIREBIRD, POSTGRES, SQLITE, Statement};
+use tsumugi_db::schema::TableChange;
+use tsumugi_db::{Executor, Result as Outcome};
+use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use super::failure::failure;
 use super::statement::statement;
-use super::vm_database::{executor, vm_database};
-use crate::answer::{Operation, answer, nil};
-use crate::natives::arguments::{text, wrong_type};
+use super::vm_database::{executor, refuse_beside_transaction, vm_database};
+use crate::answer::{Answer, Operation, answer, nil};
+use crate::host::Host;
+use crate::natives::arguments::text;
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.data_class("Description")?;
-    natives.waiting("schema_describe", |host, scope, call| {
+    natives.waiting("schema_table?", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
         let table = text(scope, call.argument(1), "the table's name")?;
         Ok(Box::pin(async move {
-            match executor.describe(table.into()).await {
-                Err(error) => failure(error),
-                Ok(None) => nil(),
-                Ok(Some(description)) => answer(move |scope| {
-                    scope.wrap(scope.constant("Tsumugi::Native::Description")?, description)
-                }),
-            }
+            truth(
+                executor
+                    .describe(table.into())
+                    .await
+                    .map(|found| found.is_some()),
+            )
         }) as Operation)
-    })?;
-    // Who changes a schema holds this lock of PostgreSQL until the end of the transaction, in Rust as well.
-    natives.plain("schema_lock", |_, scope, _| {
-        Ok(scope.integer(tsumugi_db::schema::LOCK))
     })?;
     // A migration's number, as all of them are compared.
     natives.plain("schema_ordinal", |_, scope, call| {
         let version = text(scope, call.argument(0), "the number")?;
         scope.string(tsumugi_db::schema::ordinal(&version))
     })?;
-    making(natives)?;
-    changing(natives)?;
-    turns(natives)
+    changes(natives)?;
+    locks(natives)
 }
 
-/// What concerns the transaction in which a schema is changed.
-fn turns<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    // Takes the lock of the schema, and answers whether it was free.
-    natives.waiting("schema_turn", |host, scope, call| {
+/// `database, word, what was collected`
+fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    // Answers whether there was anything to do.
+    natives.waiting("schema_change", |host, scope, call| {
+        let change = table_change(host, scope, call)?;
+        let database = vm_database(scope, call.argument(0))?;
+        refuse_beside_transaction(host, scope, database)?;
+        let keys = database.keys(host.job.number());
         let executor = executor(host, scope, call.argument(0))?;
         Ok(Box::pin(async move {
-            match executor.has_schema().await {
-                Ok(held) => answer(move |_| Ok(Value::boolean(held))),
+            let _changing = keys.changing();
+            truth(executor.change_table(&change).await)
+        }) as Operation)
+    })?;
+    // The statements that it takes in the transaction that is open.
+    natives.waiting("schema_plan", |host, scope, call| {
+        let change = table_change(host, scope, call)?;
+        let executor = executor(host, scope, call.argument(0))?;
+        Ok(Box::pin(async move {
+            let Executor::Transaction(transaction) = executor else {
+                return nil();
+            };
+            match transaction.plan(&change).await {
+                Ok(statements) => answer(move |scope| {
+                    let list = scope.array(statements.len())?;
+                    for statement in &statements {
+                        scope.push(list, scope.string(&statement.sql)?)?;
+                    }
+                    Ok(list)
+                }),
                 Err(error) => failure(error),
             }
         }) as Operation)
+    })
+}
+
+/// What concerns the lock of the schema and the transaction that holds it.
+fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("schema_lock", |host, scope, call| {
+        let executor = executor(host, scope, call.argument(0))?;
+        Ok(Box::pin(async move { done(executor.lock_schema().await) }) as Operation)
+    })?;
+    natives.waiting("schema_unlock", |host, scope, call| {
+        let executor = executor(host, scope, call.argument(0))?;
+        Ok(Box::pin(async move { done(executor.unlock_schema().await) }) as Operation)
     })?;
     // Runs a statement about no table that the transaction has changed.
     natives.waiting("schema_note", |host, scope, call| {
         let (executor, sql, binds) = statement(host, scope, call)?;
-        Ok(Box::pin(async move {
-            match executor.run_beside_changes(sql, binds).await {
-                Ok(_) => nil(),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(
+            Box::pin(async move { done(executor.run_beside_changes(sql, binds).await.map(drop)) })
+                as Operation,
+        )
     })?;
     natives.plain("schema_kept?", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
@@ -71,96 +97,26 @@ fn turns<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn making<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("schema_create", |host, scope, call| {
-        let dialect = dialect(scope, call.argument(0))?;
-        let depth_max = host.settings.limits.json_depth_max;
-        let table = read::table(scope, call.argument(1), depth_max)?;
-        // Said first, so that what could not be made is refused also where something is there.
-        let statements = table
-            .create(dialect)
-            .map_err(|error| refusal(scope, error))?;
-        let Some(found) = scope.data::<Description>(call.argument(2)) else {
-            return list(scope, &statements);
-        };
-        table
-            .compare(found, dialect)
-            .map_err(|error| refusal(scope, error))?;
-        list(scope, &[])
-    })
+fn table_change<'c>(
+    host: &Host,
+    scope: &'c Scope<'c>,
+    call: &NativeCall<'c>,
+) -> Result<'c, TableChange> {
+    let depth_max = host.settings.limits.json_depth_max;
+    let collected = call.argument(2);
+    Ok(
+        match text(scope, call.argument(1), "the change")?.as_str() {
+            "create" => TableChange::Create(read::table(scope, collected, depth_max)?),
+            "alter" => TableChange::Alter(read::alteration(scope, collected, depth_max)?),
+            _ => TableChange::Drop(text(scope, collected, "the table's name")?.into()),
+        },
+    )
 }
 
-fn changing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    // The statements, and whether they make the table anew.
-    natives.plain("schema_alter", |host, scope, call| {
-        let dialect = dialect(scope, call.argument(0))?;
-        let depth_max = host.settings.limits.json_depth_max;
-        let alteration = read::alteration(scope, call.argument(1), depth_max)?;
-        let Some(found) = scope.data::<Description>(call.argument(2)) else {
-            return Err(wrong_type(
-                scope,
-                call.argument(2),
-                "what was found",
-                "a description",
-            ));
-        };
-        let altered = alteration
-            .statements_for(found, dialect)
-            .map_err(|error| refusal(scope, error))?;
-        let pair = scope.array(2)?;
-        scope.push(pair, list(scope, &altered.statements)?)?;
-        scope.push(pair, Value::boolean(altered.rebuild == Rebuild::Yes))?;
-        Ok(pair)
-    })?;
-    natives.plain("schema_drop", |_, scope, call| {
-        let dialect = dialect(scope, call.argument(0))?;
-        let table = text(scope, call.argument(1), "the table's name")?;
-        let statement = drop_table(table, dialect).map_err(|error| refusal(scope, error))?;
-        scope.string(statement)
-    })?;
-    natives.waiting("schema_run", |host, scope, call| {
-        let keys = vm_database(scope, call.argument(0))?.keys(host.job.number());
-        let executor = executor(host, scope, call.argument(0))?;
-        let sql = text(scope, call.argument(1), "the SQL")?;
-        Ok(Box::pin(async move {
-            let statement = Statement {
-                sql,
-                binds: Vec::new(),
-            };
-            let _changing = keys.changing();
-            match executor.run(statement).await {
-                Ok(_) => nil(),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
-    })
+fn truth(outcome: Outcome<bool>) -> Answer {
+    outcome.map_or_else(failure, |truth| answer(move |_| Ok(Value::boolean(truth))))
 }
 
-/// The dialect of a database whose URL begins so.
-fn dialect<'c>(scope: &'c Scope<'c>, scheme: Value<'c>) -> Result<'c, &'static Dialect> {
-    match scope.text(scheme).as_deref() {
-        Some("postgres") => Ok(&POSTGRES),
-        Some("firebird") => Ok(&FIREBIRD),
-        Some("sqlite") => Ok(&SQLITE),
-        _ => Err(scope.error("DB::Unsupported", "this database has no schema builder")),
-    }
-}
-
-fn list<'c>(scope: &'c Scope<'c>, statements: &[String]) -> Result<'c, Value<'c>> {
-    let list = scope.array(statements.len())?;
-    for statement in statements {
-        scope.push(list, scope.string(statement)?)?;
-    }
-    Ok(list)
-}
-
-/// The exception for what was refused before any SQL.
-fn refusal<'c>(scope: &'c Scope<'_>, error: Error) -> Raise<'c> {
-    let class = match &error {
-        Error::Different { .. } => "DB::TableDiffers",
-        Error::Unsupported { .. } => "DB::Unsupported",
-        Error::Limit { .. } => "DB::LimitExceeded",
-        _ => "DB::UsageError",
-    };
-    scope.error(class, error.to_string())
+fn done(outcome: Outcome<()>) -> Answer {
+    outcome.map_or_else(failure, |()| nil())
 }

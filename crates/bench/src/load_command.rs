@@ -20,7 +20,7 @@ const TOLD: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
 
 /// What the command takes.
 #[derive(clap::Args, Debug)]
-pub struct TrialArguments {
+pub struct LoadArguments {
     /// What to ask for, for example http://127.0.0.1:8080/hello or https://localhost:8443/; certificates are not verified. Every answer
     /// must have status 200
     url: String,
@@ -46,7 +46,7 @@ pub struct TrialArguments {
 }
 
 /// Loads the server and returns the figures.
-pub fn run(arguments: &TrialArguments, stop: &StopFlag) -> Result<ExitCode> {
+pub fn run(arguments: &LoadArguments, stop: &StopFlag) -> Result<ExitCode> {
     let (address, path, tls) = parse(&arguments.url)?;
     ensure!(
         (1..=STREAMS_MAX).contains(&arguments.streams),

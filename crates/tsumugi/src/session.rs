@@ -1,26 +1,20 @@
-//! Sessions of handlers: what an application declares, and the session of a request. The cookie, its signature and the key of a stored
-//! session are the HTTP crate's, the same that applications in Ruby have.
+//! Sessions of handlers: what an application declares, and the session of a request with values of Rust's types. How one is read, changed
+//! and stored is `tsumugi_server::session`, the same that applications in Ruby have.
 //! Rule: a change is stored when it is made; its cookie goes with the response, whatever the handler returns.
-
-mod state;
-mod stored;
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 use tsumugi_http::cookie::SameSite;
-use tsumugi_http::session::{self, Forms, SessionStorage, TOKEN, Transport};
+use tsumugi_http::session::{self, Forms, SessionStorage, Transport};
 use tsumugi_server::Mode;
+use tsumugi_server::session::{RequestSession, SessionError, SessionStore};
 
 use crate::error::{Error, Result};
 use crate::plugin::Worker;
 use crate::store::Kv;
-
-pub use state::Session;
-pub(crate) use state::{RequestSession, SessionStore};
 
 /// The sessions that [`Router::sessions`](crate::Router::sessions) declares. An application in Ruby that says the same of its own (the
 /// name, and the place of the store) has the same sessions.
@@ -139,17 +133,27 @@ impl Sessions {
         };
         declared.check().map_err(Error::other)?;
         let cookies_max = worker.http_limits().parameters_max;
+        let store = store.map(Kv::into_database);
         Ok(SessionStore::new(declared, store, cookies_max))
     }
 }
 
+/// The session of a request: values of JSON by name. Cheap to clone; all clones are the request's one.
+///
+/// In a cookie the client can read it: no secrets in it. Kept in a store, requests that overlap change their own names and leave each
+/// other's alone; a change is an error, answered 503, after 64 tries during each of which another request changed the same session.
+#[derive(Clone)]
+pub struct Session(pub(crate) Rc<RequestSession>);
+
 impl Session {
     /// The value of this name, if there is one; an error when it has another type.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the value is no `T`.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        let Some(value) = self.content().borrow().get(name).cloned() else {
-            return Ok(None);
-        };
-        serde_json::from_value(value).map_err(|error| {
+        let content = self.0.content();
+        let value = content.get(name).map(serde_json::from_str);
+        value.transpose().map_err(|error| {
             let wanted = std::any::type_name::<T>();
             Error::Usage(format!("{name} of the session is no {wanted}: {error}").into())
         })
@@ -157,76 +161,70 @@ impl Session {
 
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
-        self.content().borrow().keys().all(|name| name == TOKEN)
+        self.0.content().is_blank()
     }
 
     /// Stores a value under this name. An error when the cookie gets larger than browsers keep (4,096 bytes).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] once the response has begun. [`Error::Other`] of a `value` that is no JSON, and where the cookie gets too large. Of a session in a
+    /// store, [`Error::Kv`], and [`Error::Refused`] with 503 where other requests changed the session each time that this was tried.
     pub async fn set(&self, name: &str, value: impl Serialize) -> Result<()> {
-        let value = serde_json::to_value(value).map_err(Error::other)?;
-        self.change(|data| {
-            // A token that is there stays, or forms that show it would be too old.
-            if name != TOKEN || !data.contains_key(TOKEN) {
-                data.insert(name.to_owned(), value.clone());
-            }
-        })
-        .await
+        let json = serde_json::to_string(&value).map_err(Error::other)?;
+        let set = self.0.change(|content| content.set(name, json.clone()));
+        Ok(set.await?)
     }
 
     /// Removes a value and says whether it was there.
+    ///
+    /// # Errors
+    /// As [`Session::set`].
     pub async fn remove(&self, name: &str) -> Result<bool> {
-        if !self.content().borrow().contains_key(name) {
+        if self.0.content().get(name).is_none() {
             return Ok(false);
         }
-        self.change(|data| {
-            data.remove(name);
-        })
-        .await?;
+        self.0.change(|content| content.remove(name)).await?;
         Ok(true)
     }
 
     /// Ends the session.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] once the response has begun; [`Error::Kv`] of a session in a store.
     pub async fn clear(&self) -> Result<()> {
-        match self.store_for_change()? {
-            Some(store) => self.end_stored(store).await,
-            None => self.write_cookie(Map::new()),
-        }
+        Ok(self.0.clear().await?)
     }
 
     /// Goes on as a new session with the same content: at a login, or whenever a user may do more than before. What a store kept under
     /// the old id is gone; an old cookie that holds its session by itself stays readable until it expires.
+    ///
+    /// # Errors
+    /// As [`Session::set`].
     pub async fn renew(&self) -> Result<()> {
-        match self.store_for_change()? {
-            Some(store) => self.renew_stored(store).await,
-            None => {
-                let mut data = self.content().borrow().clone();
-                data.remove(TOKEN);
-                self.write_cookie(data)
-            }
-        }
+        Ok(self.0.renew().await?)
     }
 
     /// The token for the field `_csrf` of a form, or for the header `x-csrf-token`. Another text each time, all valid as long as the
     /// session.
+    ///
+    /// # Errors
+    /// As [`Session::set`]; [`Error::Usage`] also where the token in the session is damaged.
     pub async fn csrf_token(&self) -> Result<String> {
-        if self.get::<String>(TOKEN)?.is_none() {
-            self.set(TOKEN, session::new_token().map_err(Error::other)?)
-                .await?;
-        }
-        let token = self.get::<String>(TOKEN)?.unwrap_or_default();
-        let masked = session::masked_token(&token).map_err(Error::other)?;
-        masked.ok_or(Error::Usage(
-            "the session's token is damaged: clear the session".into(),
-        ))
+        Ok(self.0.csrf_token().await?)
     }
+}
 
-    async fn change(&self, change: impl Fn(&mut Map<String, Value>)) -> Result<()> {
-        match self.store_for_change()? {
-            Some(store) => self.change_stored(store, change).await,
-            None => {
-                let mut data = self.content().borrow().clone();
-                change(&mut data);
-                self.write_cookie(data)
+impl From<SessionError> for Error {
+    fn from(error: SessionError) -> Error {
+        match error {
+            SessionError::Store(error) => error.into(),
+            SessionError::ResponseStarted | SessionError::Token => {
+                Error::Usage(error.to_string().into())
             }
+            error => match error.status() {
+                Some(status) => Error::refused(status, error.to_string()),
+                None => Error::other(error),
+            },
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) const CLIENT: (&str, &str) = ("tsumugi/client.rb", include_str!("../p
 const TEST: (&str, &str) = ("tsumugi/test.rb", include_str!("../prelude/test.rb"));
 
 /// The tests of one file, on one application.
-pub struct Trial {
+pub struct TestFile {
     app: Rc<App>,
     names: Vec<String>,
 }
@@ -43,15 +43,15 @@ pub enum TestOutcome {
     Overdue,
 }
 
-impl Trial {
+impl TestFile {
     /// Loads a file of tests beside the application.
-    pub async fn load(app: &Rc<App>, file: &Path) -> Result<Trial, Error> {
+    pub async fn load(app: &Rc<App>, file: &Path) -> Result<TestFile, Error> {
         let host = app.host();
         app.offer_client()?;
         load::own(host, &[CLIENT, TEST])?;
         load::program(host, file).await?;
         let names = host.vm.enter(names).map_err(Error::Prelude)?;
-        Ok(Trial {
+        Ok(TestFile {
             app: Rc::clone(app),
             names,
         })

@@ -1,0 +1,60 @@
+//! Header fields that an application adds to a message, at most so many: the map of the `http` crate ends in a panic where it is full.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::limits::HEADER_FIELDS_MAX;
+
+/// A message has as many header fields as it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message has at most {HEADER_FIELDS_MAX} header fields (header_fields_max, built in)")]
+pub struct HeadersFull;
+
+/// Adds a field behind those of the same name.
+pub fn append_field(
+    headers: &mut HeaderMap,
+    name: HeaderName,
+    value: HeaderValue,
+) -> Result<(), HeadersFull> {
+    if headers.len() >= HEADER_FIELDS_MAX {
+        return Err(HeadersFull);
+    }
+    headers.append(name, value);
+    Ok(())
+}
+
+/// Adds a field in place of those of the same name.
+pub fn insert_field(
+    headers: &mut HeaderMap,
+    name: HeaderName,
+    value: HeaderValue,
+) -> Result<(), HeadersFull> {
+    if headers.len() >= HEADER_FIELDS_MAX && !headers.contains_key(&name) {
+        return Err(HeadersFull);
+    }
+    headers.insert(name, value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(number: usize) -> HeaderName {
+        HeaderName::from_bytes(format!("x-{number}").as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn field_beyond_the_limit_is_refused_and_the_others_stay() {
+        let value = HeaderValue::from_static("1");
+        let mut headers = HeaderMap::new();
+        for number in 0..HEADER_FIELDS_MAX {
+            append_field(&mut headers, name(number), value.clone()).unwrap();
+        }
+        let append = append_field(&mut headers, name(0), value.clone());
+        assert_eq!(append, Err(HeadersFull));
+        let insert = insert_field(&mut headers, name(HEADER_FIELDS_MAX), value.clone());
+        assert_eq!(insert, Err(HeadersFull));
+        assert_eq!(insert_field(&mut headers, name(0), value), Ok(()));
+        assert_eq!(headers.len(), HEADER_FIELDS_MAX);
+    }
+}
