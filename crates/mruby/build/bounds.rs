@@ -225,7 +225,12 @@ pub(crate) const CORRECTIONS: &[(&str, &str, &str)] = &[
     (
         "mrbgems/mruby-array-ext/mrblib/array.rb",
         "    i = beg\n    if block\n      while i < len\n        self[i] = block.call(i)\n",
-        "    self[len - 1] = nil if len > beg && len > self.size\n    i = beg\n    if block\n      while i < len\n        self[i] = block.call(i)\n",
+        "    self[len - 1] = nil if len >= beg && len > self.size\n    i = beg\n    if block\n      while i < len\n        self[i] = block.call(i)\n",
+    ),
+    (
+        "mrbgems/mruby-array-ext/mrblib/array.rb",
+        "          len = arg0 + arg1\n",
+        "          len = beg + arg1\n",
     ),
     // A text is padded with as much as it needs: a padding longer than the width was left out, and that of `center` was made many times
     // too long.

@@ -106,7 +106,7 @@ impl Field {
         let digits = number.unsigned_abs().to_string();
         let sign = if number < 0 { "-" } else { "" };
         let fill = width.saturating_sub(digits.len() + sign.len());
-        let fill: String = std::iter::repeat_n(padding, fill).collect();
+        let fill = if padding == '0' { "0" } else { " " }.repeat(fill);
         let _ = if padding == '0' {
             write!(out, "{sign}{fill}{digits}")
         } else {
@@ -120,9 +120,9 @@ impl Field {
         } else {
             text.to_owned()
         };
-        let padding = if self.padding == Some('0') { '0' } else { ' ' };
+        let padding = if self.padding == Some('0') { "0" } else { " " };
         let fill = self.width.unwrap_or(0).saturating_sub(text.chars().count());
-        out.extend(std::iter::repeat_n(padding, fill));
+        out.push_str(&padding.repeat(fill));
         out.push_str(&text);
     }
 }
@@ -276,11 +276,8 @@ impl Moment {
 
     fn fraction(&self, out: &mut String, digits: usize) {
         let nanoseconds = format!("{:09}", self.nanosecond.clamp(0, 999_999_999));
-        let shown = nanoseconds
-            .chars()
-            .chain(std::iter::repeat('0'))
-            .take(digits);
-        out.extend(shown);
+        out.push_str(nanoseconds.get(..digits).unwrap_or(&nanoseconds));
+        out.push_str(&"0".repeat(digits.saturating_sub(nanoseconds.len())));
     }
 
     fn offset(&self, out: &mut String, field: &Field) {
