@@ -24,7 +24,11 @@ module Tsumugi
 
     # Reports +sql+, or what the block makes of it, which is not called without a listener.
     def report_statement(sql = nil) = @on_statement&.call(sql || yield)
-    def report_statements = @on_statement && yield.each { |sql| @on_statement.call(sql) }
+
+    # Reports what the block answers, an Array of statements; it is not called without a listener.
+    def report_statements(&statements)
+      statements.call.each { |sql| @on_statement.call(sql) } if @on_statement
+    end
   end
 
   # Reports the statements of a database.
