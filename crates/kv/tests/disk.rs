@@ -268,7 +268,7 @@ fn a_backup_replaces_an_earlier_one_that_is_not_open() {
     fs::create_dir(&other).unwrap();
     fs::write(other.join("letter.txt"), "Dear").unwrap();
     let error = kv.replace_backup(&other).unwrap_err();
-    assert!(error.to_string().contains("no database"), "{error}");
+    assert!(error.to_string().contains("is not a database"), "{error}");
     assert!(!error.to_string().contains("broken"), "{error}");
     assert_eq!(fs::read(other.join("letter.txt")).unwrap(), b"Dear");
 }
