@@ -105,29 +105,6 @@ fn methods_of_times_take_no_address_for_a_number() {
 }
 
 #[test]
-fn methods_of_containers_take_no_address_for_a_number() {
-    check(&[
-        "[3, 1, 2]",
-        "[3, 'a', nil]",
-        "{ a: 1, b: 2 }",
-        "(1..3)",
-        "('a'..'c')",
-        "Set.new([1, 2])",
-        "S.new(1, 2)",
-        "D.new(a: 1)",
-        "[1, 2].each",
-        "[1, 2].lazy",
-        "Array",
-        "Hash",
-        "Range",
-        "Struct",
-        "S",
-        "D",
-        "Enumerator",
-    ]);
-}
-
-#[test]
 fn methods_of_texts_take_no_address_for_a_number() {
     check(&[
         "'abc'",
