@@ -20,7 +20,8 @@
 //!   `build_config.rb`: -O3, UTF-8 strings, 64-bit integers, unboxed values (exact floats), big integers, an instruction hook, no gem
 //!   that blocks or ends the process. The package itself is never compiled. Its float parser loses bits, so the shim links its own.
 //! - A `longjmp` never crosses a Rust frame. What can raise runs under `mrb_protect_error` in C and answers a status; natives
-//!   answer a status and the C trampoline raises or yields after Rust has returned. A Rust panic never crosses C: it aborts.
+//!   answer a status and the C trampoline raises or yields after Rust has returned. A Rust panic never crosses C:
+//!   that of a native fails its call (a RuntimeError), one in a callback of the collector or the hook ends the process.
 //! - A fibre that is resumed with an exception raises it where it waits: the instruction hook, set for that moment, raises before the
 //!   first instruction behind the call. So no Ruby looks at what a wait ended with.
 //! - From 3.2 on, `Fiber#resume` refuses to run below a C call. A one-line program, `f.resume(v)`, runs at the base of the

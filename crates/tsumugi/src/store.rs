@@ -119,7 +119,7 @@ impl Kv {
 
     /// The value of a key, which is JSON, or text that Ruby computed. When there is none, what `compute` gives is stored for `ttl`; all others of the process that want
     /// the key wait meanwhile, in Ruby too. When it gives an error, panics or is dropped, nothing is stored and one of the callers that wait
-    /// computes next. A value that cannot be stored is given all the same, and logged. Who computes gets the value as all others do, read from
+    /// computes next. A value that cannot be stored is given all the same, and logged. The caller that computes gets the value as all others do, read from
     /// its JSON.
     ///
     /// `compute` may fetch other keys. Where two computations would wait for each other, one of them computes the other's value for

@@ -18,7 +18,7 @@ SKIPPED = %i[
   module_exec eval binding cycle freeze method_missing transfer resume raise throw fail define_method remove_method undef_method remove_const
   instance_variable_set const_set alias_method include prepend extend singleton_class attr_accessor attr_writer attr_reader attr finalize
   halt upto downto times step define_singleton_method public private protected module_function class_variable_set remove_class_variable
-  append_features prepend_features extend_object srand bytes GC disable start set_backtrace p puts print printf putc pp warn display define object_id __id__ hash inspect to_s
+  append_features prepend_features extend_object srand GC disable start set_backtrace p puts print printf putc pp warn display define object_id __id__ hash inspect to_s
 ]
 ids = (0...2_000).map { |i| [Object.new, "text #{i}", [i], { i => i }][i % 4].object_id }
 LOW = ids.min - 2**30
@@ -58,8 +58,8 @@ def all(name, made)
       try(name, made.call, method, [0, value.call])
       try(name, made.call, method, [value.call, other.call])
       try(name, made.call, method, ["a", other.call, value.call]) if i % 3 == 0
+      sleep 0
     end
-    sleep 0
   end
 end
 "##;
@@ -101,6 +101,29 @@ fn methods_of_times_take_no_address_for_a_number() {
         "DB::Date",
         "DB::Decimal.new(15, 1)",
         "DB::Decimal",
+    ]);
+}
+
+#[test]
+fn methods_of_containers_take_no_address_for_a_number() {
+    check(&[
+        "[3, 1, 2]",
+        "[3, 'a', nil]",
+        "{ a: 1, b: 2 }",
+        "(1..3)",
+        "('a'..'c')",
+        "Set.new([1, 2])",
+        "S.new(1, 2)",
+        "D.new(a: 1)",
+        "[1, 2].each",
+        "[1, 2].lazy",
+        "Array",
+        "Hash",
+        "Range",
+        "Struct",
+        "S",
+        "D",
+        "Enumerator",
     ]);
 }
 
