@@ -229,3 +229,61 @@ fn limits_that_the_documents_name_can_be_set_or_say_that_they_cannot() {
     }
     assert!(named > 30, "{named}");
 }
+
+#[test]
+fn figures_of_limits_that_are_built_in_are_those_of_the_code() {
+    const MIB: usize = 1024 * 1024;
+    let digits = |number: usize| {
+        let text = number.to_string();
+        let groups = text
+            .as_bytes()
+            .rchunks(3)
+            .rev()
+            .map(String::from_utf8_lossy);
+        groups.collect::<Vec<_>>().join(",")
+    };
+    let figures = [
+        (
+            "docs/kv.md",
+            digits(tsumugi_kv::limits::KEY_BYTES_MAX),
+            "bytes (`KEY_BYTES_MAX`",
+        ),
+        (
+            "docs/kv.md",
+            digits(tsumugi_kv::limits::BATCH_WRITES_MAX),
+            "records or keys (`MESSAGE_ENTRIES_MAX`",
+        ),
+        (
+            "docs/kv.md",
+            digits(tsumugi_kv::limits::EXCHANGE_BYTES_MAX / MIB),
+            "MiB of them (`EXCHANGE_BYTES_MAX`",
+        ),
+        (
+            "docs/kv.md",
+            digits(tsumugi_kv::limits::SEARCH_BYTES_MAX / MIB),
+            "MiB of them (`SEARCH_BYTES_MAX`",
+        ),
+        (
+            "docs/queries.md",
+            digits(tsumugi_sql::limits::NODES_MAX as usize),
+            "columns. More parts than that (`NODES_MAX`",
+        ),
+        (
+            "docs/queries.md",
+            digits(tsumugi_sql::limits::SQL_BYTES_MAX / MIB),
+            "MiB of SQL (`SQL_BYTES_MAX`",
+        ),
+        (
+            "docs/rust.md",
+            digits(tsumugi_kv::limits::FETCH_WAITERS_MAX),
+            "wait (`FETCH_WAITERS_MAX`",
+        ),
+    ];
+    for (name, figure, words) in figures {
+        let text = document(name).replace('\n', " ");
+        assert!(
+            text.contains(&format!("{figure} {words}")),
+            "{name}: {figure} {words}"
+        );
+    }
+}

@@ -52,12 +52,19 @@ impl SentRequest<'_> {
     }
 }
 
+/// When backends were ended last. On a busy machine the program that ends them takes seconds itself, in which they may die at any moment.
+#[derive(Clone, Copy)]
+enum Kill {
+    None,
+    Running,
+    Ended(Instant),
+}
+
 /// What the clients saw.
 struct ClientTally {
     /// Titles of this run's tasks begin so.
     mark: String,
-    /// When backends were ended last.
-    killed: Mutex<Option<Instant>>,
+    last_kill: Mutex<Kill>,
     answered: AtomicU64,
     broken: AtomicU64,
     events: AtomicU64,
@@ -73,7 +80,7 @@ impl ClientTally {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         ClientTally {
             mark: format!("soak {:x}", since.unwrap_or_default().as_millis()),
-            killed: Mutex::default(),
+            last_kill: Mutex::new(Kill::None),
             answered: AtomicU64::default(),
             broken: AtomicU64::default(),
             events: AtomicU64::default(),
@@ -86,12 +93,22 @@ impl ClientTally {
 
     /// Counts what broke because a backend died while it was asked for or shortly before; what broke otherwise is a fault.
     fn broke(&self, asked: &SentRequest<'_>, what: &str) {
-        let killed = self.killed.lock().ok().and_then(|killed| *killed);
-        if killed.is_some_and(|at| at + Duration::from_millis(BROKEN_MS_MAX) > asked.at) {
+        let expected = match self.last_kill.lock().map_or(Kill::None, |last| *last) {
+            Kill::None => false,
+            Kill::Running => true,
+            Kill::Ended(at) => at + Duration::from_millis(BROKEN_MS_MAX) > asked.at,
+        };
+        if expected {
             self.broken.fetch_add(1, Ordering::Relaxed);
         } else {
             let path = asked.path;
             self.fault(format!("{path}: {what} though no backend had just died"));
+        }
+    }
+
+    fn note_kill(&self, kill: Kill) {
+        if let Ok(mut last) = self.last_kill.lock() {
+            *last = kill;
         }
     }
 
@@ -226,19 +243,14 @@ fn kill(psql: &Psql, seconds: u64, seen: &ClientTally, stop: &StopFlag) -> Resul
         stop.pause_until(Instant::now() + Duration::from_millis(KILL_MS));
         stop.check()?;
         let sql = format!("{KILL}{NAME}'");
-        // They die while the word of it is on its way.
-        if let Ok(mut last) = seen.killed.lock() {
-            *last = Some(Instant::now());
-        }
+        seen.note_kill(Kill::Running);
         let text = psql.ask(&sql, stop)?;
         let count: u64 = text
             .trim()
             .parse()
             .with_context(|| format!("psql said {text}"))?;
         killed += count;
-        if let Ok(mut last) = seen.killed.lock() {
-            *last = Some(Instant::now());
-        }
+        seen.note_kill(Kill::Ended(Instant::now()));
     }
     ensure!(killed > 0, "not one backend was ended");
     Ok(killed)
