@@ -1,51 +1,16 @@
 //! Loads one application on one worker, without a server: for commands that look at it, test it or talk to it.
 //! It does not decide what is done with the application, and its data lives in a temporary folder by default.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use tempfile::TempDir;
+use anyhow::Result;
 use tsumugi_ruby::{App, Mode, Settings};
+use tsumugi_server::DataFolder;
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::limits::RETIRE_MS_MAX;
-
-/// Where an application finds its data.
-pub enum Data {
-    /// A folder that is removed afterwards.
-    Temporary(TempDir),
-    /// A folder of the user, made if it is absent.
-    Folder(PathBuf),
-}
-
-impl Data {
-    /// The folder of `--data`, or a temporary one.
-    pub fn of(folder: Option<&Path>) -> Result<Data> {
-        match folder {
-            Some(folder) => {
-                std::fs::create_dir_all(folder)
-                    .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-                Ok(Data::Folder(folder.to_owned()))
-            }
-            None => {
-                let folder = tempfile::Builder::new().prefix("tsumugi-").tempdir();
-                Ok(Data::Temporary(
-                    folder.context("cannot make a temporary folder")?,
-                ))
-            }
-        }
-    }
-
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        match self {
-            Data::Temporary(folder) => folder.path(),
-            Data::Folder(folder) => folder,
-        }
-    }
-}
 
 /// Fails early, and with advice, when there is no application file.
 pub fn find(file: &Path) -> Result<()> {
@@ -65,7 +30,7 @@ pub fn find(file: &Path) -> Result<()> {
 }
 
 /// Loads the application on this worker, in development mode: nothing here answers strangers.
-pub async fn load(worker: &WorkerHandle, file: &Path, data: &Data) -> Result<Rc<App>> {
+pub async fn load(worker: &WorkerHandle, file: &Path, data: &DataFolder) -> Result<Rc<App>> {
     let settings = Settings {
         app: file.to_owned(),
         data_dir: data.path().to_owned(),
@@ -90,7 +55,7 @@ pub fn inspect<T>(
     look: impl AsyncFnOnce(&Rc<App>) -> Result<T>,
 ) -> Result<T> {
     find(file)?;
-    let data = Data::of(data)?;
+    let data = DataFolder::of(data)?;
     tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
         let app = load(&worker, file, &data).await?;
         let result = look(&app).await;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use tsumugi_ruby::{RouteLine, Secret};
+use tsumugi_server::commands;
 
 use crate::application;
 
@@ -22,14 +22,8 @@ pub struct Arguments {
 /// Says whether the application loads.
 pub fn check(arguments: &Arguments) -> Result<ExitCode> {
     application::inspect(&arguments.app, arguments.data.as_deref(), async |app| {
-        let routes = app.routes().len();
-        let plural = if routes == 1 { "route" } else { "routes" };
-        println!("ok: {routes} {plural} in {}", arguments.app.display());
-        if Secret::is_made_up() {
-            println!(
-                "serve does not start here: it needs TSUMUGI_SECRET, which only --dev makes up; `openssl rand -hex 32` makes one"
-            );
-        }
+        let place = format!(" in {}", arguments.app.display());
+        commands::print(commands::sound(app.routes().len(), place))?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -37,21 +31,7 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode> {
 /// Prints the routes, one a line.
 pub fn routes(arguments: &Arguments) -> Result<ExitCode> {
     application::inspect(&arguments.app, arguments.data.as_deref(), async |app| {
-        print!("{}", table(app.routes()));
+        commands::print(commands::routes(app.routes()))?;
         Ok(ExitCode::SUCCESS)
     })
-}
-
-/// One line a route.
-fn table(routes: &[RouteLine]) -> String {
-    let row = |route: &RouteLine| {
-        [
-            route.method.to_string(),
-            route.pattern.clone(),
-            route.types.clone(),
-            route.location.clone(),
-        ]
-    };
-    let rows: Vec<[String; 4]> = routes.iter().map(row).collect();
-    crate::table::aligned(&rows)
 }

@@ -10,10 +10,10 @@ use rustyline::error::ReadlineError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tsumugi_ruby::{App, Console, ConsoleReply};
+use tsumugi_server::{DataFolder, table};
 use tsumugi_worker::WorkerLimits;
 
-use crate::application::{self, Data};
-use crate::table;
+use crate::application;
 
 /// Options of `console`.
 #[derive(clap::Args)]
@@ -49,7 +49,7 @@ enum Line {
 /// Talks until the input ends.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
-    let data = Data::of(Some(&arguments.data))?;
+    let data = DataFolder::of(Some(&arguments.data))?;
     tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
         let app = application::load(&worker, &arguments.app, &data).await?;
         let result = converse(&app).await;

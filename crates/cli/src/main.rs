@@ -21,7 +21,6 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tsumugi_server::table;
 use tsumugi_worker::ERRORS;
 
 #[cfg(feature = "mimalloc")]

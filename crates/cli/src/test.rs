@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tsumugi_ruby::{TestFile, TestOutcome};
+use tsumugi_server::DataFolder;
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
-use crate::application::{self, Data};
+use crate::application;
 use crate::limits::TEST_MS_MAX;
 use crate::serve::folder_of;
 
@@ -124,7 +125,7 @@ async fn run_one(
     file: &Path,
     index: usize,
 ) -> Result<Outcome> {
-    let data = Data::of(None)?;
+    let data = DataFolder::of(None)?;
     let app = application::load(worker, &arguments.app, &data).await?;
     let tests = TestFile::load(&app, file).await?;
     let outcome = match tests.names().get(index) {

@@ -48,7 +48,7 @@ fn commands_that_look_print_statements_only_when_the_log_is_asked_for_them() {
     let folder = folder_with(&[("app.rb", app)]);
     for (word, expected) in [
         ("check", "ok: 1 route in app.rb\n"),
-        ("routes", "GET  /    app.rb:3\n"),
+        ("routes", "GET  /  app.rb:3\n"),
     ] {
         let (code, text) = output(tsumugi(folder.path(), &[word]));
         assert_eq!((code, text.as_str()), (0, expected), "{word}");

@@ -116,7 +116,7 @@ fn migrations_are_applied_in_order_shown_and_undone() {
         site.check(
             &["migrate", "redo"],
             0,
-            "down  20260102120000_add_nick.rb\nup    20260102120000_add_nick.rb\n1 undone and applied",
+            "down  20260102120000_add_nick.rb\nup    20260102120000_add_nick.rb\n1 migration undone and applied",
         );
         assert_eq!(site.ask(NAMES), "=> [\"first?\", \"first?\"]");
         site.check(
@@ -260,12 +260,15 @@ fn changed_or_missing_applied_file_is_reported() {
         std::fs::remove_file(site.path().join(NICKS.0)).unwrap();
         let (_, status) = site.run(&["migrate", "status"]);
         assert!(
-            status.contains("\nno file  20260102120000_add_nick.rb "),
+            status.contains("\nunknown  20260102120000_add_nick "),
             "{status}"
         );
         let (code, text) = site.run(&["migrate", "down"]);
         assert_eq!(code, 1);
-        assert!(text.contains("there is no such file"), "{text}");
+        assert!(
+            text.starts_with("tsumugi: 20260102120000_add_nick is applied and unknown here"),
+            "{text}"
+        );
     });
 }
 
@@ -417,10 +420,42 @@ fn command_with_nothing_to_do_says_what_is_missing_and_creates_nothing() {
         ),
         (&["migrate", "up", "--dry-run"], "tried 1 migration"),
         (&["migrate", "down"], "nothing to do"),
-        (&["migrate", "redo"], "0 undone and applied"),
+        (&["migrate", "redo"], "nothing to do"),
     ] {
         check_leaves(&pending, words, said, &["migrations"]);
     }
+    let seeds = [("seeds.rb", "seeder(:users) { }\n")];
+    let no_tables = "tsumugi: there is no database data/app.db yet: apply the migrations first\n";
+    check_leaves(&seeds, &["seed"], no_tables, &["seeds.rb"]);
+}
+
+#[test]
+fn migration_noted_by_an_earlier_version_is_the_same() {
+    on_all(&[USERS, NICKS], |site| {
+        assert_eq!(site.run(&["migrate", "up"]).0, 0);
+        let names = "db.query('select name from tsumugi_migrations order by version').map { |row| row[:name] }";
+        let noted = r#"=> ["20260101120000_create_users", "20260102120000_add_nick"]"#;
+        assert_eq!(site.ask(names), noted);
+        site.ask("db.query('select version, name from tsumugi_migrations').each { |row| db.execute('update tsumugi_migrations set name = ? where version = ?', \"#{row[:name]}.rb\", row[:version]) }");
+        assert!(site.ask(names).contains("add_nick.rb"));
+        site.check(&["migrate", "up"], 0, "nothing to do");
+        let status = site.run(&["migrate", "status"]).1;
+        assert_eq!(status.matches("applied  ").count(), 2, "{status}");
+        std::fs::remove_file(site.path().join(NICKS.0)).unwrap();
+        let status = site.run(&["migrate", "status"]).1;
+        assert!(
+            status.contains("\nunknown  20260102120000_add_nick "),
+            "{status}"
+        );
+        site.write(NICKS.0, NICKS.1);
+        site.check(
+            &["migrate", "redo", "--steps", "2"],
+            0,
+            "down  20260102120000_add_nick.rb\ndown  20260101120000_create_users.rb\n\
+             up    20260101120000_create_users.rb\nup    20260102120000_add_nick.rb\n2 migrations undone and applied",
+        );
+        assert_eq!(site.ask(names), noted);
+    });
 }
 
 #[test]
@@ -430,8 +465,8 @@ fn seeds_fill_empty_tables_only() {
         let (code, text) = site.run(&["seed"]);
         assert_eq!(code, 1, "{text}");
         site.run(&["migrate", "up"]);
-        site.check(&["seed"], 0, "seeds of users\nran 1 file of seeds");
-        site.check(&["seed"], 0, "ran 1 file of seeds");
+        site.check(&["seed"], 0, "seeds of users\nran the seeds");
+        site.check(&["seed"], 0, "ran the seeds");
         assert_eq!(site.ask(NAMES), "=> [\"user 0\", \"user 1\", \"user 2\"]");
         // One that fails leaves the table empty.
         site.ask("db.execute 'delete from users'");

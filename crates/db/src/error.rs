@@ -235,7 +235,7 @@ pub enum Error {
         table: String,
     },
     /// A migration was not applied, or not undone. The database is as it was before it; those before it stay.
-    #[error("{name}: {reason}")]
+    #[error("{name} {reason}")]
     MigrationFailed {
         /// The name of the migration.
         name: String,

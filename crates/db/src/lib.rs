@@ -62,8 +62,8 @@ pub use inserts::KeyedExecutor;
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
-    Access, Isolation, Names, Options, PipelineAtomicity, StatementLog, TransactionMode,
-    TransactionOptions, would_create,
+    AbsentFile, Access, Isolation, Names, Options, PipelineAtomicity, StatementLog,
+    TransactionMode, TransactionOptions,
 };
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};

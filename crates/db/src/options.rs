@@ -276,13 +276,42 @@ pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Option
     ))
 }
 
-/// Whether connecting to `url` would make a new file: it names an embedded database that is not there.
-pub fn would_create(url: &str) -> bool {
-    match parse(url, Options::default()) {
-        Ok((Location::File { path, missing }, _)) => {
-            missing == MissingFile::Create && !path.exists()
+tokio::task_local! {
+    static ABSENT: AbsentFile;
+}
+
+/// What connecting does where the database is a file that is not there and would be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbsentFile {
+    /// It is refused.
+    Refused,
+    /// It gives an empty database in memory.
+    Empty,
+}
+
+impl AbsentFile {
+    /// Runs this so that what it connects to is not created.
+    pub async fn within<T>(self, run: impl Future<Output = T>) -> T {
+        ABSENT.scope(self, run).await
+    }
+}
+
+impl Location {
+    /// Where to connect: elsewhere if the caller is [`AbsentFile::within`] something.
+    pub(crate) fn unless_absent(self) -> Result<Location> {
+        let Location::File { path, missing } = &self else {
+            return Ok(self);
+        };
+        match ABSENT.try_with(|absent| *absent) {
+            Ok(absent) if *missing == MissingFile::Create && !path.exists() => match absent {
+                AbsentFile::Empty => Ok(Location::Memory(String::new())),
+                AbsentFile::Refused => Err(Error::usage(format!(
+                    "there is no database {} yet: apply the migrations first",
+                    path.display()
+                ))),
+            },
+            _ => Ok(self),
         }
-        _ => false,
     }
 }
 

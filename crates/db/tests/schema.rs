@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tsumugi_db::schema::{Migration, MigrationEvent, MigrationStatus, Migrator, State};
-use tsumugi_db::{Database, Error, Options, Result, Rows, Transaction, values};
+use tsumugi_db::{AbsentFile, Database, Error, Options, Result, Rows, Transaction, values};
 use tsumugi_sql::schema::{OnDelete, Table, alter, foreign, increments, integer, string};
 use tsumugi_testkit::postgres::Server;
 
@@ -292,7 +292,7 @@ fn a_migration_that_fails_leaves_nothing_and_those_before_it_stay() {
         let migrator = Migrator::new(&db, all).unwrap();
         let failed = migrator.up(None).await.unwrap_err().to_string();
         assert!(
-            failed.starts_with("10_broken: nothing of it was kept (up): "),
+            failed.starts_with("10_broken failed (up), nothing of it was kept: "),
             "{failed}"
         );
         assert!(failed.to_lowercase().contains("nowhere"), "{failed}");
@@ -321,12 +321,12 @@ fn migration_changed_after_it_was_applied_or_unknown_is_reported() {
         assert_eq!(status, "1_create_users changed, 02_add_nick unknown");
         let changed = migrator.up(None).await.unwrap_err().to_string();
         assert!(
-            changed.starts_with("1_create_users: it is not what was applied"),
+            changed.starts_with("1_create_users is not what was applied: put it back"),
             "{changed}"
         );
         let unknown = migrator.down(None).await.unwrap_err().to_string();
         assert!(
-            unknown.starts_with("02_add_nick: it is applied and unknown here"),
+            unknown.starts_with("02_add_nick is applied and unknown here"),
             "{unknown}"
         );
     });
@@ -401,12 +401,25 @@ fn names_without_a_number_or_with_the_same_are_refused() {
         let named =
             |name: &str| Migration::new(name, "", async |_: Rc<Transaction>| Ok::<(), Error>(()));
         let refused = |all: Vec<Migration>| Migrator::new(&db, all).err().unwrap().to_string();
-        for name in ["create_users", "1", "1_", "x1_a"] {
+        let long = |letters: usize| format!("1_{}", "a".repeat(letters));
+        let too_long = [long(254), format!("{}.rb", long(254))];
+        let [long_name, long_file] = &too_long;
+        for (name, end) in [
+            ("create_users", ""),
+            ("1", ""),
+            ("1_", ""),
+            ("x1_a", ""),
+            (long_name, ""),
+            ("create.rb", ".rb"),
+            ("1_.rb", ".rb"),
+            (long_file, ".rb"),
+        ] {
             assert_eq!(
                 refused(vec![named(name)]),
-                format!("{name} is no name of a migration: 20260131120000_what_it_does is")
+                format!("{name} is no name of a migration: 20260131120000_what_it_does{end} is")
             );
         }
+        assert!(Migrator::new(&db, [named(&long(253))]).is_ok());
         assert_eq!(
             refused(vec![named("01_a"), named("1_b")]),
             "01_a and 1_b have the same number"
@@ -435,6 +448,56 @@ fn a_note_is_of_its_number_however_that_is_written() {
         assert_eq!(migrator.down(None).await.unwrap(), 1);
         let status = shown(migrator.status().await.unwrap());
         assert_eq!(status, "001_create_users pending");
+    });
+}
+
+#[test]
+fn migration_noted_with_the_name_of_its_file_is_the_one_without_the_ending() {
+    check(async |db| {
+        let first = Migrator::new(&db, [create_users()]).unwrap();
+        assert_eq!(first.up(None).await.unwrap(), 1);
+        let names = "select name from tsumugi_migrations";
+        assert_eq!(ask(&db, names).await, r#"[{"name":"1_create_users"}]"#);
+        // As it was noted by earlier versions.
+        let with_end = "update tsumugi_migrations set name = '1_create_users.rb'";
+        db.execute(with_end, []).await.unwrap();
+        assert_eq!(first.up(None).await.unwrap(), 0);
+        let status = shown(first.status().await.unwrap());
+        assert_eq!(status, "1_create_users applied");
+        let none = Migrator::new(&db, []).unwrap();
+        let status = shown(none.status().await.unwrap());
+        assert_eq!(status, "1_create_users unknown");
+        assert_eq!(first.redo(None).await.unwrap(), 2);
+        assert_eq!(ask(&db, names).await, r#"[{"name":"1_create_users"}]"#);
+    });
+}
+
+#[test]
+fn absent_file_within_what_creates_none_is_empty_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.db");
+    let url = format!("sqlite:{}", file.display());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let refused = AbsentFile::Refused.within(Database::connect(&url, Options::default()));
+        let refused = refused.await.unwrap_err().to_string();
+        assert!(
+            refused.ends_with("yet: apply the migrations first"),
+            "{refused}"
+        );
+        let empty = AbsentFile::Empty.within(open(&url)).await;
+        assert!(!empty.has_table("users").await.unwrap());
+        empty.close();
+        assert!(!file.exists());
+        let there = open(&url).await;
+        there.create(&users()).await.unwrap();
+        for absent in [AbsentFile::Refused, AbsentFile::Empty] {
+            let found = absent.within(open(&url)).await;
+            assert!(found.has_table("users").await.unwrap());
+        }
     });
 }
 

@@ -133,10 +133,9 @@ module Tsumugi
         end
         # Before a database is opened, which makes the file of a new one.
         sources = task == :seed ? seed_sources : Migrations.sources("migrations")
+        next 0 if task == :up && sources.empty?
+
         url ||= DB.default_url
-        # What keeps nothing looks at an empty database where there is none, and leaves none behind.
-        keeps = !trial && (task == :up || task == :seed) && !sources.empty?
-        url = "sqlite::memory:" if !keeps && Native.db_absent?(url)
         # Another process's turn on SQLite is waited for as a connection; a server that is not there is not.
         acquire = url.start_with?("sqlite:") ? { acquire: PATIENCE_SECONDS } : {}
         db = DB.connect(url, pool: 2, busy: PATIENCE_SECONDS, timeout: STATEMENT_SECONDS_MAX, log: false, **acquire)

@@ -65,13 +65,6 @@ module Tsumugi
 
   # One file of `migrations/`.
   class Migration < SchemaFile
-    NAME = /\A(\d{1,32})_\w+\.rb\z/
-
-    def version = name.split("_").first
-    # Identifies the migration and orders it: 007 is 7.
-    def ordinal = @ordinal ||= Native.schema_ordinal(version)
-    def checksum = @checksum ||= Digest::SHA256.hexdigest(@text)
-
     def up(&block) = @up = block
     def down(&block) = @down = block
 
@@ -82,16 +75,14 @@ module Tsumugi
 
     def __run(direction)
       block = direction == :up ? @up : @down
-      raise DB::UsageError, "the file does not say #{direction}" unless block
+      raise DB::UsageError, "nothing says how to #{direction == :up ? "apply" : "undo"} it" unless block
 
       @work.listening { instance_exec(@db, &block) }
     end
   end
 
-  # The files of a folder and what of them a database has.
+  # Runs the files of a folder. Which of them a database has, and what becomes of that, is known natively.
   class Migrations
-    TABLE = :tsumugi_migrations
-
     # The files of a folder beside the application: path and text of each.
     def self.sources(folder)
       folder = Files.beside(Native.source_main, folder.to_s)
@@ -101,50 +92,32 @@ module Tsumugi
     def initialize(db, sources, work)
       @db = db
       @work = work
-      @files = read(sources)
+      @history = Native.history_new(sources)
+      @files = sources.map { |file, text| Migration.new(db, file, text, work) }.to_h { |file| [file.name, file] }
+      @files.each_value { |file| file.__evaluate }
     end
 
     # Applies what is pending, all or the first +steps+.
-    def up(steps = nil)
-      prepare
-      applied = found
-      changed = @files.find { |file| applied[file.ordinal] && applied[file.ordinal][:checksum] != file.checksum }
-      raise DB::MigrationFailed, "#{changed.name} is not what was applied: put it back, or write a new migration; with `migrate down` or `redo` it is run as it is now" if changed
-
-      pending = @files.reject { |file| applied[file.ordinal] }
-      run(steps ? pending.first(steps) : pending, :up)
-    end
+    def up(steps = nil) = run(plan(:up, steps), :up)
 
     # Undoes the last +steps+, newest first.
-    def down(steps = nil)
-      prepare
-      run(newest(steps || 1), :down)
-    end
+    def down(steps = nil) = run(plan(:down, steps), :down)
 
     # Undoes the last +steps+ and applies them again.
     def redo(steps = nil)
-      prepare
-      files = newest(steps || 1)
+      files = plan(:down, steps)
       run(files, :down) + run(files.reverse, :up)
     end
 
-    # Version, name, state and when it was applied.
-    def status
-      applied = @db.table?(TABLE) ? found : {}
-      rows = @files.map do |file|
-        row = applied.delete(file.ordinal)
-        state = row.nil? ? "pending" : row[:checksum] == file.checksum ? "applied" : "changed"
-        [file.version, file.name, state, row ? row[:applied_at].to_s : ""]
-      end
-      rows += applied.values.map { |row| [row[:version], row[:name], "no file", row[:applied_at].to_s] }
-      rows.sort_by { |version, _| Native.schema_ordinal(version) }
-    end
+    # State, name and when it was applied, of each.
+    def status = Native.history_status(@history, @db.__native)
 
-    # Runs the block and undoes it. What it would note is kept in mind alone: a table that the trial made could not be read everywhere.
+    # Runs the block and undoes it.
     def try
       answer = nil
       @db.transaction(mode: :trial) do
-        @tried = @db.table?(TABLE) ? found : {}
+        Native.history_try(@history, @db.__native)
+        @tried = true
         answer = yield
         raise Undone
       end
@@ -157,40 +130,7 @@ module Tsumugi
 
     private
 
-    def read(sources)
-      files = sources.map { |file, text| Migration.new(@db, file, text, @work) }
-      odd = files.find { |file| !Migration::NAME.match?(file.name) }
-      raise DB::MigrationFailed, "#{odd.name} is no name of a migration: 20260131120000_what_it_does.rb is" if odd
-
-      files = files.sort_by { |file| [file.ordinal, file.name] }
-      files.each_cons(2) do |one, other|
-        raise DB::MigrationFailed, "#{one.name} and #{other.name} have the same number" if one.ordinal == other.ordinal
-      end
-      files.each { |file| file.__evaluate }
-    end
-
-    def newest(steps)
-      found.sort_by { |ordinal, _| ordinal }.last(steps).reverse.map do |ordinal, row|
-        @files.find { |file| file.ordinal == ordinal } ||
-          raise(DB::MigrationFailed, "#{row[:name]} is applied and there is no such file: without it nobody knows how to undo it")
-      end
-    end
-
-    def prepare
-      return if @tried
-
-      @db.__change_schema do
-        @db.create(TABLE) do
-          string :version, 32, primary: true
-          string :name, 255
-          char :checksum, 64
-          timestamp :applied_at, default_now: true
-        end
-      end
-    end
-
-    # What is noted, by its ordinal.
-    def found = @tried || @db[TABLE].all.to_h { |row| [Native.schema_ordinal(row[:version]), row] }
+    def plan(direction, steps) = Native.history_plan(@history, @db.__native, direction, steps).map { |name| @files[name] }
 
     # Answers how many it ran: without those that another process applied first.
     def run(files, direction)
@@ -198,7 +138,7 @@ module Tsumugi
       files.each_with_index do |file, place|
         @work.began(file.name, direction, place, files.size)
         next @work.skipped(file.name) if @tried && file.alone?
-        next unless one(file, direction)
+        next unless file.alone? ? alone(file, direction) : whole(file, direction)
 
         ran += 1
         @work.ended(file.name, direction)
@@ -206,25 +146,13 @@ module Tsumugi
       ran
     end
 
-    def one(file, direction)
-      file.alone? ? alone(file, direction) : whole(file, direction)
-    rescue => e
-      raise e if e.is_a?(DB::MigrationFailed)
-
-      raise failed(file, direction, e)
-    end
-
     # In one transaction. Where a table has to be made anew it begins again in one that allows it: nothing of the first is kept.
-    def whole(file, direction)
-      mode = :schema
-      begin
-        @db.__change_schema(mode) { step(file, direction) }
-      rescue DB::Schema::NeedsRebuild => e
-        raise e if mode == :rebuild
+    def whole(file, direction, mode = :schema)
+      @db.__change_schema(mode) { step(file, direction) }
+    rescue DB::NeedsRebuild => e
+      raise e if mode == :rebuild
 
-        mode = :rebuild
-        retry
-      end
+      whole(file, direction, :rebuild)
     end
 
     # Without a transaction: the lock is the connection's.
@@ -241,39 +169,23 @@ module Tsumugi
 
     # Under the lock: answers whether there was anything to do.
     def step(file, direction)
-      noted = found[file.ordinal]
-      return false if !noted.nil? == (direction == :up)
+      version = Native.migration_due(@history, @db.__native, file.name, direction)
+      return false unless version
 
       begin
         file.__run(direction)
-      rescue Exception => e
-        @kept = @db.__kept?
+      rescue DB::NeedsRebuild => e
         raise e
+      rescue => e
+        raise failure(file, direction, e)
       end
-      note(file, direction, noted)
+      Native.migration_complete(@history, @db.__native, file.name, direction, version)
       true
     end
 
-    def note(file, direction, noted)
-      if @tried
-        direction == :up ? @tried[file.ordinal] = { version: file.version, name: file.name, checksum: file.checksum } : @tried.delete(file.ordinal)
-      elsif direction == :up
-        @db.__note("insert into #{TABLE} (version, name, checksum) values (?, ?, ?)", file.version, file.name, file.checksum)
-      else
-        @db.__note("delete from #{TABLE} where version = ?", noted[:version])
-      end
-    end
-
-    def failed(file, direction, error)
-      kept = if file.alone?
-               "it runs outside of a transaction, so what came before the error may have been kept"
-             elsif @kept
-               "what came before its last statements is kept, because Firebird commits changes of tables before other statements"
-             else
-               "nothing of it was kept"
-             end
+    def failure(file, direction, error)
       sql = error.is_a?(DB::Error) && error.sql && Tsumugi.development? ? "\n  #{error.sql}" : ""
-      failure = DB::MigrationFailed.new("#{file.name} failed (#{direction}), #{kept}: #{error.class}: #{error.message}#{sql}")
+      failure = Native.migration_failure(@history, @db.__native, file.name, direction, "#{error.class}: #{error.message}#{sql}")
       failure.set_backtrace(error.backtrace || [])
       failure
     end

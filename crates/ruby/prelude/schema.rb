@@ -172,9 +172,6 @@ class DB
   # Does it have statements that want no transaction?
   def __alone? = @scheme == "postgres"
 
-  # Runs a statement about no table that the transaction has changed, to be committed with those.
-  def __note(sql, *values) = Tsumugi::Native.schema_note(@native, sql, values)
-
-  # Has the database committed a part of this transaction before its end?
-  def __kept? = Tsumugi::Native.schema_kept?(@native)
+  # For what belongs to no DB of its own.
+  def __native = @native
 end

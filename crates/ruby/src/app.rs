@@ -7,6 +7,7 @@ use std::task::Context;
 use http::{Method, StatusCode};
 use tsumugi_http::{CaptureValues, HttpResponse, Request, RouteMatch, Value};
 use tsumugi_mruby::{Root, Scope, Vm};
+use tsumugi_server::commands::RouteLine;
 use tsumugi_server::dispatch::{self, Dispatch, FirstTurn, JobGuard, Lifecycle, RequestDeadline};
 use tsumugi_worker::WorkerHandle;
 
@@ -17,7 +18,7 @@ use crate::exchange::{Capture, Exchange, OwnedCaptures};
 use crate::finish::{self, FinishedResponse};
 use crate::host::{Host, JobResult};
 use crate::public::Public;
-use crate::routes::{self, Route, RouteLine, Routes};
+use crate::routes::{self, Route, Routes};
 use crate::settings::{Settings, SharedDatabases};
 use crate::{load, streaming, timers};
 

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use tsumugi_mruby::{ExceptionReport, Raise, Scope, Value};
+use tsumugi_server::commands::{RunMode, Task};
 use tsumugi_server::dispatch::StopSignal;
 use tsumugi_worker::WorkerHandle;
 
@@ -28,61 +29,18 @@ pub struct Maintenance {
     host: Rc<Host>,
 }
 
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// Apply what is pending: all of it, or so many.
-    Up(Option<u32>),
-    /// Undo the last, or so many.
-    Down(Option<u32>),
-    /// Undo the last, or so many, and apply them again.
-    Redo(Option<u32>),
-    /// Say what is applied.
-    Status,
-    /// Run the seeds.
-    Seed,
-}
-
-/// Whether the work is committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunMode {
-    /// It is committed.
-    Commit,
-    /// It is rolled back at the end, and every statement is reported.
-    DryRun,
-}
-
 /// What became of a task.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MaintenanceOutcome {
     /// So many files did what they say.
-    Done(u64),
-    /// The migrations, each with number, name, state and when it was applied.
-    Status(Vec<[String; 4]>),
+    Done(usize),
+    /// The migrations, each with its state, its name and when it was applied.
+    Status(Vec<[String; 3]>),
     /// Something raised.
     Raised(ExceptionReport),
     /// It was interrupted.
     Interrupted,
-}
-
-impl Task {
-    fn word(self) -> &'static str {
-        match self {
-            Task::Up(_) => "up",
-            Task::Down(_) => "down",
-            Task::Redo(_) => "redo",
-            Task::Status => "status",
-            Task::Seed => "seed",
-        }
-    }
-
-    fn steps(self) -> Option<u32> {
-        match self {
-            Task::Up(steps) | Task::Down(steps) | Task::Redo(steps) => steps,
-            Task::Status | Task::Seed => None,
-        }
-    }
 }
 
 impl Maintenance {
@@ -116,14 +74,15 @@ impl Maintenance {
             let url = url.map_or(Ok(Value::nil()), |url| scope.string(url))?;
             let steps = task.steps().map(|steps| scope.integer(steps.into()));
             let arguments = [
-                Value::symbol(scope.intern(task.word())),
+                Value::symbol(scope.intern(word(task))),
                 url,
                 steps.unwrap_or_else(Value::nil),
                 Value::boolean(mode == RunMode::DryRun),
             ];
             scope.call(scope.constant("Tsumugi::Maintenance")?, "job", &arguments)
         });
-        let mut run = pin!(driver::run(&self.host, job, &bounds, finish));
+        let run = driver::run(&self.host, job, &bounds, finish);
+        let mut run = pin!(task.perform(mode, run));
         tokio::select! {
             biased;
             outcome = &mut run => outcome,
@@ -135,10 +94,21 @@ impl Maintenance {
     }
 }
 
+/// The method of Ruby.
+fn word(task: Task) -> &'static str {
+    match task {
+        Task::Up(_) => "up",
+        Task::Down(_) => "down",
+        Task::Redo(_) => "redo",
+        Task::Status => "status",
+        Task::Seed => "seed",
+    }
+}
+
 fn finish(scope: &Scope<'_>, ended: JobResult<'_>) -> MaintenanceOutcome {
     match ended {
         JobResult::Value(value) => match value.as_integer() {
-            Some(count) => MaintenanceOutcome::Done(u64::try_from(count).unwrap_or_default()),
+            Some(count) => MaintenanceOutcome::Done(usize::try_from(count).unwrap_or_default()),
             None => MaintenanceOutcome::Status(rows(scope, value)),
         },
         JobResult::Raised(exception) => {
@@ -152,13 +122,13 @@ fn finish(scope: &Scope<'_>, ended: JobResult<'_>) -> MaintenanceOutcome {
     }
 }
 
-fn rows(scope: &Scope<'_>, value: Value<'_>) -> Vec<[String; 4]> {
+fn rows(scope: &Scope<'_>, value: Value<'_>) -> Vec<[String; 3]> {
     let text = |row, index| {
         let value = scope.array_at(row, index);
         scope.text(value).unwrap_or_default()
     };
     (0..scope.array_len(value))
         .map(|index| scope.array_at(value, index))
-        .map(|row| [0, 1, 2, 3].map(|index| text(row, index)))
+        .map(|row| [0, 1, 2].map(|index| text(row, index)))
         .collect()
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use http::Method;
 use tsumugi_http::{CaptureKind, RouteTable};
 use tsumugi_mruby::{Root, Scope, Value};
+use tsumugi_server::commands::RouteLine;
 
 use crate::error::Error;
 
@@ -15,19 +16,6 @@ pub struct Route {
     pub names: Rc<[Box<str>]>,
     /// `file:line` of its declaration.
     pub location: Rc<str>,
-}
-
-/// One line of `tsumugi routes`.
-#[derive(Clone, Debug)]
-pub struct RouteLine {
-    /// The method.
-    pub method: Method,
-    /// The pattern as the router has it.
-    pub pattern: String,
-    /// Types of captures, `name: Type`.
-    pub types: String,
-    /// `file:line` of its declaration.
-    pub location: String,
 }
 
 pub(crate) struct Routes {

@@ -6,6 +6,8 @@
 
 mod application;
 mod bind;
+pub mod commands;
+mod data_folder;
 mod databases;
 pub mod dispatch;
 mod front;
@@ -22,6 +24,7 @@ pub mod table;
 
 pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
+pub use data_folder::DataFolder;
 pub use front::{AdminPages, Front, MetricsRegistry, Mode};
 pub use limit::{Limit, LimitError, LimitSet, Limits, Row, WORKER, assigned, row};
 pub use limits::{

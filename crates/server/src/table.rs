@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// A line for each row. The last column is as wide as it is.
+/// A line for each row. The last column is as wide as it is, and one with nothing in it takes no room.
 pub fn aligned<R: AsRef<[C]>, C: AsRef<str>>(rows: &[R]) -> String {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let width = |column: usize| {
@@ -15,6 +15,9 @@ pub fn aligned<R: AsRef<[C]>, C: AsRef<str>>(rows: &[R]) -> String {
     for row in rows {
         let mut line = String::new();
         for (entry, width) in row.as_ref().iter().zip(&widths) {
+            if *width == 0 {
+                continue;
+            }
             let entry = entry.as_ref();
             line.push_str(entry);
             line.extend(std::iter::repeat_n(' ', width - entry.width() + 2));

@@ -9,6 +9,7 @@ use http::header::SET_COOKIE;
 use http::{Method, Uri};
 use tsumugi_http::compress::CompressionPolicy;
 use tsumugi_http::{Files, HttpBody, OnWorker, Request, RouteMatch};
+use tsumugi_server::commands::RouteLine;
 use tsumugi_server::dispatch::{
     self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestLine,
     RequestRefusal, below, client_gone, feed,
@@ -24,7 +25,7 @@ use crate::ledger::Ledger;
 use crate::local::Local;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response, ResponseTail};
-use crate::router::{MountSpec, MountedApp, RouteLine, Router, translated};
+use crate::router::{MountSpec, MountedApp, Router, translated};
 use crate::settings::Settings;
 use crate::streaming::Output;
 use crate::timers;

@@ -3,18 +3,18 @@
 
 use std::io::Write as _;
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 
 use crate::{AppInstance, Db, Migration, Plugin, Program, Router, Settings, Worker};
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::{Parser, Subcommand};
-use tsumugi_server::{LimitSet, Options, Row, limited, table};
+use tsumugi_server::commands;
+use tsumugi_server::{DataFolder, LimitSet, Mode, Options, Row, limited};
 use tsumugi_worker::ERRORS;
 
 use crate::maintain::{DatabaseCommands, MaintenanceTarget, MigrateCommand};
-use crate::stdout::print;
 
 /// The limits of an application in Rust.
 #[derive(Clone, Debug, Default)]
@@ -60,9 +60,9 @@ enum Command {
     Serve(Box<Options<Native>>),
     /// Say whether the plugin starts
     Check {
-        /// Where the embedded databases of the application live
-        #[arg(long = "data", value_name = "DIR", default_value = "data")]
-        data: PathBuf,
+        /// The application's data; a temporary folder by default, so that a check changes nothing
+        #[arg(long = "data", value_name = "DIR")]
+        data: Option<PathBuf>,
     },
     /// List the routes
     Routes,
@@ -157,8 +157,8 @@ where
     tsumugi_server::begin_log(level);
     let result = match arguments.command {
         Command::Serve(options) => serve(*options, routes),
-        Command::Check { data } => check(data, routes),
-        Command::Routes => list(&routes()),
+        Command::Check { data } => check(data.as_deref(), routes),
+        Command::Routes => printed(commands::routes(&routes().lines())),
         Command::Migrate { command } => database.migrate(command),
         Command::Seed(target) => database.seed(target),
     };
@@ -187,11 +187,11 @@ where
     prepared.run(move |_| Program::new(settings.clone(), routes.clone()))
 }
 
-fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result<ExitCode> {
-    std::fs::create_dir_all(&data_dir)
-        .with_context(|| format!("cannot make the folder {}", data_dir.display()))?;
+fn check<S: Plugin>(data: Option<&Path>, routes: impl Fn() -> Router<S>) -> Result<ExitCode> {
+    let data = DataFolder::of(data)?;
     let settings = Settings {
-        data_dir,
+        data_dir: data.path().to_owned(),
+        mode: Mode::Development,
         ..Settings::default()
     };
     let limits = tsumugi_worker::WorkerLimits::default();
@@ -201,15 +201,10 @@ fn check<S: Plugin>(data_dir: PathBuf, routes: impl Fn() -> Router<S>) -> Result
         loaded.retire().await;
         anyhow::Ok(loaded.routes().len())
     });
-    let routes = outcome??;
-    let plural = if routes == 1 { "route" } else { "routes" };
-    print(&format!("ok: {routes} {plural}\n"))
+    printed(commands::sound(outcome??, ""))
 }
 
-fn list<S: 'static>(router: &Router<S>) -> Result<ExitCode> {
-    let lines = router.lines().into_iter();
-    let rows: Vec<[String; 3]> = lines
-        .map(|line| [line.method.to_string(), line.pattern, line.location])
-        .collect();
-    print(&table::aligned(&rows))
+fn printed(text: String) -> Result<ExitCode> {
+    commands::print(text)?;
+    Ok(ExitCode::SUCCESS)
 }

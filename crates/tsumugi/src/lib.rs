@@ -49,7 +49,6 @@ mod router;
 mod ruby;
 mod session;
 mod settings;
-mod stdout;
 mod store;
 mod stream_response;
 mod streaming;
@@ -74,7 +73,7 @@ pub use local::Local;
 pub use plugin::{Plugin, SharedDatabase, Worker, alone};
 pub use program::Program;
 pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};
-pub use router::{Mount, MountedApp, RouteLine, Router};
+pub use router::{Mount, MountedApp, Router};
 #[cfg(feature = "ruby")]
 pub use ruby::Ruby;
 pub use session::{Session, Sessions};
@@ -88,6 +87,7 @@ pub use tsumugi_http::secret::Secret;
 pub use tsumugi_http::session::{Forms, Transport};
 pub use tsumugi_http::websocket::{Close, Message, WebSocket};
 pub use tsumugi_http::{CachePolicy, HttpResponse, Request};
+pub use tsumugi_server::commands::RouteLine;
 pub use tsumugi_server::{AdminView, Mode};
 
 pub use tsumugi_db as db;

@@ -1,16 +1,17 @@
 //! `migrate` and `seed` of a native application: connects as the application says, runs what it declares and prints a line for each.
 //! Starts no plugin: the tables that one needs may be what is missing. What migrations mean, and their lock, are the database crate's.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use crate::{Db, Local, Migration, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
-use tsumugi_db::schema::{MigrationEvent, MigrationStatus};
-use tsumugi_server::table;
-
-use crate::stdout::print;
+use tsumugi_db::schema::MigrationEvent;
+use tsumugi_server::DataFolder;
+use tsumugi_server::commands::{self, RunMode, Task};
 
 /// How to reach the database.
 pub(crate) type Connect = Box<dyn Fn(Worker) -> Local<crate::Result<Db>>>;
@@ -57,90 +58,108 @@ pub(crate) struct MigrateOptions {
     steps: Option<u32>,
 }
 
+impl MigrateCommand {
+    fn task(self) -> (Task, MaintenanceTarget) {
+        match self {
+            MigrateCommand::Up(work) => (Task::Up(work.steps), work.target),
+            MigrateCommand::Down(work) => (Task::Down(work.steps), work.target),
+            MigrateCommand::Redo(work) => (Task::Redo(work.steps), work.target),
+            MigrateCommand::Status(target) => (Task::Status, target),
+        }
+    }
+}
+
 impl DatabaseCommands {
     pub(crate) fn migrate(self, command: MigrateCommand) -> Result<ExitCode> {
-        print(&self.outcome(&command)?)
-    }
-
-    /// How it ended, in a line or a table.
-    fn outcome(self, command: &MigrateCommand) -> Result<String> {
-        let Some(migrations) = self.migrations else {
-            return Err(anyhow!(
-                "this application declares no migrations: give them to Commands::migrations"
-            ));
-        };
-        let target = match command {
-            MigrateCommand::Up(work) | MigrateCommand::Down(work) | MigrateCommand::Redo(work) => {
-                &work.target
-            }
-            MigrateCommand::Status(target) => target,
-        };
-        on_database(self.connect, target.data.clone(), async |db| {
-            let migrator = db.migrator(migrations())?.on_event(report);
-            let steps = |work: &MigrateOptions| work.steps.map(|steps| steps as usize);
-            let done = |count: usize, what: &str| match count {
-                0 => "nothing to do\n".to_owned(),
-                1 => format!("1 migration {what}\n"),
-                _ => format!("{count} migrations {what}\n"),
-            };
-            Ok(match command {
-                MigrateCommand::Up(work) => done(migrator.up(steps(work)).await?, "applied"),
-                MigrateCommand::Down(work) => done(migrator.down(steps(work)).await?, "undone"),
-                MigrateCommand::Redo(work) => {
-                    done(migrator.redo(steps(work)).await? / 2, "undone and applied")
-                }
-                MigrateCommand::Status(_) => status(migrator.status().await?),
-            })
-        })
+        let (task, target) = command.task();
+        self.run(task, target)
     }
 
     pub(crate) fn seed(self, target: MaintenanceTarget) -> Result<ExitCode> {
-        let Some(seeds) = self.seeds else {
-            return Err(anyhow!(
-                "this application declares no seeds: give them to Commands::seeds"
-            ));
-        };
-        on_database(self.connect, target.data, async |db| seeds(db).await)?;
-        print("ran the seeds\n")
+        self.run(Task::Seed, target)
     }
+
+    fn run(self, task: Task, target: MaintenanceTarget) -> Result<ExitCode> {
+        commands::print(self.outcome(task, target)?)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// How it ended, in a line or a table.
+    fn outcome(self, task: Task, target: MaintenanceTarget) -> Result<String> {
+        let DatabaseCommands {
+            connect,
+            migrations,
+            seeds,
+        } = self;
+        let lacks = |what: &str| {
+            anyhow!("this application declares no {what}: give them to Commands::{what}")
+        };
+        if task == Task::Seed {
+            let seeds = seeds.ok_or_else(|| lacks("seeds"))?;
+            on_database(connect, task, target, async |db| seeds(db).await)?;
+            return Ok(summary(task, 0));
+        }
+        let migrations = migrations.ok_or_else(|| lacks("migrations"))?;
+        on_database(connect, task, target, async |db| {
+            let migrator = db.migrator(migrations())?.on_event(reports());
+            let steps = task.steps().map(|steps| steps as usize);
+            let ran = match task {
+                Task::Up(_) => migrator.up(steps).await?,
+                Task::Down(_) => migrator.down(steps).await?,
+                Task::Redo(_) => migrator.redo(steps).await?,
+                Task::Status | Task::Seed => {
+                    let all = migrator.status().await?.into_iter();
+                    let row = all.map(|one| [one.state.to_string(), one.name, one.applied_at]);
+                    return Ok(commands::status(&row.collect::<Vec<_>>()));
+                }
+            };
+            Ok(summary(task, ran))
+        })
+    }
+}
+
+fn summary(task: Task, ran: usize) -> String {
+    format!("{}\n", task.summary(RunMode::Commit, ran))
 }
 
 /// Runs this on the application's database.
 fn on_database<T>(
     connect: Option<Connect>,
-    data_dir: PathBuf,
+    task: Task,
+    target: MaintenanceTarget,
     run: impl AsyncFnOnce(Db) -> crate::Result<T>,
 ) -> Result<T> {
     let connect = connect.context("this application does not say how to reach its database: give Commands::database a function that connects")?;
-    std::fs::create_dir_all(&data_dir)
-        .with_context(|| format!("cannot make the folder {}", data_dir.display()))?;
+    let adds = task.adds(RunMode::Commit);
+    let _data = adds
+        .then(|| DataFolder::of(Some(&target.data)))
+        .transpose()?;
     let settings = Settings {
-        data_dir,
+        data_dir: target.data,
         ..Settings::default()
     };
     let outcome = crate::alone(settings, async |worker| {
-        let db = connect(worker.clone()).await?;
-        let outcome = run(db.clone()).await;
-        db.close().await;
-        outcome
+        let outcome = async {
+            let db = connect(worker.clone()).await?;
+            let outcome = run(db.clone()).await;
+            db.close().await;
+            outcome
+        };
+        task.perform(RunMode::Commit, outcome).await
     });
     outcome?.map_err(|error| anyhow!("{}", crate::story(&error)))
 }
 
 /// A line for each migration that has run. A closed standard output does not stop the work.
-fn report(news: MigrationEvent) {
-    if let MigrationEvent::Ended { name, direction } = news {
-        let _ = print(&format!("{direction:<4}  {name}\n"));
+fn reports() -> impl Fn(MigrationEvent) {
+    let begun = Cell::new(Instant::now());
+    move |news| match news {
+        MigrationEvent::Ended { name, direction } => {
+            let took = begun.get().elapsed();
+            let _ = commands::print(commands::ran(&direction.to_string(), &name, took));
+        }
+        _ => begun.set(Instant::now()),
     }
-}
-
-fn status(migrations: Vec<MigrationStatus>) -> String {
-    if migrations.is_empty() {
-        return "there is no migration\n".to_owned();
-    }
-    let row = |one: MigrationStatus| [one.state.to_string(), one.name, one.applied_at];
-    let rows: Vec<[String; 3]> = migrations.into_iter().map(row).collect();
-    table::aligned(&rows)
 }
 
 #[cfg(test)]
@@ -191,25 +210,37 @@ mod tests {
             target: target(),
             steps,
         };
-        let status = MigrateCommand::Status(target());
+        let outcome = |command: MigrateCommand| {
+            let (task, target) = command.task();
+            commands().outcome(task, target)
+        };
         for (command, expected) in [
-            (&status, "pending"),
-            (&MigrateCommand::Up(work(None)), "1 migration applied"),
-            (&MigrateCommand::Up(work(None)), "nothing to do"),
-            (&status, "applied"),
+            (MigrateCommand::Status(target()), "pending"),
+            (MigrateCommand::Down(work(None)), "nothing to do"),
+            (MigrateCommand::Redo(work(None)), "nothing to do"),
+        ] {
+            let outcome = outcome(command).unwrap();
+            assert!(outcome.starts_with(expected), "{outcome}");
+        }
+        let error = commands().seed(target()).unwrap_err().to_string();
+        assert!(error.contains("apply the migrations first"), "{error}");
+        assert!(!target().data.exists());
+        for (command, expected) in [
+            (MigrateCommand::Up(work(None)), "1 migration applied"),
+            (MigrateCommand::Up(work(None)), "nothing to do"),
+            (MigrateCommand::Status(target()), "applied"),
             (
-                &MigrateCommand::Redo(work(Some(1))),
+                MigrateCommand::Redo(work(Some(1))),
                 "1 migration undone and applied",
             ),
         ] {
-            let outcome = commands().outcome(command).unwrap();
+            let outcome = outcome(command).unwrap();
             assert!(outcome.starts_with(expected), "{outcome}");
         }
-        commands().seed(target()).unwrap();
-        let outcome = commands()
-            .outcome(&MigrateCommand::Down(work(None)))
-            .unwrap();
-        assert_eq!(outcome, "1 migration undone\n");
+        let seeded = commands().outcome(Task::Seed, target()).unwrap();
+        assert_eq!(seeded, "ran the seeds\n");
+        let undone = outcome(MigrateCommand::Down(work(None))).unwrap();
+        assert_eq!(undone, "1 migration undone\n");
         let error = commands().seed(target()).unwrap_err().to_string();
         assert!(error.contains("users"), "{error}");
     }
@@ -221,14 +252,14 @@ mod tests {
         };
         let error = DatabaseCommands::default().seed(target()).unwrap_err();
         assert!(error.to_string().contains("declares no seeds"));
-        let command = MigrateCommand::Status(target());
-        let error = DatabaseCommands::default().outcome(&command).unwrap_err();
+        let status = |commands: DatabaseCommands| commands.outcome(Task::Status, target());
+        let error = status(DatabaseCommands::default()).unwrap_err();
         assert!(error.to_string().contains("declares no migrations"));
         let unreachable = DatabaseCommands {
             connect: None,
             ..commands()
         };
-        let error = unreachable.outcome(&command).unwrap_err();
+        let error = status(unreachable).unwrap_err();
         assert!(error.to_string().contains("how to reach its database"));
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use http::Method;
 use tsumugi_http::CachePolicy;
 use tsumugi_server::AdminView;
+use tsumugi_server::commands::RouteLine;
 
 use crate::context::Context;
 use crate::csrf::guard;
@@ -44,17 +45,6 @@ pub(crate) struct Route<S> {
     pub(crate) pattern: String,
     pub(crate) location: &'static Location<'static>,
     pub(crate) endpoint: Endpoint<S>,
-}
-
-/// A route as `routes` lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RouteLine {
-    /// The route's method.
-    pub method: Method,
-    /// Its pattern, as it was written.
-    pub pattern: String,
-    /// `file:line` of it.
-    pub location: String,
 }
 
 /// An application of another kind as its router places it.
@@ -310,6 +300,7 @@ impl<S: 'static> Router<S> {
         let line = |route: &Route<S>| RouteLine {
             method: route.method.clone(),
             pattern: route.pattern.clone(),
+            types: String::new(),
             location: format!("{}:{}", route.location.file(), route.location.line()),
         };
         self.routes.iter().map(line).collect()

@@ -80,7 +80,6 @@ const SHARED: &[&str] = &[
     "Request",
     "Response",
     "Route",
-    "RouteLine",
     "RowRef",
     "RowStream",
     "Savepoint",

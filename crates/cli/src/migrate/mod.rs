@@ -10,9 +10,9 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use clap::Subcommand;
-use tsumugi_ruby::{
-    ExceptionReport, Maintenance, MaintenanceOutcome, Mode, RunMode, Settings, Task,
-};
+use tsumugi_ruby::{ExceptionReport, Maintenance, MaintenanceOutcome, Mode, Settings};
+use tsumugi_server::DataFolder;
+use tsumugi_server::commands::{self, RunMode, Task};
 use tsumugi_worker::WorkerLimits;
 
 use crate::console::interrupted;
@@ -118,9 +118,10 @@ pub fn seed(place: &MigrateTarget) -> Result<ExitCode> {
 }
 
 fn perform(place: &MigrateTarget, task: Task, mode: RunMode) -> Result<ExitCode> {
-    if place.database.is_none() && mode == RunMode::Commit && may_create(&place.app, task) {
-        crate::application::Data::of(Some(&place.data))?;
-    }
+    let adds = place.database.is_none() && task.adds(mode);
+    let _data = adds
+        .then(|| DataFolder::of(Some(&place.data)))
+        .transpose()?;
     let settings = Rc::new(Settings {
         app: place.app.clone(),
         data_dir: place.data.clone(),
@@ -139,35 +140,22 @@ fn perform(place: &MigrateTarget, task: Task, mode: RunMode) -> Result<ExitCode>
         anyhow::Ok(outcome)
     })??;
     match outcome {
-        MaintenanceOutcome::Raised(report) => Err(anyhow::anyhow!(describe(&report))),
-        MaintenanceOutcome::Status(rows) => {
-            show::line(show::status(&rows).trim_end_matches('\n'));
-            Ok(ExitCode::SUCCESS)
-        }
+        MaintenanceOutcome::Raised(report) => anyhow::bail!(describe(&report)),
+        MaintenanceOutcome::Status(rows) => commands::print(commands::status(&rows))?,
         MaintenanceOutcome::Done(count) => {
-            show::line(show::summary(task, mode, count));
-            Ok(ExitCode::SUCCESS)
+            commands::print(format_args!("{}\n", task.summary(mode, count)))?;
         }
         _ => anyhow::bail!(
             "interrupted: what was under way is undone, except what a migration with `transaction false` had done"
         ),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the task may begin a database: it changes one, and there are files that say how. What is missing is said in Ruby.
-fn may_create(app: &Path, task: Task) -> bool {
-    let is_there = |name: &str| crate::serve::folder_of(app).join(name).exists();
-    match task {
-        Task::Up(_) => is_there(MIGRATIONS),
-        Task::Seed => is_there("seeds.rb") || is_there("seeds"),
-        Task::Down(_) | Task::Redo(_) | Task::Status => false,
-    }
-}
-
-/// An exception with the author's own frames. What says itself which file failed needs no class before it.
+/// An exception with the author's own frames. What says itself what to do needs no class before it.
 fn describe(report: &ExceptionReport) -> String {
     let mut text = match report.class.as_str() {
-        "DB::MigrationFailed" => report.message.clone(),
+        "DB::MigrationFailed" | "DB::UsageError" => report.message.clone(),
         _ => report.to_string(),
     };
     let own = |frame: &&String| !frame.starts_with("tsumugi/");

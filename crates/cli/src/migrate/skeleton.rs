@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .with_context(unwritable)?;
     file.write_all(text(name).as_bytes())
         .with_context(unwritable)?;
-    super::show::line(format_args!("made {}", path.display()));
+    tsumugi_server::commands::print(format_args!("made {}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,7 @@
 //! Tables made, changed and dropped: which statements that takes is the builder's (`tsumugi_sql::schema`), in which transaction and under
 //! which lock they run is here. Migrations and seeds are beside it. Rule: each runs whole or not at all, and one process at a time.
 
+mod history;
 mod migrations;
 mod turn;
 
@@ -16,9 +17,8 @@ use crate::options::TransactionMode;
 use crate::sequence::in_turn;
 use crate::value::{Value, ValueRef};
 
-pub use migrations::{
-    Direction, Migration, MigrationEvent, MigrationStatus, Migrator, State, ordinal,
-};
+pub use history::{Direction, History, MigrationSource, MigrationStatus, State};
+pub use migrations::{Migration, MigrationEvent, Migrator};
 use turn::Patience;
 
 /// A change of one table.
@@ -55,6 +55,12 @@ impl Executor {
         self.change_table_by(change, Patience::short(options)).await
     }
 
+    /// Makes a table, and waits as long as migrations do.
+    async fn create_for_migrations(&self, table: Table) -> Result<bool> {
+        let change = TableChange::Create(table);
+        self.change_table_by(&change, Patience::long()).await
+    }
+
     async fn change_table_by(&self, change: &TableChange, patience: Patience) -> Result<bool> {
         let tx = self.begin_in_turn(change.mode(), patience).await?;
         let has_changed = tx.run_change(change).await?;
@@ -75,13 +81,6 @@ impl Database {
         let executor = Executor::Database(self.clone());
         let change = TableChange::Create(table.clone());
         executor.change_table(&change).await
-    }
-
-    /// Makes a table like [`Database::create`], but waits as migrations do.
-    async fn make(&self, table: Table) -> Result<bool> {
-        let executor = Executor::Database(self.clone());
-        let change = TableChange::Create(table);
-        executor.change_table_by(&change, Patience::long()).await
     }
 
     /// Changes a table, in all steps or in none. What SQLite can only do by making the table anew it does so.

@@ -49,6 +49,7 @@ impl Watch {
 impl Pool {
     pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool> {
         let (location, options) = options::parse(url, options)?;
+        let location = location.unless_absent()?;
         let options = Arc::new(options);
         let name = location.name().into();
         let engine = Engine::open(location, options.clone()).await?;

@@ -313,5 +313,10 @@ get "/fetch/:key/:ms" do |key, ms|
     "ruby"
   end)
 end
+post "/migrate" do
+  text db.migrate(body.json).to_s
+rescue DB::Error => e
+  text "#{e.class}: #{e.message}"
+end
 post("/move_others") { changed { db[:numbers].where_not(id: body.json).update(id: col(:id) + 100) } }
 "##;

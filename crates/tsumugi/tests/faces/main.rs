@@ -5,6 +5,7 @@ mod application;
 mod conditions;
 mod fetching;
 mod inserts;
+mod migrations;
 mod mounted;
 mod refusals;
 mod requests;

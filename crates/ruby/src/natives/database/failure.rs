@@ -3,11 +3,16 @@
 use tsumugi_db::{Error, Value as Bind};
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 
-use crate::answer::{Answer, answer};
+use crate::answer::{Answer, answer, nil};
 
 /// The answer to an operation that failed.
 pub(crate) fn failure(error: Error) -> Answer {
     answer(move |scope| Err(raise(scope, &error)))
+}
+
+/// The answer to an operation that gives nothing.
+pub(super) fn done(outcome: tsumugi_db::Result<()>) -> Answer {
+    outcome.map_or_else(failure, |()| nil())
 }
 
 /// The exception of the class that the error's kind names, with what a handler asks for.

@@ -27,8 +27,8 @@ use crate::answer::{Operation, answer, nil};
 use crate::natives::arguments::text;
 use crate::natives::definitions::Natives;
 use binds::binds;
-use failure::failure;
 pub(crate) use failure::raise;
+use failure::{done, failure};
 use handles::{SharedHandle, shared_handle};
 use statement::{sql_and_values, statement};
 use vm_database::{
@@ -67,10 +67,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 Err(error) => failure(error),
             }
         }) as Operation)
-    })?;
-    natives.plain("db_absent?", |_, scope, call| {
-        let url = text(scope, call.argument(0), "the database's URL")?;
-        Ok(Value::boolean(tsumugi_db::would_create(&url)))
     })?;
     natives.plain("db_shared", |host, scope, call| {
         let name = text(scope, call.argument(0), "the name of a shared database")?;
@@ -149,12 +145,7 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("db_script", |host, scope, call| {
         let (executor, sql, _) = statement(host, scope, call)?;
-        Ok(Box::pin(async move {
-            executor
-                .execute_script(sql)
-                .await
-                .map_or_else(failure, |()| nil())
-        }) as Operation)
+        Ok(Box::pin(async move { done(executor.execute_script(sql).await) }) as Operation)
     })
 }
 
@@ -272,7 +263,7 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 } else {
                     transaction.roll_back().await
                 };
-                ended.map_or_else(failure, |()| nil())
+                done(ended)
             }) as Operation)
         })?;
     }
@@ -325,10 +316,7 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("db_release", |_, scope, call| {
         let (_, savepoint) = handles::take::<Savepoint>(scope, call.argument(0))?;
-        Ok(
-            Box::pin(async move { savepoint.release().await.map_or_else(failure, |()| nil()) })
-                as Operation,
-        )
+        Ok(Box::pin(async move { done(savepoint.release().await) }) as Operation)
     })?;
     // Dropped, the transaction is rolled back to it before its next statement.
     natives.plain("db_forsake", |_, scope, call| {

@@ -95,6 +95,14 @@ impl VmDatabase {
         }
     }
 
+    /// The transaction that statements of this job run in.
+    pub(super) fn transaction(&self, job: u64) -> Option<TransactionHandle> {
+        match self.own.borrow().get(&job)?.last()? {
+            FibreConnection::Transaction(handle) => Some(handle.clone()),
+            FibreConnection::Session(_) => None,
+        }
+    }
+
     fn is_in(&self, job: u64, what: impl Fn(&FibreConnection) -> bool) -> bool {
         let own = self.own.borrow();
         own.get(&job).is_some_and(|own| own.iter().any(what))

@@ -1,14 +1,14 @@
 //! Tables and who may change them: what Ruby collected goes to the database as one change. Which statements run, under which lock and in which
 //! transaction, is `tsumugi_db::schema`'s. Rule: nothing here asks a database for anything but its catalog.
 
+mod history;
 mod read;
 
 use tsumugi_db::schema::TableChange;
 use tsumugi_db::{Executor, Result as Outcome};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
-use super::failure::failure;
-use super::statement::statement;
+use super::failure::{done, failure};
 use super::vm_database::{executor, refuse_beside_transaction, vm_database};
 use crate::answer::{Answer, Operation, answer, nil};
 use crate::host::Host;
@@ -28,12 +28,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             )
         }) as Operation)
     })?;
-    // A migration's number, as all of them are compared.
-    natives.plain("schema_ordinal", |_, scope, call| {
-        let version = text(scope, call.argument(0), "the number")?;
-        scope.string(tsumugi_db::schema::ordinal(&version))
-    })?;
     changes(natives)?;
+    history::install(natives)?;
     locks(natives)
 }
 
@@ -61,11 +57,8 @@ fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             };
             match transaction.plan(&change).await {
                 Ok(statements) => answer(move |scope| {
-                    let list = scope.array(statements.len())?;
-                    for statement in &statements {
-                        scope.push(list, scope.string(&statement.sql)?)?;
-                    }
-                    Ok(list)
+                    let statements: Vec<_> = statements.iter().map(|one| &one.sql).collect();
+                    history::texts(scope, &statements)
                 }),
                 Err(error) => failure(error),
             }
@@ -73,7 +66,7 @@ fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-/// What concerns the lock of the schema and the transaction that holds it.
+/// What concerns the lock of the schema.
 fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("schema_lock", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
@@ -82,18 +75,6 @@ fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("schema_unlock", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
         Ok(Box::pin(async move { done(executor.unlock_schema().await) }) as Operation)
-    })?;
-    // Runs a statement about no table that the transaction has changed.
-    natives.waiting("schema_note", |host, scope, call| {
-        let (executor, sql, binds) = statement(host, scope, call)?;
-        Ok(
-            Box::pin(async move { done(executor.run_beside_changes(sql, binds).await.map(drop)) })
-                as Operation,
-        )
-    })?;
-    natives.plain("schema_kept?", |host, scope, call| {
-        let executor = executor(host, scope, call.argument(0))?;
-        Ok(Value::boolean(executor.has_kept_changes()))
     })
 }
 
@@ -115,8 +96,4 @@ fn table_change<'c>(
 
 fn truth(outcome: Outcome<bool>) -> Answer {
     outcome.map_or_else(failure, |truth| answer(move |_| Ok(Value::boolean(truth))))
-}
-
-fn done(outcome: Outcome<()>) -> Answer {
-    outcome.map_or_else(failure, |()| nil())
 }

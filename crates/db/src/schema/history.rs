@@ -1,0 +1,502 @@
+//! The history of a schema, in whichever language its migrations are: which of them a database has, what is pending, in which order they are undone,
+//! and how each is noted. Runs none of them. Rule: what the faces report of a migration is worded here, and a number is what one is known by.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use ring::digest::{SHA256, digest};
+use tsumugi_sql::schema::{Table, char, string, timestamp};
+use tsumugi_sql::{Dialect, Record, Statement, col, table};
+
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::limits::VERSION_DIGITS_MAX;
+use crate::query::sendable;
+use crate::rows::Rows;
+use crate::value::Value;
+
+/// Where it is noted what was applied.
+const NOTES: &str = "tsumugi_migrations";
+
+/// The room for a name there.
+const NAME_BYTES: u16 = 255;
+
+/// What the names of files of migrations in Ruby end with. It is not noted; earlier versions noted it.
+const FILE_END: &str = ".rb";
+
+/// What identifies a migration: its name, whose number says when its turn is, and what it consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MigrationSource {
+    name: String,
+    checksum: String,
+}
+
+impl MigrationSource {
+    /// Of a migration with this name, or of this file, and this text.
+    pub fn new(name: &str, text: &[u8]) -> MigrationSource {
+        let sum = digest(&SHA256, text);
+        let checksum = sum.as_ref().iter().map(|byte| format!("{byte:02x}"));
+        MigrationSource {
+            name: name.to_owned(),
+            checksum: checksum.collect(),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number in front of the name.
+    fn version(&self) -> &str {
+        self.name.split('_').next().unwrap_or_default()
+    }
+
+    /// The number as it is compared.
+    fn ordinal(&self) -> String {
+        ordinal(self.version())
+    }
+
+    fn check(&self) -> Result<()> {
+        let name = without_end(&self.name);
+        let (version, rest) = name.split_once('_').unwrap_or_default();
+        let is_number = (1..=usize::from(VERSION_DIGITS_MAX)).contains(&version.len())
+            && version.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && !rest.is_empty() && name.len() <= usize::from(NAME_BYTES) {
+            return Ok(());
+        }
+        let end = self.name.get(name.len()..).unwrap_or_default();
+        let reason = format!("is no name of a migration: 20260131120000_what_it_does{end} is");
+        Err(self.error(reason, None))
+    }
+
+    fn note(&self) -> Note {
+        Note {
+            version: self.version().to_owned(),
+            name: without_end(&self.name).to_owned(),
+            checksum: self.checksum.clone(),
+            applied_at: String::new(),
+        }
+    }
+
+    /// The error when the code of its author failed there.
+    pub fn failure(
+        &self,
+        direction: Direction,
+        executor: &Executor,
+        cause: &str,
+        source: Option<Error>,
+    ) -> Error {
+        let kept = match executor {
+            Executor::Transaction(transaction) if transaction.has_kept_changes() => {
+                "what came before its last statements is kept, because Firebird commits changes of tables before other statements"
+            }
+            Executor::Transaction(_) => "nothing of it was kept",
+            Executor::Database(_) | Executor::Session(_) => {
+                "it runs outside of a transaction, so what came before the error may have been kept"
+            }
+        };
+        self.error(format!("failed ({direction}), {kept}: {cause}"), source)
+    }
+
+    /// The error when what is around that code failed. Where a commit was lost, or no connection was to be had, the database says best what is known.
+    fn failure_around(&self, direction: Direction, executor: &Executor, error: Error) -> Error {
+        match error {
+            Error::Lost { reason, ran } => {
+                let name = &self.name;
+                let reason =
+                    format!("{reason}, at the end or the beginning of {name} ({direction})");
+                Error::Lost { reason, ran }
+            }
+            Error::Unreachable { .. }
+            | Error::Open { .. }
+            | Error::Closed { .. }
+            | Error::PoolTimeout { .. }
+            | Error::QueueFull { .. }
+            | Error::Timeout { .. } => error,
+            error => self.failure(direction, executor, &error.to_string(), Some(error)),
+        }
+    }
+
+    fn error(&self, reason: String, source: Option<Error>) -> Error {
+        Error::MigrationFailed {
+            name: self.name.clone(),
+            reason,
+            source: source.map(Box::new),
+        }
+    }
+}
+
+impl AsRef<MigrationSource> for MigrationSource {
+    fn as_ref(&self) -> &MigrationSource {
+        self
+    }
+}
+
+/// Whether a migration is applied or undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Applied.
+    Up,
+    /// Undone.
+    Down,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        })
+    }
+}
+
+/// What has become of a migration in a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is not applied.
+    Pending,
+    /// It is applied.
+    Applied,
+    /// Another text of this number is applied.
+    Changed,
+    /// One of this number is applied and unknown here.
+    Unknown,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            State::Pending => "pending",
+            State::Applied => "applied",
+            State::Changed => "changed",
+            State::Unknown => "unknown",
+        })
+    }
+}
+
+/// A migration and what has become of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MigrationStatus {
+    /// Its name.
+    pub name: String,
+    /// What has become of it.
+    pub state: State,
+    /// When it was applied, as the database prints it; empty if it is not.
+    pub applied_at: String,
+}
+
+/// What is noted of one.
+#[derive(Clone)]
+struct Note {
+    version: String,
+    name: String,
+    checksum: String,
+    applied_at: String,
+}
+
+impl Note {
+    fn is_of(&self, source: &MigrationSource) -> bool {
+        ordinal(&self.version) == source.ordinal()
+    }
+}
+
+/// The migrations of an application, and what of them a database has. What runs them asks for a plan, and for each of it, in the transaction
+/// that has the lock of the schema, whether it is due and to complete it.
+pub struct History<M> {
+    /// In the order of their numbers.
+    migrations: Vec<M>,
+    /// The notes of a trial, which come from the database and never reach it.
+    trial: RefCell<Option<Vec<Note>>>,
+}
+
+impl<M: AsRef<MigrationSource>> History<M> {
+    /// Of migrations in any order.
+    ///
+    /// # Errors
+    /// [`Error::MigrationFailed`] if a name has no number, or two have the same.
+    pub fn new(migrations: impl IntoIterator<Item = M>) -> Result<History<M>> {
+        let mut migrations: Vec<M> = migrations.into_iter().collect();
+        for migration in &migrations {
+            migration.as_ref().check()?;
+        }
+        let order = |migration: &M| {
+            (
+                migration.as_ref().ordinal(),
+                migration.as_ref().name.clone(),
+            )
+        };
+        migrations.sort_by_cached_key(order);
+        for pair in migrations.windows(2) {
+            if let [one, other] = pair
+                && one.as_ref().ordinal() == other.as_ref().ordinal()
+            {
+                let reason = format!("and {} have the same number", other.as_ref().name);
+                return Err(one.as_ref().error(reason, None));
+            }
+        }
+        Ok(History {
+            migrations,
+            trial: RefCell::default(),
+        })
+    }
+
+    /// The migration of this name.
+    pub fn named(&self, name: &str) -> Option<&M> {
+        self.migrations
+            .iter()
+            .find(|migration| migration.as_ref().name == name)
+    }
+
+    /// What is to be applied, all or the first so many.
+    ///
+    /// # Errors
+    /// [`Error::MigrationFailed`] if one that is applied has another text now; what the database says.
+    pub async fn pending(&self, executor: &Executor, steps: Option<usize>) -> Result<Vec<&M>> {
+        let noted = self.noted_in_table(executor).await?;
+        let mut pending = Vec::new();
+        for migration in &self.migrations {
+            let source = migration.as_ref();
+            match noted.iter().find(|note| note.is_of(source)) {
+                None => pending.push(migration),
+                Some(note) if note.checksum == source.checksum => {}
+                Some(_) => {
+                    let reason = "is not what was applied: put it back, or write a new migration; undone and applied again it is as it is now";
+                    return Err(source.error(reason.to_owned(), None));
+                }
+            }
+        }
+        pending.truncate(steps.unwrap_or(usize::MAX));
+        Ok(pending)
+    }
+
+    /// What is to be undone, the last one or the last so many, newest first.
+    ///
+    /// # Errors
+    /// [`Error::MigrationFailed`] if one of them is unknown here; what the database says.
+    pub async fn newest(&self, executor: &Executor, steps: Option<usize>) -> Result<Vec<&M>> {
+        let mut noted = self.noted_in_table(executor).await?;
+        noted.sort_by_cached_key(|note| std::cmp::Reverse(ordinal(&note.version)));
+        noted.truncate(steps.unwrap_or(1));
+        let migration = |note: Note| {
+            let mut all = self.migrations.iter();
+            let own = all.find(|migration| note.is_of(migration.as_ref()));
+            own.ok_or_else(|| Error::MigrationFailed {
+                name: note.name,
+                reason: "is applied and unknown here: without it nobody knows how to undo it"
+                    .to_owned(),
+                source: None,
+            })
+        };
+        noted.into_iter().map(migration).collect()
+    }
+
+    /// All migrations in their order, with those that only the database knows. Changes nothing.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn status(&self, executor: &Executor) -> Result<Vec<MigrationStatus>> {
+        let mut noted = self.noted(executor).await?;
+        let mut all: Vec<(String, MigrationStatus)> = Vec::with_capacity(self.migrations.len());
+        for migration in &self.migrations {
+            let source = migration.as_ref();
+            let place = noted.iter().position(|note| note.is_of(source));
+            let note = place.map(|place| noted.swap_remove(place));
+            let state = match &note {
+                None => State::Pending,
+                Some(note) if note.checksum == source.checksum => State::Applied,
+                Some(_) => State::Changed,
+            };
+            let status = MigrationStatus {
+                name: source.name.clone(),
+                state,
+                applied_at: note.map(|note| note.applied_at).unwrap_or_default(),
+            };
+            all.push((source.ordinal(), status));
+        }
+        all.extend(noted.into_iter().map(|note| {
+            let status = MigrationStatus {
+                name: note.name,
+                state: State::Unknown,
+                applied_at: note.applied_at,
+            };
+            (ordinal(&note.version), status)
+        }));
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(all.into_iter().map(|(_, status)| status).collect())
+    }
+
+    /// From now on notes stay here: what a transaction notes that is rolled back in the end could not be read everywhere.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn begin_trial(&self, executor: &Executor) -> Result<()> {
+        let noted = self.noted(executor).await?;
+        self.trial.replace(Some(noted));
+        Ok(())
+    }
+
+    /// Whether [`History::begin_trial`] was called.
+    pub fn is_trial(&self) -> bool {
+        self.trial.borrow().is_some()
+    }
+
+    /// The number under which the migration is noted, or will be; none if another caller was faster.
+    ///
+    /// # Errors
+    /// [`Error::MigrationFailed`] with what the database says; where it was lost or could not be reached, that error.
+    pub async fn due(
+        &self,
+        executor: &Executor,
+        migration: &M,
+        direction: Direction,
+    ) -> Result<Option<String>> {
+        let source = migration.as_ref();
+        let noted = match self.trial_notes() {
+            Some(noted) => Ok(noted),
+            None => read_notes(executor).await,
+        };
+        let noted = noted.map_err(|error| source.failure_around(direction, executor, error))?;
+        let note = noted.into_iter().find(|note| note.is_of(source));
+        Ok(match (direction, note) {
+            (Direction::Up, None) => Some(source.version().to_owned()),
+            (Direction::Down, Some(note)) => Some(note.version),
+            (Direction::Up, Some(_)) | (Direction::Down, None) => None,
+        })
+    }
+
+    /// Notes under this number that the migration has run, and commits the transaction that it ran in, unless that is a trial.
+    ///
+    /// # Errors
+    /// As [`History::due`]. One whose commit was lost may or may not be applied.
+    pub async fn complete(
+        &self,
+        executor: &Executor,
+        migration: &M,
+        direction: Direction,
+        version: &str,
+    ) -> Result<()> {
+        let source = migration.as_ref();
+        if let Some(notes) = &mut *self.trial.borrow_mut() {
+            match direction {
+                Direction::Up => notes.push(source.note()),
+                Direction::Down => notes.retain(|note| !note.is_of(source)),
+            }
+            return Ok(());
+        }
+        let completed = async {
+            let note = change_of_notes(source, direction, version, executor.dialect())?;
+            let (sql, values) = sendable(note);
+            // Firebird would commit changes of tables before a statement, and then the note apart from them.
+            executor.run_beside_changes(sql, values).await?;
+            match executor {
+                Executor::Transaction(transaction) => transaction.commit().await,
+                Executor::Database(_) | Executor::Session(_) => Ok(()),
+            }
+        };
+        completed
+            .await
+            .map_err(|error| source.failure_around(direction, executor, error))
+    }
+
+    fn trial_notes(&self) -> Option<Vec<Note>> {
+        self.trial.borrow().clone()
+    }
+
+    /// What is noted, where the table of notes may be absent.
+    async fn noted(&self, executor: &Executor) -> Result<Vec<Note>> {
+        match executor.describe(NOTES.into()).await? {
+            Some(_) => read_notes(executor).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What is noted, after the table of notes was made if it was absent.
+    async fn noted_in_table(&self, executor: &Executor) -> Result<Vec<Note>> {
+        if let Some(noted) = self.trial_notes() {
+            return Ok(noted);
+        }
+        executor.create_for_migrations(notes()).await?;
+        read_notes(executor).await
+    }
+}
+
+/// The table of what was applied.
+fn notes() -> Table {
+    Table::new(NOTES)
+        .column(string("version", u32::from(VERSION_DIGITS_MAX)).primary())
+        .column(string("name", u32::from(NAME_BYTES)))
+        .column(char("checksum", 64))
+        .column(timestamp("applied_at").default_now())
+}
+
+fn change_of_notes(
+    source: &MigrationSource,
+    direction: Direction,
+    version: &str,
+    dialect: &Dialect,
+) -> Result<Statement> {
+    let statement = match direction {
+        Direction::Up => {
+            let note = source.note();
+            let record = Record::new()
+                .set("version", version)
+                .set("name", note.name)
+                .set("checksum", note.checksum);
+            table(NOTES).to_insert(&record, dialect)
+        }
+        Direction::Down => table(NOTES)
+            .filter(col("version").eq(version))
+            .to_delete(dialect),
+    };
+    Ok(statement?)
+}
+
+async fn read_notes(executor: &Executor) -> Result<Vec<Note>> {
+    let notes = table(NOTES).select(["version", "name", "checksum", "applied_at"]);
+    let rows: Rows = executor.fetch(notes.to_rows(executor.dialect())?).await?;
+    let notes = rows.iter().map(|row| {
+        let mut texts = row.values().map(|value| match Value::from(value) {
+            Value::Text(text) => text,
+            _ => String::new(),
+        });
+        let mut text = || texts.next().unwrap_or_default();
+        Note {
+            version: text(),
+            name: without_end(&text()).to_owned(),
+            checksum: text(),
+            applied_at: text(),
+        }
+    });
+    Ok(notes.collect())
+}
+
+fn without_end(name: &str) -> &str {
+    name.strip_suffix(FILE_END).unwrap_or(name)
+}
+
+/// The number of a migration as it is compared: `007` is 7, and 10 comes after 9. It has as many digits as a number may have, so that these texts
+/// compare as their numbers do.
+fn ordinal(version: &str) -> String {
+    let digits = usize::from(VERSION_DIGITS_MAX);
+    format!("{version:0>digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_as_such() {
+        for (one, other, expected) in [
+            ("2", "10", Ordering::Less),
+            ("010", "9", Ordering::Greater),
+            ("007", "7", Ordering::Equal),
+            ("20260101000000", "20251231000000", Ordering::Greater),
+        ] {
+            assert_eq!(ordinal(one).cmp(&ordinal(other)), expected, "{one} {other}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Migrations: Ruby gives the files, `tsumugi_db::schema` says which of them a database has, what is to be done, and notes what was. What they
+//! do, and in which transaction, is Ruby's (prelude/migrations.rb).
+
+use std::rc::Rc;
+
+use tsumugi_db::Executor;
+use tsumugi_db::schema::{Direction, History, MigrationSource};
+use tsumugi_mruby::{NativeCall, Result, Scope, Value};
+
+use crate::answer::{Operation, answer, nil};
+use crate::host::Host;
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::database::failure::{done, failure, raise};
+use crate::natives::database::vm_database::{executor, refuse_beside_transaction, vm_database};
+use crate::natives::definitions::Natives;
+
+type FileHistory = Rc<History<MigrationSource>>;
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.data_class("History")?;
+    // `[[path, text], …]`
+    natives.plain("history_new", |_, scope, call| {
+        let files = call.argument(0);
+        let mut sources = Vec::with_capacity(scope.array_len(files));
+        for index in 0..scope.array_len(files) {
+            let file = scope.array_at(files, index);
+            let path = text(scope, scope.array_at(file, 0), "the file's path")?;
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            let text = scope.bytes(scope.array_at(file, 1)).unwrap_or_default();
+            sources.push(MigrationSource::new(name, &text));
+        }
+        let history = History::new(sources).map_err(|error| raise(scope, &error))?;
+        let class = scope.constant("Tsumugi::Native::History")?;
+        scope.wrap::<FileHistory>(class, Rc::new(history))
+    })?;
+    plans(natives)?;
+    steps(natives)
+}
+
+/// `history, database, …`
+fn plans<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    // Up or down, and how many: the names of the migrations that this is about, in their turn.
+    natives.waiting("history_plan", |host, scope, call| {
+        let (history, executor) = history_and_executor(host, scope, call)?;
+        refuse_beside_transaction(host, scope, vm_database(scope, call.argument(1))?)?;
+        let direction = direction(scope, call.argument(2))?;
+        let steps = call.argument(3).as_integer();
+        let steps = steps.and_then(|steps| usize::try_from(steps).ok());
+        Ok(Box::pin(async move {
+            let planned = match direction {
+                Direction::Up => history.pending(&executor, steps).await,
+                Direction::Down => history.newest(&executor, steps).await,
+            };
+            match planned {
+                Ok(planned) => {
+                    let names: Vec<_> = planned.iter().map(|one| one.name().to_owned()).collect();
+                    answer(move |scope| texts(scope, &names))
+                }
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    // State, name and when it was applied, of each.
+    natives.waiting("history_status", |host, scope, call| {
+        let (history, executor) = history_and_executor(host, scope, call)?;
+        Ok(Box::pin(async move {
+            match history.status(&executor).await {
+                Ok(all) => answer(move |scope| {
+                    let rows = scope.array(all.len())?;
+                    for one in &all {
+                        let row = [&one.state.to_string(), &one.name, &one.applied_at];
+                        scope.push(rows, texts(scope, &row)?)?;
+                    }
+                    Ok(rows)
+                }),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    natives.waiting("history_try", |host, scope, call| {
+        let (history, executor) = history_and_executor(host, scope, call)?;
+        Ok(Box::pin(async move { done(history.begin_trial(&executor).await) }) as Operation)
+    })
+}
+
+/// `history, database, name, direction, …`
+fn steps<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    // The number that it has or gets in the notes; nil where there is nothing to do.
+    natives.waiting("migration_due", |host, scope, call| {
+        let (history, executor) = history_and_executor(host, scope, call)?;
+        let (migration, direction) = migration(scope, &history, call)?;
+        Ok(Box::pin(async move {
+            match history.due(&executor, &migration, direction).await {
+                Ok(Some(version)) => answer(move |scope| scope.string(&version)),
+                Ok(None) => nil(),
+                Err(error) => failure(error),
+            }
+        }) as Operation)
+    })?;
+    // Ends the transaction of this fibre too.
+    natives.waiting("migration_complete", |host, scope, call| {
+        let (history, executor) = history_and_executor(host, scope, call)?;
+        let (migration, direction) = migration(scope, &history, call)?;
+        let version = text(scope, call.argument(4), "the number")?;
+        let database = vm_database(scope, call.argument(1))?;
+        let transaction = database.transaction(host.job.number());
+        Ok(Box::pin(async move {
+            let completed = history.complete(&executor, &migration, direction, &version);
+            let completed = completed.await;
+            if let Some(transaction) = transaction
+                && completed.is_ok()
+                && !history.is_trial()
+            {
+                transaction.committed();
+                transaction.running.borrow_mut().take();
+            }
+            done(completed)
+        }) as Operation)
+    })?;
+    // The exception when its code has raised, by what that says.
+    natives.plain("migration_failure", |host, scope, call| {
+        let (history, executor) = history_and_executor(host, scope, call)?;
+        let (migration, direction) = migration(scope, &history, call)?;
+        let cause = text(scope, call.argument(4), "the cause")?;
+        let failure = migration.failure(direction, &executor, &cause, None);
+        Ok(raise(scope, &failure).0)
+    })
+}
+
+fn history_and_executor<'c>(
+    host: &Host,
+    scope: &'c Scope<'c>,
+    call: &NativeCall<'c>,
+) -> Result<'c, (FileHistory, Executor)> {
+    let holder = call.argument(0);
+    let history = scope.data::<FileHistory>(holder).cloned();
+    let history =
+        history.ok_or_else(|| wrong_type(scope, holder, "the history", "one of migrations"))?;
+    Ok((history, executor(host, scope, call.argument(1))?))
+}
+
+fn migration<'c>(
+    scope: &'c Scope<'c>,
+    history: &FileHistory,
+    call: &NativeCall<'c>,
+) -> Result<'c, (MigrationSource, Direction)> {
+    let name = call.argument(2);
+    let migration = history.named(&text(scope, name, "the name")?).cloned();
+    let migration =
+        migration.ok_or_else(|| wrong_type(scope, name, "the name", "that of a migration"))?;
+    Ok((migration, direction(scope, call.argument(3))?))
+}
+
+fn direction<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Direction> {
+    Ok(match text(scope, value, "the direction")?.as_str() {
+        "up" => Direction::Up,
+        _ => Direction::Down,
+    })
+}
+
+/// An Array of Strings.
+pub(super) fn texts<'c>(scope: &'c Scope<'_>, texts: &[impl AsRef<[u8]>]) -> Result<'c, Value<'c>> {
+    let list = scope.array(texts.len())?;
+    for text in texts {
+        scope.push(list, scope.string(text)?)?;
+    }
+    Ok(list)
+}
