@@ -89,8 +89,10 @@ impl DatabaseServer {
         let remedy = if !(kind.is_installed)() {
             format!("install the Debian {}", kind.packages)
         } else if !tool.is_file() {
-            let build = format!("cargo build --release --package {}", kind.tool);
-            format!("`{build}` builds what starts it")
+            format!(
+                "`cargo build --release --bin {}` builds what starts it",
+                kind.tool
+            )
         } else {
             return DatabaseServer::start(&tool, stop).map(Ok);
         };
