@@ -1,9 +1,9 @@
-//! `cargo xtask VERB`: what this repository checks about itself. Standard library only, so that it builds in seconds.
-//! Not part of the product; nothing links it.
+//! `cargo xtask VERB`: what this repository checks about itself. Not part of the product: nothing links it, nor what it
+//! depends on.
 //! Rule: every verb reads the checkout and cargo's output; `files` writes one page, no other changes anything but the build directory.
 #![forbid(unsafe_code)]
 
-mod lexer;
+mod source;
 mod suite;
 mod tidy;
 mod tree;
@@ -51,6 +51,12 @@ pub enum Verdict {
     Clean,
     /// At least one finding or failure, already printed.
     Failed,
+}
+
+impl Verdict {
+    fn of(is_clean: bool) -> Self {
+        if is_clean { Self::Clean } else { Self::Failed }
+    }
 }
 
 /// The checkout's root. cargo sets the variable at run time, so a moved checkout is still found.

@@ -12,90 +12,52 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A step of the run.
+/// A step of the run. Its words begin with a command.
 enum Phase {
     /// A command that is clean or not; it runs no tests.
-    Check(&'static str, &'static [&'static str]),
+    Check(&'static str, &'static str),
     /// The rules of [`tidy`], in this process.
     Tidy,
     /// A command whose output has lines with totals.
-    Tests(&'static str, &'static [&'static str]),
+    Tests(&'static str, &'static str),
 }
 
 const PHASES: &[Phase] = &[
-    Phase::Check("format", &["cargo", "fmt", "--all", "--check"]),
+    Phase::Check("format", "cargo fmt --all --check"),
     Phase::Check(
         "clippy",
-        &[
-            "cargo",
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        "cargo clippy --workspace --all-targets -- -D warnings",
     ),
     // With the features that tests switch on, its code without them is not seen.
     Phase::Check(
         "clippy of the driver as the server has it",
-        &[
-            "cargo",
-            "clippy",
-            "--package",
-            "tsumugi-pg-proto",
-            "--package",
-            "tsumugi-pg",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        "cargo clippy --package tsumugi-pg-proto --package tsumugi-pg -- -D warnings",
     ),
     Phase::Tidy,
-    Phase::Tests("tests", &["cargo", "test", "--workspace", "--no-fail-fast"]),
+    Phase::Tests("tests", "cargo test --workspace --no-fail-fast"),
     Phase::Tests(
         "examples/demo",
-        &["target/debug/tsumugi", "test", "examples/demo/app.rb"],
+        "target/debug/tsumugi test examples/demo/app.rb",
     ),
     Phase::Tests(
         "examples/demo on PostgreSQL",
-        &[
-            "target/debug/tsumugi-with-postgres",
-            "target/debug/tsumugi",
-            "test",
-            "examples/demo/app.rb",
-        ],
+        "target/debug/tsumugi-with-postgres target/debug/tsumugi test examples/demo/app.rb",
     ),
     Phase::Tests(
         "examples/demo on Firebird",
-        &[
-            "target/debug/tsumugi-with-firebird",
-            "target/debug/tsumugi",
-            "test",
-            "examples/demo/app.rb",
-        ],
+        "target/debug/tsumugi-with-firebird target/debug/tsumugi test examples/demo/app.rb",
     ),
     Phase::Tests(
         "examples/ngx_mruby",
-        &["target/debug/tsumugi", "test", "examples/ngx_mruby/app.rb"],
+        "target/debug/tsumugi test examples/ngx_mruby/app.rb",
     ),
     Phase::Tests(
         "examples/firebird",
-        &[
-            "target/debug/tsumugi-with-firebird",
-            "target/debug/tsumugi",
-            "test",
-            "examples/firebird/app.rb",
-        ],
+        "target/debug/tsumugi-with-firebird target/debug/tsumugi test examples/firebird/app.rb",
     ),
     Phase::Tests(
         "examples/world",
-        &[
-            "target/debug/tsumugi-with-postgres",
-            "target/debug/tsumugi",
-            "test",
-            "examples/world/app.rb",
-        ],
+        "target/debug/tsumugi-with-postgres target/debug/tsumugi test examples/world/app.rb",
     ),
 ];
 
@@ -154,7 +116,7 @@ const NAMED_MAX: usize = 20;
 pub fn run(root: &Path) -> io::Result<Verdict> {
     let mut total = Tally::default();
     let mut summary = Vec::new();
-    let mut verdict = Verdict::Clean;
+    let mut is_clean = true;
     for phase in PHASES {
         let started = Instant::now();
         let (name, outcome) = match phase {
@@ -166,9 +128,7 @@ pub fn run(root: &Path) -> io::Result<Verdict> {
                 (*name, outcome)
             }
         };
-        if outcome == Verdict::Failed {
-            verdict = Verdict::Failed;
-        }
+        is_clean &= outcome == Verdict::Clean;
         summary.push(line(name, outcome, started.elapsed()));
     }
     println!();
@@ -186,39 +146,32 @@ pub fn run(root: &Path) -> io::Result<Verdict> {
     }
     println!("{} passed, {} failed", total.passed, total.failed);
     let all_passed = total.passed > 0 && total.failed == 0;
-    Ok(if all_passed { verdict } else { Verdict::Failed })
+    Ok(Verdict::of(all_passed && is_clean))
 }
 
 fn line(name: &str, outcome: Verdict, took: Duration) -> String {
-    let word = if outcome == Verdict::Clean {
-        "ok"
-    } else {
-        "FAILED"
+    let word = match outcome {
+        Verdict::Clean => "ok",
+        Verdict::Failed => "FAILED",
     };
     format!("{name:<8} {word:<6} {:>7.1} s", took.as_secs_f64())
 }
 
-fn command(root: &Path, words: &[&str]) -> Command {
-    println!("== {}", words.join(" "));
-    let mut command = Command::new(words[0]);
-    command
-        .args(&words[1..])
-        .current_dir(root)
-        .stdin(Stdio::null());
+fn command(root: &Path, words: &str) -> Command {
+    println!("== {words}");
+    let mut words = words.split(' ');
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).current_dir(root).stdin(Stdio::null());
     command
 }
 
-fn check(root: &Path, words: &[&str]) -> io::Result<Verdict> {
+fn check(root: &Path, words: &str) -> io::Result<Verdict> {
     let status = command(root, words).status()?;
-    Ok(if status.success() {
-        Verdict::Clean
-    } else {
-        Verdict::Failed
-    })
+    Ok(Verdict::of(status.success()))
 }
 
 /// Runs a command with tests, and once more each of its programs that may be repeated.
-fn tests(root: &Path, words: &[&str]) -> io::Result<(Tally, Verdict)> {
+fn tests(root: &Path, words: &str) -> io::Result<(Tally, Verdict)> {
     let (mut total, mut outcome) = first(run_tests(command(root, words), Repeats::Allowed)?);
     for repeat in total.repeats.clone() {
         println!("== once more {repeat}");
@@ -281,14 +234,7 @@ fn first(run: TestRun) -> (Tally, Verdict) {
     };
     tally.failed += u64::from(died);
     let clean = tally.failed == 0 && (run.succeeded || !tally.repeats.is_empty());
-    (
-        tally,
-        if clean {
-            Verdict::Clean
-        } else {
-            Verdict::Failed
-        },
-    )
+    (tally, Verdict::of(clean))
 }
 
 /// A program that was repeated must have counted something, and all of it good.
@@ -298,14 +244,7 @@ fn again(run: TestRun) -> (Tally, Verdict) {
     if !clean && tally.failed == 0 {
         tally.failed = 1;
     }
-    (
-        tally,
-        if clean {
-            Verdict::Clean
-        } else {
-            Verdict::Failed
-        },
-    )
+    (tally, Verdict::of(clean))
 }
 
 /// Copies `said` to `shown` line by line, and counts what cargo says of programs of tests that failed.

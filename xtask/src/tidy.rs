@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: what a machine can check of the house rules. Not a formatter and not clippy.
-//! Rule: a rule is a pure function from the tree to findings, one file per group, with a test for what it takes and what it refuses.
+//! Rule: a rule is a pure function from the tree to findings, one file per group, with a test for what it takes and what it
+//! refuses. Here they run, and what they find is sorted, printed and counted.
 
 mod builder;
 mod circles;
@@ -24,36 +25,27 @@ mod unsafety;
 mod wording;
 
 use crate::Verdict;
-use crate::tree::Tree;
-use std::fmt;
+use crate::tree::{Texts, Tree};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// One complaint about one line.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
-    pub path: String,
-    pub line: usize,
-    pub message: String,
-}
+/// Complaints, each about one line, in the order of paths and lines, and each once.
+#[derive(Default)]
+pub struct Findings(BTreeSet<(String, usize, String)>);
 
-impl Finding {
-    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            message: message.into(),
-        }
+impl Findings {
+    fn add(&mut self, path: &str, line: usize, message: impl Into<String>) {
+        self.0.insert((path.to_owned(), line, message.into()));
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let line = |(path, line, message): &_| format!("{path}:{line}: {message}");
+        self.0.iter().map(line).collect()
     }
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.message)
-    }
-}
-
-type Rule = fn(&Tree) -> Vec<Finding>;
+type Rule = fn(&Tree, &mut Findings);
 
 const RULES: &[Rule] = &[
     builder::findings,
@@ -76,32 +68,29 @@ const RULES: &[Rule] = &[
     types::findings,
     unsafety::findings,
     wording::findings,
+    unreadable,
 ];
 
 /// Prints every finding in the project below `root` as `path:line: message`.
 pub fn run(root: &Path) -> io::Result<Verdict> {
-    let tree = Tree::read(root)?;
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
-    findings.sort();
-    findings.dedup();
-    for finding in &findings {
-        println!("{finding}");
+    let texts = Texts::read(root)?;
+    let tree = texts.tree();
+    let mut found = Findings::default();
+    for rule in RULES {
+        rule(&tree, &mut found);
     }
-    println!(
-        "tidy: {} files, {} findings",
-        tree.files().count(),
-        findings.len()
-    );
-    Ok(if findings.is_empty() {
-        Verdict::Clean
-    } else {
-        Verdict::Failed
-    })
+    let lines = found.lines();
+    for line in &lines {
+        println!("{line}");
+    }
+    let files = tree.files().count();
+    println!("tidy: {files} files, {} findings", lines.len());
+    Ok(Verdict::of(lines.is_empty()))
 }
 
 /// Prints the circles of files inside each crate, for the list of those that are known.
 pub fn show_circles(root: &Path) -> io::Result<Verdict> {
-    for line in circles::describe(&Tree::read(root)?) {
+    for line in circles::describe(&Texts::read(root)?.tree()) {
         println!("{line}");
     }
     Ok(Verdict::Clean)
@@ -109,19 +98,46 @@ pub fn show_circles(root: &Path) -> io::Result<Verdict> {
 
 /// Writes the list of source files anew.
 pub fn write_files(root: &Path) -> io::Result<Verdict> {
-    std::fs::write(root.join(files::LIST), files::list(&Tree::read(root)?))?;
+    let page = files::list(&Texts::read(root)?.tree());
+    std::fs::write(root.join(files::LIST), page)?;
     Ok(Verdict::Clean)
+}
+
+/// What cannot be cut into tokens no other rule sees.
+fn unreadable(tree: &Tree, found: &mut Findings) {
+    let is_cut = |path: &str| path.ends_with(".rs") || raises::is_shim(path);
+    for file in tree.files().filter(|file| is_cut(file.path)) {
+        if let Some((line, error)) = &file.source().error {
+            found.add(file.path, *line, format!("cannot be read: {error}"));
+        }
+    }
+}
+
+/// Whether `word` is one of `words`, which have white space between them.
+fn is_one_of(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|other| other == word)
 }
 
 /// Asserts that `rule` says exactly `expected` about these files, in any order.
 #[cfg(test)]
 fn assert_findings(rule: Rule, files: &[(&str, &str)], expected: &[&str]) {
-    let mut found: Vec<String> = rule(&Tree::of(files))
-        .iter()
-        .map(Finding::to_string)
-        .collect();
+    let mut found = Findings::default();
+    rule(&Tree::new(files.iter().copied()), &mut found);
+    let mut found = found.lines();
     let mut expected: Vec<String> = expected.iter().map(|&line| line.to_owned()).collect();
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn source_that_cannot_be_cut_is_refused() {
+        super::assert_findings(
+            super::unreadable,
+            &[("a.rs", "fn a() {}\n}"), ("a.rb", "}")],
+            &["a.rs:2: cannot be read: cannot parse string into token stream"],
+        );
+    }
 }

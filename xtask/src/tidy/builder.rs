@@ -3,8 +3,8 @@
 //! Rule: each method that answers the query changed is called by a native of Ruby, forwarded by the table of Rust and shown in a golden, and
 //! each word of Ruby has a row in the table of the documents.
 
-use super::Finding;
-use crate::lexer::{Kind, Token, code, reads, without_tests};
+use super::{Findings, is_one_of};
+use crate::source::{Kind, Source};
 use crate::tree::Tree;
 
 const QUERY: &str = "crates/sql/src/query.rs";
@@ -13,111 +13,81 @@ const TABLE: &str = "crates/tsumugi/src/builder/table.rs";
 const GOLDEN: &str = "crates/sql/tests/golden/";
 const DOCUMENT: &str = "docs/queries.md";
 
-/// Methods that only one face has, with the reason.
-const ONE_FACE: &[(&str, &str)] = &[
-    ("set", "Ruby sets columns by the Hash of an update"),
-    (
-        "set_all",
-        "Rust sets columns one by one, or by the record of an update",
-    ),
-    ("unfiltered", "a step of the faces' own, no word of theirs"),
-    (
-        "alias",
-        "Rust names a source where it is made: `table(\"users as u\")`",
-    ),
-];
+/// Methods that only one face has. Ruby sets columns by the Hash of an update, Rust one by one (`set`) or by the record of an update (`set_all`);
+/// `unfiltered` is a step of the faces' own; Rust names a source where it is made: `table("users as u")`.
+const ONE_FACE: &str = "set set_all unfiltered alias";
 
-/// Methods without a golden of their own, with the reason.
-const WITHOUT_GOLDEN: &[(&str, &str)] = &[(
-    "unordered",
-    "queries that count rows call it: their goldens show it",
-)];
+/// Methods without a golden of their own: queries that count rows call `unordered`, and their goldens show it.
+const WITHOUT_GOLDEN: &str = "unordered";
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub fn findings(tree: &Tree, found: &mut Findings) {
     let Some(query) = tree.file(QUERY) else {
-        return findings;
+        return;
     };
-    let below = |folder: &str| -> Vec<Vec<Token<'_>>> {
-        let files = tree.rust().filter(|file| file.path.starts_with(folder));
-        files.map(|file| code(&file.text)).collect()
+    let forwards = |name: &str| {
+        let table = tree.file(TABLE);
+        table.is_some_and(|table| table.source().has(&format!("{name} (")))
     };
-    let (natives, goldens) = (below(NATIVES), below(GOLDEN));
-    let table = tree.file(TABLE).map(|file| code(&file.text));
-    for (name, line) in methods(&code(&query.text)) {
-        if ONE_FACE.iter().any(|(method, _)| *method == name) {
+    for (name, line) in methods(query.source()) {
+        if is_one_of(ONE_FACE, name) {
             continue;
         }
-        let called = |tokens: &Vec<Token<'_>>| {
-            (0..tokens.len()).any(|at| reads(tokens, at, &[".", &name, "("]))
-        };
-        if !natives.iter().any(called) {
-            let message =
-                format!("Query::{name} is missing in Ruby: no native below {NATIVES} calls it");
-            findings.push(Finding::new(QUERY, line, message));
+        let call = format!(". {name} (");
+        let is_called = |folder| tree.rust_below(folder).any(|file| file.source().has(&call));
+        let mut missing = |what: String| found.add(QUERY, line, format!("Query::{name} {what}"));
+        if !is_called(NATIVES) {
+            missing(format!(
+                "is missing in Ruby: no native below {NATIVES} calls it"
+            ));
         }
-        let has_golden =
-            goldens.iter().any(called) || WITHOUT_GOLDEN.iter().any(|(method, _)| *method == name);
-        if !has_golden {
-            let message = format!("Query::{name} has no golden: no test below {GOLDEN} calls it");
-            findings.push(Finding::new(QUERY, line, message));
+        if !is_called(GOLDEN) && !is_one_of(WITHOUT_GOLDEN, name) {
+            missing(format!("has no golden: no test below {GOLDEN} calls it"));
         }
-        let forwarded =
-            |tokens: &Vec<Token<'_>>| (0..tokens.len()).any(|at| reads(tokens, at, &[&name, "("]));
-        if !table.as_ref().is_some_and(forwarded) {
-            let message = format!("Query::{name} is missing in Rust: {TABLE} does not forward it");
-            findings.push(Finding::new(QUERY, line, message));
+        if !forwards(name) {
+            missing(format!("is missing in Rust: {TABLE} does not forward it"));
         }
     }
-    undocumented(tree, &mut findings);
-    findings
+    undocumented(tree, found);
 }
 
 /// Words of Ruby that answer another query and have no row in the documents.
-fn undocumented(tree: &Tree, findings: &mut Vec<Finding>) {
-    let rows = tree.file(DOCUMENT).map_or("", |file| file.text.as_str());
-    for file in tree.rust().filter(|file| file.path.starts_with(NATIVES)) {
-        let tokens = code(&file.text);
-        for (at, token) in tokens.iter().enumerate() {
-            if token.kind != Kind::Literal
-                || !reads(&tokens, at.saturating_sub(2), &["derive", "("])
-            {
-                continue;
-            }
+fn undocumented(tree: &Tree, found: &mut Findings) {
+    let rows = tree.text(DOCUMENT);
+    for file in tree.rust_below(NATIVES) {
+        let source = file.source();
+        let words = source
+            .find("derive (")
+            .filter_map(|at| source.tokens.get(at + 2));
+        for token in words.filter(|token| token.kind == Kind::Literal) {
             let word = token.text.trim_matches('"');
-            let row = format!("| `{word}` |");
             let is_part = word.starts_with("__") || word.starts_with("or_where_");
-            if !is_part && !rows.contains(&row) {
+            if !is_part && !rows.contains(&format!("| `{word}` |")) {
                 let message = format!("`{word}` has no row in {DOCUMENT}");
-                findings.push(Finding::new(&file.path, token.line, message));
+                found.add(file.path, token.line, message);
             }
         }
     }
 }
 
 /// `pub fn NAME(self, …) -> Self`, with their lines.
-fn methods(tokens: &[Token<'_>]) -> Vec<(String, usize)> {
-    let tokens: Vec<Token<'_>> = without_tests(tokens).copied().collect();
-    let mut methods = Vec::new();
-    for at in 0..tokens.len() {
-        let Some(name) = tokens
-            .get(at + 2)
-            .filter(|_| reads(&tokens, at, &["pub", "fn"]))
-        else {
-            continue;
-        };
-        let head: Vec<&Token<'_>> = tokens[at + 3..]
-            .iter()
-            .take_while(|token| !token.is("{"))
-            .collect();
-        let takes_self = head
-            .windows(2)
-            .any(|pair| pair[0].is("(") && pair[1].is("self"));
-        if takes_self && head.last().is_some_and(|last| last.is("Self")) {
-            methods.push((name.text.to_owned(), name.line));
-        }
-    }
-    methods
+fn methods<'t>(source: &Source<'t>) -> impl Iterator<Item = (&'t str, usize)> {
+    let is_test = |at: &usize| source.test_modules().any(|module| module.contains(at));
+    let methods = source.items.iter().filter(move |item| {
+        let is_public = item.keyword == "fn" && item.visibility == "pub" && !is_test(&item.at);
+        is_public
+            && source.signature(item).is_some_and(|signature| {
+                let takes_self = signature
+                    .receiver()
+                    .is_some_and(|it| it.reference.is_none());
+                takes_self && is_path(&signature.output, "Self")
+            })
+    });
+    methods.map(|item| (item.name, item.line))
+}
+
+fn is_path(output: &syn::ReturnType, name: &str) -> bool {
+    matches!(output, syn::ReturnType::Type(_, result)
+        if matches!(&**result, syn::Type::Path(path) if path.path.is_ident(name)))
 }
 
 #[cfg(test)]

@@ -1,136 +1,143 @@
 //! Circles of files inside a crate: files that use items of each other, so that none can be read first. Circles of crates are cargo's matter.
-//! Rule: files of a crate form no circle but those in [`KNOWN`], each with its reason; the list only becomes shorter.
+//! Rule: files of a crate form no circle but those in `known.txt` beside this, each with its reason; the list only becomes shorter.
 //! `cargo xtask circles` shows each circle and the names that tie it.
 
 mod imports;
-mod known;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::imports::{Arrows, arrows};
-use self::known::{Circle, KNOWN};
-use super::Finding;
+use super::Findings;
 use crate::tree::Tree;
 
-const LIST: &str = "xtask/src/tidy/circles/known.rs";
+const LIST: &str = "xtask/src/tidy/circles/known.txt";
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    check(tree, KNOWN)
+/// A circle that may stay.
+struct Entry<'t> {
+    line: usize,
+    /// The folder of the crate.
+    folder: &'t str,
+    /// The files of the circle, below the crate's `src/`.
+    files: BTreeSet<&'t str>,
+    /// Why they are not apart.
+    reason: &'t str,
 }
 
-/// Each circle of the project as lines: its entry of [`KNOWN`], then what ties it.
+impl Entry<'_> {
+    /// How many files of a circle of its crate are in the entry.
+    fn shared(&self, circle: &BTreeSet<&str>) -> usize {
+        let source = format!("{}/src/", self.folder);
+        let below = circle.iter().filter_map(|path| path.strip_prefix(&source));
+        below.filter(|path| self.files.contains(path)).count()
+    }
+}
+
+/// Reads `FOLDER: FILE FILE`, each with a reason in a line that is indented.
+fn known<'t>(tree: &Tree<'t>) -> Vec<Entry<'t>> {
+    let mut known: Vec<Entry> = Vec::new();
+    for (text, line) in tree.text(LIST).lines().zip(1..) {
+        if let (Some(reason), Some(last)) = (text.strip_prefix("    "), known.last_mut()) {
+            last.reason = reason;
+        } else if let Some((folder, files)) =
+            text.split_once(": ").filter(|_| !text.starts_with('#'))
+        {
+            known.push(Entry {
+                line,
+                folder,
+                files: files.split(' ').collect(),
+                reason: "",
+            });
+        }
+    }
+    known
+}
+
+pub fn findings(tree: &Tree, found: &mut Findings) {
+    let known = known(tree);
+    let mut left: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for folder in crates(tree) {
+        let arrows = arrows(tree, &format!("{folder}/src/"));
+        for circle in circles(&arrows) {
+            let mut of_crate = known.iter().filter(|entry| entry.folder == folder);
+            match of_crate.find(|entry| entry.shared(&circle) == circle.len()) {
+                Some(entry) if circle.len() == entry.files.len() => {
+                    left.insert(entry.line, Vec::new());
+                }
+                Some(entry) => {
+                    let rest = self::entry(folder, &circle);
+                    left.entry(entry.line).or_default().push(rest);
+                }
+                None => {
+                    let ties = ties(&arrows, &circle);
+                    let ties = ties.map(|(from, to, names)| format!("{from} -> {to} ({names})"));
+                    let ties = ties.collect::<Vec<_>>().join("; ");
+                    let message = format!(
+                        "a new circle of files: {ties}. Take out one arrow: what both need belongs below both"
+                    );
+                    found.add(circle.first().copied().unwrap_or_default(), 1, message);
+                }
+            }
+        }
+    }
+    for entry in known {
+        let files: Vec<&str> = entry.files.into_iter().collect();
+        let (folder, files) = (entry.folder, files.join(", "));
+        if entry.reason.is_empty() {
+            found.add(
+                LIST,
+                entry.line,
+                format!("{folder}: why are {files} not apart?"),
+            );
+        }
+        let message = match left.get(&entry.line) {
+            None => {
+                format!("{folder}: {files} are no circle any more: take the entry off the list")
+            }
+            Some(rest) if rest.is_empty() => continue,
+            Some(rest) => format!(
+                "{folder}: the circle of {files} has become smaller, write {}",
+                rest.join("; ")
+            ),
+        };
+        found.add(LIST, entry.line, message);
+    }
+}
+
+/// Each circle of the project as lines: its entry of the list, then what ties it.
 pub fn describe(tree: &Tree) -> Vec<String> {
+    let known = known(tree);
     let mut lines = Vec::new();
     for folder in crates(tree) {
-        let source = format!("{folder}/src/");
-        let arrows = arrows(tree, &source);
+        let arrows = arrows(tree, &format!("{folder}/src/"));
         for circle in circles(&arrows) {
-            let reason = KNOWN
-                .iter()
-                .filter(|known| known.name == folder)
-                .max_by_key(|known| shared(known, &circle, &source))
-                .filter(|known| shared(known, &circle, &source) > 0)
-                .map_or("", |known| known.reason);
-            let entry = entry(&folder, &circle);
-            lines.push(format!("Circle {{ {entry}, reason: {reason:?} }},"));
+            let of_crate = known.iter().filter(|entry| entry.folder == folder);
+            let nearest = of_crate.max_by_key(|entry| entry.shared(&circle));
+            let nearest = nearest.filter(|entry| entry.shared(&circle) > 0);
+            lines.push(entry(folder, &circle));
+            lines.push(format!("    {}", nearest.map_or("", |entry| entry.reason)));
             for (from, to, names) in ties(&arrows, &circle) {
-                lines.push(format!("    // {from} -> {to}: {names}"));
+                lines.push(format!("# {from} -> {to}: {names}"));
             }
         }
     }
     lines
 }
 
-fn check(tree: &Tree, known: &[Circle]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let folders = crates(tree);
-    for folder in &folders {
-        let source = format!("{folder}/src/");
-        let arrows = arrows(tree, &source);
-        let of_crate: Vec<&Circle> = known.iter().filter(|entry| entry.name == folder).collect();
-        let circles = circles(&arrows);
-        for circle in &circles {
-            if !of_crate.iter().any(|entry| covers(entry, circle, &source)) {
-                findings.push(refused(&arrows, circle));
-            }
-        }
-        for entry in of_crate {
-            let left: Vec<_> = circles
-                .iter()
-                .filter(|circle| covers(entry, circle, &source))
-                .collect();
-            let files: usize = left.iter().map(|circle| circle.len()).sum();
-            if left.len() != 1 || files != entry.files.len() {
-                findings.push(over(folder, entry, &left));
-            }
-        }
-    }
-    for entry in known.iter().filter(|entry| entry.reason.is_empty()) {
-        let files = entry.files.join(", ");
-        let message = format!("{}: why are {files} not apart?", entry.name);
-        findings.push(Finding::new(LIST, 1, message));
-    }
-    // A part of the project, as tests of other rules have, has not all crates.
-    if folders.len() > 1 {
-        let gone = known.iter().filter(|entry| !folders.contains(entry.name));
-        findings.extend(gone.map(|entry| over(entry.name, entry, &[])));
-    }
-    findings
-}
-
 /// The folders of the crates.
-fn crates(tree: &Tree) -> BTreeSet<String> {
-    tree.rust()
-        .filter_map(|file| file.path.split_once("/src/"))
-        .map(|(folder, _)| folder.to_owned())
+fn crates<'t>(tree: &Tree<'t>) -> BTreeSet<&'t str> {
+    let folders = tree.rust().filter_map(|file| file.path.split_once("/src/"));
+    let folders = folders.map(|(folder, _)| folder);
+    folders
         .filter(|folder| !folder.starts_with("bench-peers"))
         .collect()
 }
 
-/// Whether all files of `circle` are in the entry.
-fn covers(entry: &Circle, circle: &BTreeSet<&str>, source: &str) -> bool {
-    shared(entry, circle, source) == circle.len()
-}
-
-/// How many files of `circle` are in the entry.
-fn shared(entry: &Circle, circle: &BTreeSet<&str>, source: &str) -> usize {
-    let below = circle.iter().filter_map(|path| path.strip_prefix(source));
-    below.filter(|path| entry.files.contains(path)).count()
-}
-
-fn refused(arrows: &Arrows, circle: &BTreeSet<&str>) -> Finding {
-    let mut message = "a new circle of files: ".to_owned();
-    let ties: Vec<String> = ties(arrows, circle)
-        .map(|(from, to, names)| format!("{from} -> {to} ({names})"))
-        .collect();
-    message.push_str(&ties.join("; "));
-    message.push_str(". Take out one arrow: what both need belongs below both");
-    Finding::new(circle.first().copied().unwrap_or_default(), 1, message)
-}
-
-fn over(folder: &str, entry: &Circle, left: &[&BTreeSet<&str>]) -> Finding {
-    let files = entry.files.join(", ");
-    let message = if left.is_empty() {
-        format!("{folder}: {files} are no circle any more: take the entry off the list")
-    } else {
-        let rest: Vec<String> = left
-            .iter()
-            .map(|circle| self::entry(folder, circle))
-            .collect();
-        let rest = rest.join("; ");
-        format!("{folder}: the circle of {files} has become smaller, write {rest}")
-    };
-    Finding::new(LIST, 1, message)
-}
-
-/// The beginning of a circle's entry, as the list has it.
+/// A circle's entry, as the list has it.
 fn entry(folder: &str, circle: &BTreeSet<&str>) -> String {
-    let source = format!("{folder}/src/");
-    let files: Vec<&str> = circle
+    let files = circle
         .iter()
-        .map(|path| path.strip_prefix(&source).unwrap_or(path))
-        .collect();
-    format!("name: {folder:?}, files: &{files:?}")
+        .map(|path| &path[folder.len() + "/src/".len()..]);
+    format!("{folder}: {}", files.collect::<Vec<_>>().join(" "))
 }
 
 /// The arrows inside of a circle with their names.
@@ -149,59 +156,29 @@ fn ties<'a>(
     })
 }
 
-/// The strongly connected components of more than one file, by Tarjan.
-fn circles(arrows: &Arrows) -> Vec<BTreeSet<&str>> {
-    let mut search = Search {
-        arrows,
-        numbers: BTreeMap::new(),
-        lowest: BTreeMap::new(),
-        stack: Vec::new(),
-        circles: Vec::new(),
-    };
-    for file in arrows.keys() {
-        if !search.numbers.contains_key(file.as_str()) {
-            search.visit(file);
-        }
+/// The largest sets of more than one file that all reach each other.
+fn circles(arrows: &Arrows) -> BTreeSet<BTreeSet<&str>> {
+    let files = arrows.keys().map(String::as_str);
+    let reached: BTreeMap<_, _> = files.map(|from| (from, reached(arrows, from))).collect();
+    let leads = |from: &str, to: &str| reached.get(from).is_some_and(|all| all.contains(to));
+    let mut circles = BTreeSet::new();
+    for (from, all) in &reached {
+        let circle = all.iter().copied().filter(|to| leads(to, from));
+        circles.insert(circle.collect());
     }
-    search.circles.sort();
-    search.circles
+    circles.retain(|circle: &BTreeSet<&str>| circle.len() > 1);
+    circles
 }
 
-struct Search<'a> {
-    arrows: &'a Arrows,
-    /// By file, when it was reached.
-    numbers: BTreeMap<&'a str, usize>,
-    /// By file, the lowest number that it reaches among those on the stack.
-    lowest: BTreeMap<&'a str, usize>,
-    stack: Vec<&'a str>,
-    circles: Vec<BTreeSet<&'a str>>,
-}
-
-impl<'a> Search<'a> {
-    fn visit(&mut self, file: &'a str) {
-        let number = self.numbers.len();
-        self.numbers.insert(file, number);
-        self.stack.push(file);
-        let mut lowest = number;
-        for to in self.arrows.get(file).into_iter().flat_map(BTreeMap::keys) {
-            match self.numbers.get(to.as_str()) {
-                None => {
-                    self.visit(to);
-                    lowest = lowest.min(self.lowest[to.as_str()]);
-                }
-                Some(&reached) if self.stack.contains(&to.as_str()) => lowest = lowest.min(reached),
-                Some(_) => {}
-            }
-        }
-        self.lowest.insert(file, lowest);
-        if lowest == number {
-            let from = self.stack.iter().position(|other| *other == file);
-            let circle: BTreeSet<&str> = self.stack.drain(from.unwrap_or(0)..).collect();
-            if circle.len() > 1 {
-                self.circles.push(circle);
-            }
-        }
+/// The files that `from` leads to, over others too.
+fn reached<'a>(arrows: &'a Arrows, from: &'a str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from];
+    while let Some(file) = next.pop() {
+        let targets = arrows.get(file).into_iter().flat_map(BTreeMap::keys);
+        next.extend(targets.map(String::as_str).filter(|to| reached.insert(*to)));
     }
+    reached
 }
 
 #[cfg(test)]
@@ -215,30 +192,23 @@ mod tests {
     const LOWEST: (&str, &str) = ("crates/x/src/c.rs", "pub struct C;");
     const OTHER_CRATE: (&str, &str) = ("crates/y/src/lib.rs", "");
 
-    const ALL: Circle = Circle {
-        name: "crates/x",
-        files: &["a.rs", "b.rs", "c.rs"],
-        reason: "a test",
-    };
+    const ALL: &str = "# known\ncrates/x: a.rs b.rs c.rs\n    a test\n";
 
-    fn check(files: &[(&str, &str)], known: &[Circle], expected: &[&str]) {
-        let found: Vec<_> = super::check(&Tree::of(files), known)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(found, expected);
+    fn check(files: &[(&str, &str)], known: &str, expected: &[&str]) {
+        let files = [files, &[(LIST, known)]].concat();
+        super::super::assert_findings(findings, &files, expected);
     }
 
     #[test]
     fn files_in_order_are_taken() {
-        check(&[A, B, LOWEST], &[], &[]);
+        check(&[A, B, LOWEST], "", &[]);
     }
 
     #[test]
     fn new_circle_is_refused_with_the_names_that_tie_it() {
         check(
             &[A, B, C],
-            &[],
+            "",
             &[
                 "crates/x/src/a.rs:1: a new circle of files: crates/x/src/a.rs -> crates/x/src/b.rs (B); \
                  crates/x/src/b.rs -> crates/x/src/c.rs (C); crates/x/src/c.rs -> crates/x/src/a.rs (A). \
@@ -249,35 +219,33 @@ mod tests {
 
     #[test]
     fn circle_that_is_listed_is_taken() {
-        check(&[A, B, C], &[ALL], &[]);
+        check(&[A, B, C], ALL, &[]);
     }
 
     #[test]
     fn entry_without_a_reason_is_refused() {
-        let entry = Circle { reason: "", ..ALL };
+        let entry = "#\ncrates/x: a.rs b.rs c.rs\n";
         check(
             &[A, B, C],
-            &[entry],
-            &["xtask/src/tidy/circles/known.rs:1: crates/x: why are a.rs, b.rs, c.rs not apart?"],
+            entry,
+            &["xtask/src/tidy/circles/known.txt:2: crates/x: why are a.rs, b.rs, c.rs not apart?"],
         );
     }
 
     #[test]
     fn circle_that_grew_beyond_its_entry_is_refused() {
-        let entry = Circle {
-            files: &["a.rs", "b.rs"],
-            ..ALL
-        };
-        let found = super::check(&Tree::of(&[A, B, C]), &[entry]);
-        let paths: Vec<_> = found.iter().map(|finding| &*finding.path).collect();
+        let entry = "crates/x: a.rs b.rs\n    a test\n";
+        let mut found = Findings::default();
+        findings(&Tree::new([A, B, C, (LIST, entry)]), &mut found);
+        let paths: Vec<_> = found.0.iter().map(|(path, ..)| &**path).collect();
         assert_eq!(paths, ["crates/x/src/a.rs", LIST]);
     }
 
     #[test]
     fn entry_without_a_circle_is_to_be_taken_off() {
-        let gone = "xtask/src/tidy/circles/known.rs:1: crates/x: a.rs, b.rs, c.rs are no circle any more: take the entry off the list";
-        check(&[A, B, LOWEST], &[ALL], &[gone]);
-        check(&[OTHER_CRATE, ("crates/z/src/lib.rs", "")], &[ALL], &[gone]);
+        let gone = "xtask/src/tidy/circles/known.txt:2: crates/x: a.rs, b.rs, c.rs are no circle any more: take the entry off the list";
+        check(&[A, B, LOWEST], ALL, &[gone]);
+        check(&[OTHER_CRATE, ("crates/z/src/lib.rs", "")], ALL, &[gone]);
     }
 
     #[test]
@@ -288,10 +256,10 @@ mod tests {
                 ("crates/x/src/b.rs", "use crate::a::A; pub struct B;"),
                 LOWEST,
             ],
-            &[ALL],
+            ALL,
             &[
-                "xtask/src/tidy/circles/known.rs:1: crates/x: the circle of a.rs, b.rs, c.rs has become smaller, write \
-                 name: \"crates/x\", files: &[\"a.rs\", \"b.rs\"]",
+                "xtask/src/tidy/circles/known.txt:2: crates/x: the circle of a.rs, b.rs, c.rs has become smaller, write \
+                 crates/x: a.rs b.rs",
             ],
         );
     }
@@ -308,12 +276,12 @@ mod tests {
                     "use crate::c::C; use crate::a::A; pub struct D;",
                 ),
             ],
-            &[ALL],
+            ALL,
             &[
                 "crates/x/src/c.rs:1: a new circle of files: crates/x/src/c.rs -> crates/x/src/d.rs (D); \
                  crates/x/src/d.rs -> crates/x/src/c.rs (C). Take out one arrow: what both need belongs below both",
-                "xtask/src/tidy/circles/known.rs:1: crates/x: the circle of a.rs, b.rs, c.rs has become smaller, write \
-                 name: \"crates/x\", files: &[\"a.rs\", \"b.rs\"]",
+                "xtask/src/tidy/circles/known.txt:2: crates/x: the circle of a.rs, b.rs, c.rs has become smaller, write \
+                 crates/x: a.rs b.rs",
             ],
         );
     }

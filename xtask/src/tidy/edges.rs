@@ -2,270 +2,115 @@
 //! Rule: every crate has a row in [`ALLOWED`], and a row names rows above it only, so no arrow points upward. A crate may name itself, to give
 //! its tests its features. Features of [`BESIDE`] are switched on for tests and examples only.
 
-use super::Finding;
-use crate::tree::Tree;
+use super::{Findings, is_one_of};
+use crate::tree::{File, Tree};
 
 /// Lower layers first. A crate may name those in its row, in any kind of dependency.
-const ALLOWED: &[(&str, &[&str])] = &[
-    ("tsumugi-allocator", &[]),
-    ("tsumugi-testkit", &[]),
-    ("tsumugi-worker", &[]),
-    ("tsumugi-mruby", &[]),
-    ("tsumugi-values", &[]),
-    ("tsumugi-pg-proto", &["tsumugi-testkit", "tsumugi-values"]),
-    ("tsumugi-firebird-proto", &[]),
-    ("tsumugi-kv", &["tsumugi-testkit"]),
-    ("tsumugi-sql", &["tsumugi-testkit", "tsumugi-values"]),
-    ("tsumugi-wire", &[]),
-    (
-        "tsumugi-pg",
-        &[
-            "tsumugi-allocator",
-            "tsumugi-wire",
-            "tsumugi-pg-proto",
-            "tsumugi-testkit",
-        ],
-    ),
-    (
-        "tsumugi-firebird",
-        &["tsumugi-wire", "tsumugi-firebird-proto", "tsumugi-testkit"],
-    ),
-    (
-        "tsumugi-db",
-        &[
-            "tsumugi-firebird",
-            "tsumugi-firebird-proto",
-            "tsumugi-testkit",
-            "tsumugi-pg",
-            "tsumugi-pg-proto",
-            "tsumugi-sql",
-            "tsumugi-values",
-        ],
-    ),
-    (
-        "tsumugi-http",
-        &["tsumugi-allocator", "tsumugi-worker", "tsumugi-testkit"],
-    ),
-    ("tsumugi-client", &["tsumugi-worker", "tsumugi-http"]),
-    (
-        "tsumugi-rpc",
-        &[
-            "tsumugi-allocator",
-            "tsumugi-worker",
-            "tsumugi-http",
-            "tsumugi-kv",
-            "tsumugi-testkit",
-        ],
-    ),
-    (
-        "tsumugi-server",
-        &[
-            "tsumugi-worker",
-            "tsumugi-db",
-            "tsumugi-http",
-            "tsumugi-kv",
-            "tsumugi-values",
-        ],
-    ),
-    (
-        "tsumugi-ruby",
-        &[
-            "tsumugi-allocator",
-            "tsumugi-client",
-            "tsumugi-worker",
-            "tsumugi-mruby",
-            "tsumugi-db",
-            "tsumugi-server",
-            "tsumugi-http",
-            "tsumugi-kv",
-            "tsumugi-rpc",
-            "tsumugi-sql",
-            "tsumugi-testkit",
-        ],
-    ),
-    ("tsumugi-bench", &[]),
-    (
-        "tsumugi",
-        &[
-            "tsumugi-allocator",
-            "tsumugi-worker",
-            "tsumugi-db",
-            "tsumugi-testkit",
-            "tsumugi-server",
-            "tsumugi-kv",
-            "tsumugi-ruby",
-            "tsumugi-sql",
-            "tsumugi-http",
-        ],
-    ),
-    (
-        "tsumugi-cli",
-        &[
-            "tsumugi-allocator",
-            "tsumugi",
-            "tsumugi-bench",
-            "tsumugi-worker",
-            "tsumugi-mruby",
-            "tsumugi-db",
-            "tsumugi-server",
-            "tsumugi-http",
-            "tsumugi-kv",
-            "tsumugi-rpc",
-            "tsumugi-testkit",
-            "tsumugi-ruby",
-        ],
-    ),
-    (
-        "tsumugi-fuzz",
-        &[
-            "tsumugi-firebird-proto",
-            "tsumugi-http",
-            "tsumugi-kv",
-            "tsumugi-pg-proto",
-            "tsumugi-testkit",
-            "tsumugi-rpc",
-            "tsumugi-sql",
-        ],
-    ),
-    ("xtask", &[]),
-];
+const ALLOWED: &str = "\
+tsumugi-allocator:
+tsumugi-testkit:
+tsumugi-worker:
+tsumugi-mruby:
+tsumugi-values:
+tsumugi-pg-proto: tsumugi-testkit tsumugi-values
+tsumugi-firebird-proto:
+tsumugi-kv: tsumugi-testkit
+tsumugi-sql: tsumugi-testkit tsumugi-values
+tsumugi-wire:
+tsumugi-pg: tsumugi-allocator tsumugi-wire tsumugi-pg-proto tsumugi-testkit
+tsumugi-firebird: tsumugi-wire tsumugi-firebird-proto tsumugi-testkit
+tsumugi-db: tsumugi-firebird tsumugi-firebird-proto tsumugi-testkit tsumugi-pg tsumugi-pg-proto tsumugi-sql tsumugi-values
+tsumugi-http: tsumugi-allocator tsumugi-worker tsumugi-testkit
+tsumugi-client: tsumugi-worker tsumugi-http
+tsumugi-rpc: tsumugi-allocator tsumugi-worker tsumugi-http tsumugi-kv tsumugi-testkit
+tsumugi-server: tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values
+tsumugi-ruby: tsumugi-allocator tsumugi-client tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit
+tsumugi-bench:
+tsumugi: tsumugi-allocator tsumugi-worker tsumugi-db tsumugi-testkit tsumugi-server tsumugi-kv tsumugi-ruby tsumugi-sql tsumugi-http
+tsumugi-cli: tsumugi-allocator tsumugi tsumugi-bench tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-testkit tsumugi-ruby
+tsumugi-fuzz: tsumugi-firebird-proto tsumugi-http tsumugi-kv tsumugi-pg-proto tsumugi-testkit tsumugi-rpc tsumugi-sql
+xtask:";
 
 /// Features for programs that have no server: the server does not build them.
-const BESIDE: &[(&str, &[&str])] = &[
-    ("tsumugi-pg", &["blocking", "typed"]),
-    ("tsumugi-pg-proto", &["typed"]),
+const BESIDE: [(&str, &str); 3] = [
+    ("tsumugi-pg", "blocking"),
+    ("tsumugi-pg", "typed"),
+    ("tsumugi-pg-proto", "typed"),
 ];
 
 /// Not in the workspace; nothing of ours may depend on what is there.
-const OUTSIDE: &[&str] = &["bench-peers/", "fuzz/programs/"];
+const OUTSIDE: [&str; 2] = ["bench-peers/", "fuzz/programs/"];
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for file in tree.files().filter(|file| {
-        file.name() == "Cargo.toml" && !OUTSIDE.iter().any(|folder| file.path.starts_with(folder))
-    }) {
-        let manifest = Manifest::parse(&file.text);
-        findings.extend(manifest.features.iter().map(|(line, feature)| {
-            let message = format!("the server must not build {feature}: only dev-dependencies may");
-            Finding::new(&file.path, *line, message)
-        }));
-        let Some((line, name)) = manifest.package else {
+pub fn findings(tree: &Tree, found: &mut Findings) {
+    let is_outside = |path: &str| OUTSIDE.iter().any(|folder| path.starts_with(folder));
+    for file in tree.files().filter(|file| file.name() == "Cargo.toml") {
+        if !is_outside(file.path) {
+            check(file, found);
+        }
+    }
+}
+
+/// The rows: a crate, and those that it may name.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALLOWED.lines().filter_map(|row| row.split_once(':'))
+}
+
+/// Reads line by line: cargo itself has already refused what is not TOML.
+fn check(file: &File, found: &mut Findings) {
+    let mut package = None;
+    let mut dependencies = Vec::new();
+    let mut table = "";
+    for (line, number) in file.text.lines().map(str::trim).zip(1..) {
+        if let Some(header) = line.strip_prefix('[') {
+            table = header.split(']').next().unwrap_or(header);
+            // `[target.'cfg(unix)'.dependencies.NAME]` is one.
+            if let Some((_, name)) = table.rsplit_once("dependencies.")
+                && !table.starts_with("workspace.")
+            {
+                dependencies.push((number, name.trim_matches('"')));
+            }
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
             continue;
         };
-        let Some((_, allowed)) = ALLOWED.iter().find(|(row, _)| *row == name) else {
-            findings.push(Finding::new(
-                &file.path,
-                line,
-                format!("crate {name} has no row in the list of allowed edges"),
-            ));
-            continue;
-        };
-        for (line, dependency) in manifest.dependencies {
-            let ours = dependency.starts_with("tsumugi") || dependency == "xtask";
-            if ours && dependency != name && !allowed.contains(&dependency.as_str()) {
-                findings.push(Finding::new(
-                    &file.path,
-                    line,
-                    format!("{name} must not depend on {dependency}"),
-                ));
-            }
-        }
-    }
-    findings
-}
-
-/// What the rule needs of a manifest, each with its line.
-#[derive(Default)]
-struct Manifest {
-    package: Option<(usize, String)>,
-    dependencies: Vec<(usize, String)>,
-    /// Those of [`BESIDE`] that are switched on outside of tests and examples.
-    features: Vec<(usize, String)>,
-}
-
-/// Which table a manifest's line is in.
-enum Section {
-    Package,
-    Dependencies,
-    Features,
-    Other,
-}
-
-impl Manifest {
-    /// Reads line by line: cargo itself has already refused what is not TOML.
-    fn parse(text: &str) -> Self {
-        let mut manifest = Self::default();
-        let mut section = Section::Other;
-        let mut is_for_tests = false;
-        for (index, line) in text.lines().enumerate() {
-            let (number, line) = (index + 1, line.trim());
-            if let Some(header) = line.strip_prefix('[') {
-                let header = header.split(']').next().unwrap_or(header);
-                is_for_tests = header.contains("dev-dependencies");
-                section = manifest.enter(number, header);
-                continue;
-            }
-            let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
-                continue;
-            };
-            let key = key.trim();
-            let name = key.split('.').next().unwrap_or(key).trim_matches('"');
-            if !is_for_tests && !matches!(section, Section::Features) {
-                let switched = switched_on(name, value).map(|feature| (number, feature));
-                manifest.features.extend(switched);
-            }
-            match section {
-                Section::Package if key == "name" => {
-                    manifest.package = Some((number, string(value).unwrap_or_default().to_owned()));
+        let key = key.trim();
+        let name = key.split('.').next().unwrap_or(key).trim_matches('"');
+        if !table.contains("dev-dependencies") && table != "features" {
+            for (_, feature) in BESIDE.iter().filter(|(beside, _)| *beside == name) {
+                if value.contains(&format!("\"{feature}\"")) {
+                    let message = format!(
+                        "the server must not build {name}/{feature}: only dev-dependencies may"
+                    );
+                    found.add(file.path, number, message);
                 }
-                Section::Dependencies => {
-                    manifest.dependencies.push((number, name.to_owned()));
-                    // `db = { package = "tsumugi-db", … }` hides the real name in the value.
-                    let renamed = value
-                        .split_once("package")
-                        .and_then(|(_, package)| string(package));
-                    manifest
-                        .dependencies
-                        .extend(renamed.map(|name| (number, name.to_owned())));
-                }
-                _ => {}
             }
         }
-        manifest
+        if table == "package" && key == "name" {
+            package = Some((number, string(value).unwrap_or_default()));
+        }
+        if table.ends_with("dependencies") && !table.starts_with("workspace.") {
+            dependencies.push((number, name));
+            // `db = { package = "tsumugi-db", … }` hides the real name in the value.
+            let package = value.split_once("package");
+            let package = package.and_then(|(_, package)| string(package));
+            dependencies.extend(package.map(|name| (number, name)));
+        }
     }
-
-    /// `[dependencies]` lists crates; `[target.'cfg(unix)'.dependencies.NAME]` is one.
-    fn enter(&mut self, number: usize, header: &str) -> Section {
-        if header == "features" {
-            return Section::Features;
+    let Some((line, name)) = package else {
+        return;
+    };
+    let Some((_, allowed)) = rows().find(|(row, _)| *row == name) else {
+        let message = format!("crate {name} has no row in the list of allowed edges");
+        return found.add(file.path, line, message);
+    };
+    for (line, dependency) in dependencies {
+        let is_ours = dependency.starts_with("tsumugi") || dependency == "xtask";
+        if is_ours && dependency != name && !is_one_of(allowed, dependency) {
+            let message = format!("{name} must not depend on {dependency}");
+            found.add(file.path, line, message);
         }
-        if header == "package" {
-            return Section::Package;
-        }
-        if header.starts_with("workspace.") {
-            return Section::Other;
-        }
-        if header.ends_with("dependencies") {
-            return Section::Dependencies;
-        }
-        if let Some((_, name)) = header.rsplit_once("dependencies.") {
-            self.dependencies
-                .push((number, name.trim_matches('"').to_owned()));
-        }
-        Section::Other
     }
-}
-
-/// The features of [`BESIDE`] that a line of a manifest switches on.
-fn switched_on<'a>(name: &'a str, value: &'a str) -> impl Iterator<Item = String> + 'a {
-    let of_crate = BESIDE
-        .iter()
-        .filter(move |(crate_name, _)| *crate_name == name);
-    let features = of_crate.flat_map(|(_, features)| features.iter());
-    let is_on = move |feature: &&&str| value.contains(&format!("\"{feature}\""));
-    features
-        .filter(is_on)
-        .map(move |feature| format!("{name}/{feature}"))
 }
 
 /// The first quoted string in `value`.
@@ -352,12 +197,14 @@ mod tests {
 
     #[test]
     fn rows_name_rows_above_them_only() {
-        for (at, (name, allowed)) in ALLOWED.iter().enumerate() {
-            let above: Vec<&str> = ALLOWED[..at].iter().map(|(row, _)| *row).collect();
+        let mut above = String::new();
+        for (name, allowed) in rows() {
+            let mut allowed = allowed.split_whitespace();
             assert!(
-                allowed.iter().all(|row| above.contains(row)),
+                allowed.all(|row| is_one_of(&above, row)),
                 "{name} names a row below it"
             );
+            above = format!("{above} {name}");
         }
     }
 }

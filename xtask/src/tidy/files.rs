@@ -1,7 +1,7 @@
 //! `docs/files.md`, the list of source files: every file with the first sentence of its head. `cargo xtask files` writes it.
 //! Rule: the list is what the heads say today; a file that is missing, gone or described otherwise is a finding.
 
-use super::Finding;
+use super::Findings;
 use crate::tree::{File, Tree};
 
 /// Where the list stands.
@@ -20,26 +20,17 @@ const ROOTS: [&str; 5] = [
     "bench-peers/src/",
 ];
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
+pub fn findings(tree: &Tree, found: &mut Findings) {
     // Without a list there is nothing to be wrong; the link to it in ARCHITECTURE.md fails instead.
-    let Some(found) = tree.file(LIST) else {
-        return Vec::new();
+    let (Some(file), expected) = (tree.file(LIST), list(tree)) else {
+        return;
     };
-    let expected = list(tree);
-    if found.text == expected {
-        return Vec::new();
+    if file.text != expected {
+        let same = file.text.lines().zip(expected.lines());
+        let same = same.take_while(|(found, expected)| found == expected);
+        let message = "differs from the heads of the files: run `cargo xtask files`";
+        found.add(LIST, same.count() + 1, message);
     }
-    let differs = found
-        .text
-        .lines()
-        .zip(expected.lines())
-        .position(|(found, expected)| found != expected);
-    let line = differs.unwrap_or_else(|| found.text.lines().count().min(expected.lines().count()));
-    vec![Finding::new(
-        LIST,
-        line + 1,
-        "differs from the heads of the files: run `cargo xtask files`",
-    )]
 }
 
 /// The page.
@@ -47,16 +38,13 @@ pub fn list(tree: &Tree) -> String {
     let mut page = INTRODUCTION.to_owned();
     let mut section = "";
     for file in tree.files().filter(|file| is_listed(file)) {
-        let of = section_of(&file.path);
+        let of = section_of(file.path);
         if of != section {
             section = of;
             page.push_str(&format!("\n## {section}\n\n"));
         }
-        page.push_str(&format!(
-            "- `{}`: {}\n",
-            file.path,
-            first_sentence(&file.text)
-        ));
+        let sentence = first_sentence(file.text);
+        page.push_str(&format!("- `{}`: {sentence}\n", file.path));
     }
     page
 }
@@ -122,7 +110,7 @@ mod tests {
 
     #[test]
     fn list_has_sources_by_crate_without_tests_each_with_its_first_sentence() {
-        let list = list(&Tree::of(FILES));
+        let list = list(&Tree::new(FILES.iter().copied()));
         assert_eq!(
             list[INTRODUCTION.len()..],
             *"\n## crates/a\n\n- `crates/a/src/b.rs`: The b of `a`, which goes on.\n\n## scripts\n\n- `scripts/d`: Sets d up.\n"
@@ -131,7 +119,7 @@ mod tests {
 
     #[test]
     fn list_that_differs_from_the_heads_is_found_at_its_line() {
-        let right = list(&Tree::of(FILES));
+        let right = list(&Tree::new(FILES.iter().copied()));
         let check = |text: &str, expected: &[&str]| {
             let files: Vec<_> = FILES.iter().copied().chain([(LIST, text)]).collect();
             assert_findings(findings, &files, expected);

@@ -1,30 +1,30 @@
 //! File heads: a source file begins by saying what it is. Whether it says so well is for a reader to judge.
 //! Rule: after a shebang and magic comments, the first line is a comment with words in it.
 
-use super::Finding;
+use super::Findings;
 use crate::tree::{File, Tree};
 
 /// Fewer characters than this cannot say what a file is.
 const HEAD_CHARACTERS_MIN: usize = 10;
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    tree.files().filter_map(finding).collect()
+pub fn findings(tree: &Tree, found: &mut Findings) {
+    for file in tree.files() {
+        if let Some(markers) = markers(file) {
+            check(file, markers, found);
+        }
+    }
 }
 
-fn finding(file: &File) -> Option<Finding> {
-    let markers = markers(file)?;
-    let mut lines = file
-        .text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
-    let head = lines.find(|(index, line)| !is_shebang(*index, line) && !is_magic(line));
-    let (index, line) = head.unwrap_or((0, ""));
+fn check(file: &File, markers: &[&str], found: &mut Findings) {
+    let lines = file.text.lines().zip(1..);
+    let mut lines = lines.filter(|(line, _)| !line.trim().is_empty());
+    let head = lines.find(|(line, number)| !is_shebang(*number, line) && !is_magic(line));
+    let (line, number) = head.unwrap_or(("", 1));
     let said = markers.iter().find_map(|marker| line.strip_prefix(marker));
     // C comments like to open on a line of their own.
     let said = said.map(|words| {
         if words.trim().is_empty() {
-            lines.next().map_or("", |(_, line)| line)
+            lines.next().map_or("", |(line, _)| line)
         } else {
             words
         }
@@ -37,9 +37,9 @@ fn finding(file: &File) -> Option<Finding> {
         Some(words) if words.trim().chars().count() < HEAD_CHARACTERS_MIN => {
             "the head says nothing: what is this file?".to_owned()
         }
-        Some(_) => return None,
+        Some(_) => return,
     };
-    Some(Finding::new(&file.path, index + 1, message))
+    found.add(file.path, number, message);
 }
 
 /// What a head begins with in this kind of file; `None` for a file that needs none.
@@ -59,8 +59,8 @@ fn markers(file: &File) -> Option<&'static [&'static str]> {
 }
 
 /// `#![…]` on the first line is an attribute.
-fn is_shebang(index: usize, line: &str) -> bool {
-    index == 0 && line.starts_with("#!") && !line.starts_with("#![")
+fn is_shebang(number: usize, line: &str) -> bool {
+    number == 1 && line.starts_with("#!") && !line.starts_with("#![")
 }
 
 /// Ruby reads these; they tell a person nothing.

@@ -1,204 +1,70 @@
 //! What each crate knows nothing of. Which crates of ours it may use is the matter of `edges`; this is about words of its own source.
 //! Rule: every crate has one entry in [`INVARIANTS`]; none of its words stands in the crate's code, and the map says the same sentence.
 
-use super::Finding;
-use crate::lexer::{code, without_tests};
+use super::{Findings, is_one_of};
 use crate::tree::Tree;
 
 const MAP: &str = "ARCHITECTURE.md";
 
-struct Invariant {
-    folder: &'static str,
-    /// As the map says it, in the row of the crate.
-    sentence: &'static str,
-    /// What would break it: a word is one word of code, a path its first two.
-    words: &'static [&'static str],
-}
+/// The folder of a crate; what its row of the map says; the words that would break it, each one word of code.
+const INVARIANTS: &str = "\
+crates/cli: serves nothing itself: hyper h2 TcpListener UnixListener
+crates/ruby: opens no socket: SOCKETS
+crates/tsumugi: opens no socket: SOCKETS
+crates/server: knows no language of applications: tsumugi_ruby tsumugi_mruby tsumugi
+crates/http: knows no database and no language: tsumugi_db tsumugi_kv tsumugi_sql tsumugi_mruby
+crates/rpc: listens on nothing and knows no engine: TcpListener UnixListener fjall
+crates/client: listens on nothing: TcpListener UnixListener
+crates/db: opens no socket: SOCKETS
+crates/pg: knows no SQL of ours and no pool: tsumugi_sql tsumugi_db Pool
+crates/firebird: knows no SQL of ours and no pool: tsumugi_sql tsumugi_db Pool
+crates/wire: opens no socket and knows no protocol: SOCKETS tsumugi_pg_proto tsumugi_firebird_proto
+crates/allocator: knows no crate of ours: tsumugi_worker tsumugi_mruby tsumugi_http
+crates/pg-proto: knows no socket and no clock: PURE
+crates/firebird-proto: knows no socket and no clock: PURE
+crates/values: knows no database: tsumugi_pg_proto tsumugi_firebird_proto tsumugi_sql rusqlite
+crates/sql: knows no connection and no clock: PURE
+crates/kv: knows no socket and no event loop: SOCKETS spawn_local LocalSet LocalRuntime
+crates/worker: knows no protocol: hyper h2 rustls httparse
+crates/mruby: knows no future: async await Future tokio
+crates/bench: links no crate of the server: tsumugi_http tsumugi_worker tsumugi_db tsumugi_kv
+fuzz: opens no socket: SOCKETS
+crates/testkit: knows none of the crates it tests: tsumugi_db tsumugi_pg tsumugi_firebird tsumugi_kv";
 
 /// Sockets of tokio and of the standard library.
-const SOCKETS: [&str; 4] = ["TcpListener", "TcpStream", "UnixListener", "UnixStream"];
+const SOCKETS: &str = "TcpListener TcpStream UnixListener UnixStream";
 
-const INVARIANTS: &[Invariant] = &[
-    Invariant {
-        folder: "crates/cli",
-        sentence: "serves nothing itself",
-        words: &["hyper", "h2", "TcpListener", "UnixListener"],
-    },
-    Invariant {
-        folder: "crates/ruby",
-        sentence: "opens no socket",
-        words: &SOCKETS,
-    },
-    Invariant {
-        folder: "crates/tsumugi",
-        sentence: "opens no socket",
-        words: &SOCKETS,
-    },
-    Invariant {
-        folder: "crates/server",
-        sentence: "knows no language of applications",
-        words: &["tsumugi_ruby", "tsumugi_mruby", "tsumugi"],
-    },
-    Invariant {
-        folder: "crates/http",
-        sentence: "knows no database and no language",
-        words: &["tsumugi_db", "tsumugi_kv", "tsumugi_sql", "tsumugi_mruby"],
-    },
-    Invariant {
-        folder: "crates/rpc",
-        sentence: "listens on nothing and knows no engine",
-        words: &["TcpListener", "UnixListener", "fjall"],
-    },
-    Invariant {
-        folder: "crates/client",
-        sentence: "listens on nothing",
-        words: &["TcpListener", "UnixListener"],
-    },
-    Invariant {
-        folder: "crates/db",
-        sentence: "opens no socket",
-        words: &SOCKETS,
-    },
-    Invariant {
-        folder: "crates/pg",
-        sentence: "knows no SQL of ours and no pool",
-        words: &["tsumugi_sql", "tsumugi_db", "Pool"],
-    },
-    Invariant {
-        folder: "crates/firebird",
-        sentence: "knows no SQL of ours and no pool",
-        words: &["tsumugi_sql", "tsumugi_db", "Pool"],
-    },
-    Invariant {
-        folder: "crates/wire",
-        sentence: "opens no socket and knows no protocol",
-        words: &[
-            "TcpListener",
-            "TcpStream",
-            "UnixListener",
-            "UnixStream",
-            "tsumugi_pg_proto",
-            "tsumugi_firebird_proto",
-        ],
-    },
-    Invariant {
-        folder: "crates/allocator",
-        sentence: "knows no crate of ours",
-        words: &["tsumugi_worker", "tsumugi_mruby", "tsumugi_http"],
-    },
-    Invariant {
-        folder: "crates/pg-proto",
-        sentence: "knows no socket and no clock",
-        words: &PURE,
-    },
-    Invariant {
-        folder: "crates/firebird-proto",
-        sentence: "knows no socket and no clock",
-        words: &PURE,
-    },
-    Invariant {
-        folder: "crates/values",
-        sentence: "knows no database",
-        words: &[
-            "tsumugi_pg_proto",
-            "tsumugi_firebird_proto",
-            "tsumugi_sql",
-            "rusqlite",
-        ],
-    },
-    Invariant {
-        folder: "crates/sql",
-        sentence: "knows no connection and no clock",
-        words: &PURE,
-    },
-    Invariant {
-        folder: "crates/kv",
-        sentence: "knows no socket and no event loop",
-        words: &[
-            "TcpListener",
-            "TcpStream",
-            "UnixListener",
-            "UnixStream",
-            "spawn_local",
-            "LocalSet",
-            "LocalRuntime",
-        ],
-    },
-    Invariant {
-        folder: "crates/worker",
-        sentence: "knows no protocol",
-        words: &["hyper", "h2", "rustls", "httparse"],
-    },
-    Invariant {
-        folder: "crates/mruby",
-        sentence: "knows no future",
-        words: &["async", "await", "Future", "tokio"],
-    },
-    Invariant {
-        folder: "crates/bench",
-        sentence: "links no crate of the server",
-        words: &["tsumugi_http", "tsumugi_worker", "tsumugi_db", "tsumugi_kv"],
-    },
-    Invariant {
-        folder: "fuzz",
-        sentence: "opens no socket",
-        words: &SOCKETS,
-    },
-    Invariant {
-        folder: "crates/testkit",
-        sentence: "knows none of the crates it tests",
-        words: &["tsumugi_db", "tsumugi_pg", "tsumugi_firebird", "tsumugi_kv"],
-    },
-];
+/// What code that is a function of its arguments does not name, beside sockets.
+const PURE: &str = "tokio Instant SystemTime async thread";
 
-/// What code that is a function of its arguments does not name.
-const PURE: [&str; 9] = [
-    "tokio",
-    "Instant",
-    "SystemTime",
-    "TcpListener",
-    "TcpStream",
-    "UnixListener",
-    "UnixStream",
-    "async",
-    "thread",
-];
-
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let map = tree.file(MAP);
+pub fn findings(tree: &Tree, found: &mut Findings) {
     for folder in tree.crates() {
-        let Some(invariant) = INVARIANTS.iter().find(|entry| entry.folder == folder) else {
+        let mut entries = INVARIANTS.lines().map(|line| line.split(": "));
+        let entry = entries.find_map(|mut parts| {
+            let is_row = parts.next() == Some(folder);
+            is_row.then_some((parts.next()?, parts.next()?))
+        });
+        let Some((sentence, words)) = entry else {
             let message = format!("{folder} has no entry in the list of invariants");
-            findings.push(Finding::new("xtask/src/tidy/invariants.rs", 1, message));
+            found.add("xtask/src/tidy/invariants.rs", 1, message);
             continue;
         };
         let row = format!("`{folder}`");
-        let said = |text: &str| {
-            text.lines()
-                .any(|line| line.contains(&row) && line.contains(invariant.sentence))
-        };
-        if map.is_some_and(|map| !said(&map.text)) {
-            let sentence = invariant.sentence;
+        let is_said = |line: &str| line.contains(&row) && line.contains(sentence);
+        if tree.has(MAP) && !tree.text(MAP).lines().any(is_said) {
             let message = format!("the row of {folder} does not say \"{sentence}\"");
-            findings.push(Finding::new(MAP, 1, message));
+            found.add(MAP, 1, message);
         }
-        breaches(tree, invariant, &mut findings);
-    }
-    findings
-}
-
-fn breaches(tree: &Tree, invariant: &Invariant, findings: &mut Vec<Finding>) {
-    let source = format!("{}/src/", invariant.folder);
-    let files = tree.rust().filter(|file| file.path.starts_with(&source));
-    for file in files.filter(|file| !file.is_test()) {
-        for token in without_tests(&code(&file.text)) {
-            if let Some(word) = invariant.words.iter().find(|word| token.is(word)) {
-                let message = format!(
-                    "{} {}, but names {word}",
-                    invariant.folder, invariant.sentence
-                );
-                findings.push(Finding::new(&file.path, token.line, message));
+        let words = words
+            .replace("PURE", &format!("SOCKETS {PURE}"))
+            .replace("SOCKETS", SOCKETS);
+        let source = format!("{folder}/src/");
+        for file in tree.rust_below(&source).filter(|file| !file.is_test()) {
+            for token in file.source().without_test_modules() {
+                if is_one_of(&words, token.text) {
+                    let message = format!("{folder} {sentence}, but names {}", token.text);
+                    found.add(file.path, token.line, message);
+                }
             }
         }
     }

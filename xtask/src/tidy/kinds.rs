@@ -2,8 +2,8 @@
 //! it the compiler asks for.
 //! Rule: each kind has a function in Rust, a word in the prelude of Ruby and a place in the table of the documents.
 
-use super::Finding;
-use crate::lexer::{Kind, code, reads};
+use super::Findings;
+use crate::source::Kind;
 use crate::tree::Tree;
 
 const TABLE: &str = "crates/sql/src/schema/kinds.rs";
@@ -14,47 +14,43 @@ const DOCUMENT: &str = "docs/schema.md";
 /// Functions of Rust that cannot have the word for their name.
 const OTHER_NAMES: &[(&str, &str)] = &[("enum", "enumeration")];
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub fn findings(tree: &Tree, found: &mut Findings) {
     let Some(table) = tree.file(TABLE) else {
-        return findings;
+        return;
     };
-    let text = |path| tree.file(path).map_or("", |file| file.text.as_str());
-    let functions = code(text(FUNCTIONS));
-    let (prelude, document) = (text(PRELUDE), text(DOCUMENT));
-    let tokens = code(&table.text);
-    for at in 0..tokens.len() {
-        let (Some(name), Some(word)) = (tokens.get(at), tokens.get(at + 2)) else {
+    let is_there = |function: &String| {
+        let file = tree.file(FUNCTIONS);
+        file.is_some_and(|file| file.source().has(function))
+    };
+    let (prelude, document) = (tree.text(PRELUDE), tree.text(DOCUMENT));
+    let source = table.source();
+    for row in source.tokens.windows(4) {
+        let [name, colon, word, comma] = row else {
             continue;
         };
-        let is_row = name.kind == Kind::Word && reads(&tokens, at + 1, &[":"]);
-        if !is_row || word.kind != Kind::Literal || !reads(&tokens, at + 3, &[","]) {
+        let is_row = name.kind == Kind::Word && word.kind == Kind::Literal;
+        if !is_row || (colon.text, comma.text) != (":", ",") {
             continue;
         }
         let word = word.text.trim_matches('"');
         let function = OTHER_NAMES.iter().find(|(kind, _)| *kind == word);
         let function = function.map_or(word, |(_, function)| function);
-        let is_function = |at| {
-            reads(&functions, at, &["fn", function])
-                || reads(&functions, at, &[function, name.text, ";"])
-        };
-        let mut missing = Vec::new();
-        if !(0..functions.len()).any(is_function) {
-            missing.push(format!("`{function}` is no function of {FUNCTIONS}"));
+        let mut missing = |message| found.add(TABLE, name.line, message);
+        let is_function = [
+            format!("fn {function}"),
+            format!("{function} {} ;", name.text),
+        ];
+        if !is_function.iter().any(is_there) {
+            missing(format!("`{function}` is no function of {FUNCTIONS}"));
         }
         if !has_method(prelude, word) {
-            missing.push(format!("`{word}` is no word of {PRELUDE}"));
+            missing(format!("`{word}` is no word of {PRELUDE}"));
         }
-        if ![format!("`{word}`"), format!("`{word}(")]
-            .iter()
-            .any(|place| document.contains(place.as_str()))
-        {
-            missing.push(format!("`{word}` has no place in {DOCUMENT}"));
+        let places = [format!("`{word}`"), format!("`{word}(")];
+        if !places.iter().any(|place| document.contains(place)) {
+            missing(format!("`{word}` has no place in {DOCUMENT}"));
         }
-        let finding = |message| Finding::new(TABLE, name.line, message);
-        findings.extend(missing.into_iter().map(finding));
     }
-    findings
 }
 
 /// Whether the words for columns have this one: in the list of those without a size, or as a method.

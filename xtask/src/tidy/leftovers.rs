@@ -2,81 +2,72 @@
 //! Not about words in strings: a task board may well show them.
 //! Rule: what is not done is not in the tree.
 
-use super::{Finding, markdown};
-use crate::lexer::{Kind, after_group, lex, reads};
+use super::{Findings, markdown};
 use crate::tree::{File, Tree};
 
 const MACROS: &[&str] = &["todo", "unimplemented", "dbg"];
 const PROMISES: &[&str] = &["TODO", "FIXME", "XXX"];
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub fn findings(tree: &Tree, found: &mut Findings) {
     for file in tree.files() {
         match file.extension() {
-            "rs" => rust(file, &mut findings),
-            "rb" | "sh" | "toml" | "yml" | "yaml" => comments(file, &["#"], &mut findings),
-            "c" | "h" | "js" | "css" => comments(file, &["//", "/*", " *"], &mut findings),
-            "" if file.text.starts_with('#') => comments(file, &["#"], &mut findings),
+            "rs" => rust(file, found),
+            "rb" | "sh" | "toml" | "yml" | "yaml" => comments(file, &["#"], found),
+            "c" | "h" | "js" | "css" => comments(file, &["//", "/*", " *"], found),
+            "" if file.text.starts_with('#') => comments(file, &["#"], found),
             "md" => {
-                for (line, text) in markdown::prose(&file.text) {
-                    promise(file, line, &text, &mut findings);
+                for (line, text) in markdown::read(file.text).prose {
+                    promise(file, line, &text, found);
                 }
             }
             _ => {}
         }
     }
-    findings
 }
 
-fn rust(file: &File, findings: &mut Vec<Finding>) {
-    let (comments, code): (Vec<_>, Vec<_>) = lex(&file.text)
-        .into_iter()
-        .partition(|token| token.kind == Kind::Comment);
-    for comment in comments {
-        for (index, text) in comment.text.lines().enumerate() {
-            promise(file, comment.line + index, text, findings);
+fn rust(file: &File, found: &mut Findings) {
+    let source = file.source();
+    for (line, text) in &source.comments {
+        for (number, text) in (*line..).zip(text.lines()) {
+            promise(file, number, text, found);
         }
     }
-    for (at, token) in code.iter().enumerate() {
-        if reads(&code, at, &["#", "["]) {
-            let attribute = &code[at + 2..after_group(&code, at + 1)];
-            let conditional = attribute.first().is_some_and(|word| word.is("cfg_attr"));
-            let depth = if conditional { attribute.len() } else { 1 };
-            if attribute.iter().take(depth).any(|word| word.is("ignore")) {
-                findings.push(Finding::new(
-                    &file.path,
-                    token.line,
-                    "an ignored test tests nothing: repair it or delete it",
-                ));
-            }
+    let tokens = &source.tokens;
+    for at in source.find("# [") {
+        let attribute = &tokens[at + 2..tokens[at + 1].after];
+        let is_conditional = attribute[0].text == "cfg_attr";
+        let depth = if is_conditional { attribute.len() } else { 1 };
+        if attribute
+            .iter()
+            .take(depth)
+            .any(|word| word.text == "ignore")
+        {
+            let message = "an ignored test tests nothing: repair it or delete it";
+            found.add(file.path, tokens[at].line, message);
         }
-        if let Some(name) = MACROS.iter().find(|name| reads(&code, at, &[name, "!"])) {
-            findings.push(Finding::new(
-                &file.path,
-                token.line,
-                format!("{name}! must not stay in the tree"),
-            ));
+    }
+    for name in MACROS {
+        for at in source.find(&format!("{name} !")) {
+            let message = format!("{name}! must not stay in the tree");
+            found.add(file.path, tokens[at].line, message);
         }
     }
 }
 
 /// Looks behind the first comment marker of each line.
-fn comments(file: &File, markers: &[&str], findings: &mut Vec<Finding>) {
+fn comments(file: &File, markers: &[&str], found: &mut Findings) {
     for (index, line) in file.text.lines().enumerate() {
         if let Some(at) = markers.iter().filter_map(|marker| line.find(marker)).min() {
-            promise(file, index + 1, &line[at..], findings);
+            promise(file, index + 1, &line[at..], found);
         }
     }
 }
 
-fn promise(file: &File, line: usize, text: &str, findings: &mut Vec<Finding>) {
+fn promise(file: &File, line: usize, text: &str, found: &mut Findings) {
     let mut words = text.split(|character: char| !character.is_alphanumeric() && character != '_');
     if let Some(word) = words.find(|word| PROMISES.contains(word)) {
-        findings.push(Finding::new(
-            &file.path,
-            line,
-            format!("{word} promises later work: do it, or say what is left out"),
-        ));
+        let message = format!("{word} promises later work: do it, or say what is left out");
+        found.add(file.path, line, message);
     }
 }
 

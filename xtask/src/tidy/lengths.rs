@@ -1,89 +1,61 @@
 //! Lengths of files and functions. Counts lines as an editor shows them, comments and blank lines included.
 //! Rule: a file is counted without its inline test modules; a file of tests has a wider limit; a function is counted wherever it is.
 
-use std::ops::Range;
-
-use super::Finding;
-use crate::lexer::{Kind, Token, after_group, code, test_modules};
-use crate::tree::{File, Tree};
+use super::Findings;
+use crate::source::Source;
+use crate::tree::Tree;
 
 const FILE_LINES_MAX: usize = 600;
 const TEST_FILE_LINES_MAX: usize = 1500;
 const FUNCTION_LINES_MAX: usize = 70;
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for file in tree
-        .files()
-        .filter(|file| matches!(file.extension(), "rs" | "rb" | "c" | "h" | "sh"))
-    {
-        let tokens = if file.is_rust() {
-            code(&file.text)
+pub fn findings(tree: &Tree, found: &mut Findings) {
+    let is_source = |extension| matches!(extension, "rs" | "rb" | "c" | "h" | "sh");
+    for file in tree.files().filter(|file| is_source(file.extension())) {
+        let limit = if file.is_test() {
+            TEST_FILE_LINES_MAX
         } else {
-            Vec::new()
+            FILE_LINES_MAX
         };
-        findings.extend(long_file(file, &tokens));
-        findings.extend(long_functions(&tokens).map(|(line, name, lines)| {
-            Finding::new(&file.path, line, format!("fn {name} has {lines} lines, at most {FUNCTION_LINES_MAX}; split it by what it does"))
-        }));
+        let mut lines = file.text.lines().count();
+        if file.is_rust() {
+            lines -= test_lines(file.source());
+            long_functions(file.path, file.source(), found);
+        }
+        if lines > limit {
+            let message = format!("{lines} lines without tests, at most {limit}; split the file");
+            found.add(file.path, limit + 1, message);
+        }
     }
-    findings
-}
-
-fn long_file(file: &File, tokens: &[Token<'_>]) -> Option<Finding> {
-    let limit = if file.is_test() {
-        TEST_FILE_LINES_MAX
-    } else {
-        FILE_LINES_MAX
-    };
-    let lines = file.text.lines().count() - test_lines(tokens);
-    (lines > limit).then(|| {
-        Finding::new(
-            &file.path,
-            limit + 1,
-            format!("{lines} lines without tests, at most {limit}; split the file"),
-        )
-    })
 }
 
 /// How many lines the inline modules of tests take.
-fn test_lines(tokens: &[Token<'_>]) -> usize {
-    let lines = |module: Range<usize>| tokens[module.end - 1].line + 1 - tokens[module.start].line;
-    test_modules(tokens).into_iter().map(lines).sum()
+fn test_lines(source: &Source) -> usize {
+    let line = |at: usize| source.tokens[at].line;
+    let modules = source.test_modules();
+    modules
+        .map(|module| line(module.end - 1) + 1 - line(module.start))
+        .sum()
 }
 
-/// Functions over the limit: line, name, lines from `fn` to the closing brace.
-fn long_functions<'a>(tokens: &[Token<'a>]) -> impl Iterator<Item = (usize, &'a str, usize)> {
-    tokens
-        .iter()
-        .enumerate()
-        .filter(|(_, token)| token.is("fn"))
-        .filter_map(move |(at, keyword)| {
-            let name = tokens
-                .get(at + 1)
-                .filter(|token| token.kind == Kind::Word)?;
-            let open = body(tokens, at + 2)?;
-            let lines = tokens[after_group(tokens, open) - 1].last_line() + 1 - keyword.line;
-            (lines > FUNCTION_LINES_MAX).then_some((keyword.line, name.text, lines))
-        })
-}
-
-/// The brace that opens the body of the function whose signature goes on at `at`; a declaration has none.
-fn body(tokens: &[Token<'_>], mut at: usize) -> Option<usize> {
-    loop {
-        let token = tokens.get(at)?;
-        if token.is("{") {
-            return Some(at);
-        }
-        if token.is(";") || token.is("}") {
-            return None;
-        }
-        // Array lengths in a signature may hold `;` and `{`.
-        at = if token.is("(") || token.is("[") {
-            after_group(tokens, at)
-        } else {
-            at + 1
+/// Functions over the limit, from `fn` to the closing brace.
+fn long_functions(path: &str, source: &Source, found: &mut Findings) {
+    for function in source.items.iter().filter(|item| item.keyword == "fn") {
+        // A declaration has no body.
+        let body = source
+            .end_of_signature(function.at)
+            .map(|at| source.tokens[at]);
+        let Some(body) = body.filter(|body| body.text == "{") else {
+            continue;
         };
+        let lines = source.tokens[body.after - 1].line + 1 - function.line;
+        if lines > FUNCTION_LINES_MAX {
+            let name = function.name;
+            let message = format!(
+                "fn {name} has {lines} lines, at most {FUNCTION_LINES_MAX}; split it by what it does"
+            );
+            found.add(path, function.line, message);
+        }
     }
 }
 

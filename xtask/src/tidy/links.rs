@@ -1,58 +1,33 @@
 //! Links between files of the repository. Addresses on the web are not asked.
 //! Rule: every relative link in a Markdown file leads to a file or directory of the project.
 
-use super::{Finding, markdown};
+use percent_encoding::percent_decode_str;
+
+use super::{Findings, markdown};
 use crate::tree::Tree;
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub fn findings(tree: &Tree, found: &mut Findings) {
     for file in tree.files().filter(|file| file.extension() == "md") {
-        for (line, text) in markdown::prose(&file.text) {
-            for target in targets(&text) {
-                let path = decode(target.split(['#', '?']).next().unwrap_or(target));
-                if !path.is_empty()
-                    && !is_absolute(target)
-                    && !resolve(&file.path, &path).is_some_and(|path| tree.has(&path))
-                {
-                    findings.push(Finding::new(
-                        &file.path,
-                        line,
-                        format!("the link {target} leads nowhere"),
-                    ));
-                }
+        for (line, target) in markdown::read(file.text).links {
+            let path = target.split(['#', '?']).next().unwrap_or(&target);
+            let path = percent_decode_str(path).decode_utf8_lossy();
+            let leads = |path: String| tree.has(&path);
+            if !path.is_empty()
+                && !is_absolute(&target)
+                && !resolve(file.path, &path).is_some_and(leads)
+            {
+                found.add(file.path, line, format!("the link {target} leads nowhere"));
             }
         }
     }
-    findings
-}
-
-/// What `[text](target)`, `![alt](target "title")` and `[name]: target` on one line point to.
-fn targets(line: &str) -> Vec<&str> {
-    let inline = line.split("](").skip(1).map(|rest| {
-        let rest = rest.trim_start();
-        match rest.strip_prefix('<') {
-            Some(rest) => rest.split('>').next().unwrap_or(rest),
-            None => rest.split([')', ' ', '\t']).next().unwrap_or(rest),
-        }
-    });
-    let definition = line
-        .trim_start()
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once("]:"))
-        .filter(|(name, _)| !name.contains(']'));
-    inline
-        .chain(definition.and_then(|(_, target)| target.split_whitespace().next()))
-        .collect()
 }
 
 /// `https:`, `mailto:` and the like.
 fn is_absolute(target: &str) -> bool {
-    target.split_once(':').is_some_and(|(scheme, _)| {
-        !scheme.is_empty()
-            && scheme.chars().all(|character| {
-                character.is_ascii_alphanumeric() || matches!(character, '+' | '-' | '.')
-            })
-    })
+    let is_of_scheme =
+        |character: char| character.is_ascii_alphanumeric() || "+-.".contains(character);
+    let scheme = target.split_once(':').map_or("", |(scheme, _)| scheme);
+    !scheme.is_empty() && scheme.chars().all(is_of_scheme)
 }
 
 /// The path from the root that `target` in the file `from` means; `None` when it leaves the repository.
@@ -73,31 +48,6 @@ fn resolve(from: &str, target: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
-}
-
-/// Undoes percent-encoding; what is not a valid escape stays as it is.
-fn decode(target: &str) -> String {
-    let mut bytes = Vec::with_capacity(target.len());
-    let mut rest = target.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let digits = tail
-            .get(..2)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits
-            .filter(|_| first == b'%')
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-        {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

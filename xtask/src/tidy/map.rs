@@ -1,37 +1,29 @@
 //! ARCHITECTURE.md as a map: no crate is missing from it. What it says about a crate is not checked.
 //! Rule: each directory under crates/, and fuzz/, is named on a line of it, as `crates/NAME`, `tsumugi-NAME` or `NAME` in backticks.
 
-use super::Finding;
+use super::Findings;
 use crate::tree::Tree;
 
 const MAP: &str = "ARCHITECTURE.md";
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
+pub fn findings(tree: &Tree, found: &mut Findings) {
     // Without a map there is nothing to be missing from; the README's link to it fails instead.
     let Some(map) = tree.file(MAP) else {
-        return Vec::new();
+        return;
     };
-    let missing = tree.crates().filter(|folder| {
-        let name = folder.trim_start_matches("crates/");
-        !names(&map.text, name)
-    });
-    missing
-        .map(|folder| Finding::new(MAP, 1, format!("{folder} is not on the map")))
-        .collect()
+    for folder in tree.crates() {
+        if !names(map.text, folder.trim_start_matches("crates/")) {
+            found.add(MAP, 1, format!("{folder} is not on the map"));
+        }
+    }
 }
 
 fn names(text: &str, name: &str) -> bool {
-    text.contains(&format!("`{name}`"))
-        || [format!("crates/{name}"), format!("tsumugi-{name}")]
-            .iter()
-            .any(|full| {
-                text.match_indices(full).any(|(at, _)| {
-                    let after = text[at + full.len()..].chars().next();
-                    !after.is_some_and(|character| {
-                        character.is_alphanumeric() || matches!(character, '_' | '-')
-                    })
-                })
-            })
+    let goes_on = |character: char| character.is_alphanumeric() || "_-".contains(character);
+    let ends = |rest: &str| !rest.starts_with(goes_on);
+    let is_full = |full: &String| text.split(full).skip(1).any(ends);
+    let full = [format!("crates/{name}"), format!("tsumugi-{name}")];
+    text.contains(&format!("`{name}`")) || full.iter().any(is_full)
 }
 
 #[cfg(test)]

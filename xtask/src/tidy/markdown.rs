@@ -1,128 +1,68 @@
-//! Reads Markdown as far as the rules need it: fenced blocks, sections and prose. It renders nothing.
-//! Rule: a fence ends at a line of the same character, at least as long, with nothing behind it.
+//! Reads Markdown as far as the rules need it: blocks of code, sections, links and prose. pulldown-cmark knows the syntax; this knows the lines.
+//! Rule: what stands in a block or span of code is no prose and holds no link.
 
-/// A fenced block: the line of its opening fence, and everything between the fences.
+use std::collections::BTreeMap;
+
+use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+
+/// A block of code: the line of its fence or its first, and everything inside.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
     pub line: usize,
     pub text: String,
 }
 
-enum Line<'a> {
-    Prose(&'a str),
-    FenceOpen,
-    Code(&'a str),
-    FenceClose,
+/// What a text consists of, with the lines, which count from 1.
+#[derive(Default)]
+pub struct Document {
+    /// The words outside of code by their lines; comments and tags of HTML are here too.
+    pub prose: BTreeMap<usize, String>,
+    pub blocks: Vec<Block>,
+    /// The second-level headings.
+    pub sections: Vec<usize>,
+    /// Where links, images and definitions of links point to.
+    pub links: Vec<(usize, String)>,
 }
 
-/// The lines outside fenced blocks, with `code spans` taken out; lines count from 1.
-pub fn prose(text: &str) -> Vec<(usize, String)> {
-    lines(text)
-        .into_iter()
-        .enumerate()
-        .filter_map(|(index, line)| match line {
-            Line::Prose(text) => Some((index + 1, without_code_spans(text))),
-            _ => None,
-        })
-        .collect()
-}
-
-/// The fenced blocks in order.
-pub fn blocks(text: &str) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    for (index, line) in lines(text).into_iter().enumerate() {
-        match (line, blocks.last_mut()) {
-            (Line::FenceOpen, _) => blocks.push(Block {
-                line: index + 1,
-                text: String::new(),
-            }),
-            (Line::Code(text), Some(block)) => {
-                block.text.push_str(text);
-                block.text.push('\n');
+pub fn read(text: &str) -> Document {
+    let lines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+    let line = |at: usize| lines.partition_point(|end| *end < at) + 1;
+    let mut document = Document::default();
+    let parser = Parser::new(text);
+    let definitions = parser.reference_definitions().iter();
+    let definitions = definitions.map(|(_, it)| (line(it.span.start), it.dest.to_string()));
+    document.links.extend(definitions);
+    let mut is_code = false;
+    for (event, range) in parser.into_offset_iter() {
+        let line = line(range.start);
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => {
+                is_code = true;
+                let text = String::new();
+                document.blocks.push(Block { line, text });
+            }
+            Event::End(TagEnd::CodeBlock) => is_code = false,
+            Event::Text(text) if is_code => {
+                if let Some(block) = document.blocks.last_mut() {
+                    block.text.push_str(&text);
+                }
+            }
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                document.prose.entry(line).or_default().push_str(&text);
+            }
+            Event::Start(Tag::Heading {
+                level: HeadingLevel::H2,
+                ..
+            }) => {
+                document.sections.push(line);
+            }
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                document.links.push((line, dest_url.to_string()));
             }
             _ => {}
         }
     }
-    blocks
-}
-
-/// The lines of the second-level headings.
-pub fn sections(text: &str) -> Vec<usize> {
-    prose(text)
-        .into_iter()
-        .filter(|(_, line)| line.starts_with("## "))
-        .map(|(number, _)| number)
-        .collect()
-}
-
-fn lines(text: &str) -> Vec<Line<'_>> {
-    let mut open: Option<&str> = None;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let trimmed = line.trim_start();
-        lines.push(match open {
-            None => match fence(trimmed) {
-                Some(marker) => {
-                    open = Some(marker);
-                    Line::FenceOpen
-                }
-                None => Line::Prose(line),
-            },
-            Some(marker)
-                if trimmed.starts_with(marker)
-                    && fence(trimmed).is_some_and(|end| end == trimmed.trim_end()) =>
-            {
-                open = None;
-                Line::FenceClose
-            }
-            Some(_) => Line::Code(line),
-        });
-    }
-    lines
-}
-
-/// The run of three or more backticks or tildes that `line` begins with.
-fn fence(line: &str) -> Option<&str> {
-    let character = line
-        .chars()
-        .next()
-        .filter(|character| matches!(character, '`' | '~'))?;
-    let length = line.len() - line.trim_start_matches(character).len();
-    (length >= 3).then(|| &line[..length])
-}
-
-/// A span ends at a run of as many backticks as began it; a run without its twin is plain text.
-fn without_code_spans(line: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = line;
-    while let Some(at) = rest.find('`') {
-        let run = rest[at..].len() - rest[at..].trim_start_matches('`').len();
-        let (before, span) = (&rest[..at], &rest[at + run..]);
-        kept.push_str(before);
-        match closing(span, run) {
-            Some(end) => rest = &span[end..],
-            None => {
-                kept.push_str(&rest[at..at + run]);
-                rest = span;
-            }
-        }
-    }
-    kept.push_str(rest);
-    kept
-}
-
-/// Where the run of exactly `run` backticks in `span` ends.
-fn closing(span: &str, run: usize) -> Option<usize> {
-    let mut at = 0;
-    while let Some(found) = span[at..].find('`') {
-        let start = at + found;
-        let length = span[start..].len() - span[start..].trim_start_matches('`').len();
-        at = start + length;
-        if length == run {
-            return Some(at);
-        }
-    }
-    None
+    document
 }
 
 #[cfg(test)]
@@ -134,7 +74,7 @@ mod tests {
             .iter()
             .map(|&(line, text)| (line, text.to_owned()))
             .collect();
-        assert_eq!(prose(text), expected);
+        assert_eq!(Vec::from_iter(read(text).prose), expected);
     }
 
     #[test]
@@ -161,11 +101,12 @@ mod tests {
             line: 2,
             text: "x\n\ny\n".to_owned(),
         }];
-        assert_eq!(blocks("a\n```\nx\n\ny\n```\n"), expected);
+        assert_eq!(read("a\n```\nx\n\ny\n```\n").blocks, expected);
     }
 
     #[test]
     fn sections_are_second_level_headings() {
-        assert_eq!(sections("# a\n## b\n### c\n```\n## d\n```\n## e\n"), [2, 7]);
+        let text = "# a\n## b\n### c\n```\n## d\n```\n## e\n";
+        assert_eq!(read(text).sections, [2, 7]);
     }
 }

@@ -1,63 +1,36 @@
 //! Names that say nothing. Files and Rust items only: what Ruby code calls its methods is the API's business.
 //! Rule: a name neither is nor ends in a banned word; `CommonName` passes, `common` and `SessionManager` do not.
 
-use super::Finding;
-use crate::lexer::{Kind, code};
+use super::{Findings, is_one_of};
+use crate::source::Item;
 use crate::tree::Tree;
 
-const BANNED: &[&str] = &["util", "utils", "common", "helpers", "manager", "misc"];
+const BANNED: &str = "util utils common helpers manager misc";
 
-/// The keywords before an item's name.
-const ITEMS: &[&str] = &["mod", "struct", "enum", "union", "trait", "type"];
-
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub fn findings(tree: &Tree, found: &mut Findings) {
     for file in tree.files() {
         for part in file.path.split('/') {
-            let stem = part
-                .trim_start_matches('.')
-                .split('.')
-                .next()
-                .unwrap_or(part);
-            findings.extend(banned(stem).map(|word| {
-                Finding::new(
-                    &file.path,
-                    1,
-                    format!("`{part}`: name the thing it does, not `{word}`"),
-                )
-            }));
+            let stem = part.trim_start_matches('.').split('.').next();
+            check(file.path, 1, part, stem.unwrap_or(part), found);
         }
     }
     for file in tree.rust() {
-        for pair in code(&file.text).windows(2) {
-            if !ITEMS.iter().any(|item| pair[0].is(item)) || pair[1].kind != Kind::Word {
-                continue;
-            }
-            let name = pair[1].text;
-            findings.extend(banned(name).map(|word| {
-                Finding::new(
-                    &file.path,
-                    pair[1].line,
-                    format!("`{name}`: name the thing it does, not `{word}`"),
-                )
-            }));
+        let is_named = |item: &&Item| item.is_type() || item.keyword == "mod";
+        for item in file.source().items.iter().filter(is_named) {
+            check(file.path, item.line, item.name, item.name, found);
         }
     }
-    findings
 }
 
-/// The banned word that `name` is or ends in.
-fn banned(name: &str) -> Option<&'static str> {
-    let last = name
-        .char_indices()
-        .rfind(|(_, character)| character.is_uppercase() || matches!(character, '_' | '-'));
-    let end = last
-        .map_or(name, |(at, _)| name[at..].trim_start_matches(['_', '-']))
-        .to_lowercase();
-    BANNED
-        .iter()
-        .copied()
-        .find(|word| *word == end || *word == name.to_lowercase())
+/// Whether `stem` is or ends in a banned word.
+fn check(path: &str, line: usize, name: &str, stem: &str, found: &mut Findings) {
+    let begins = |character: char| character.is_uppercase() || matches!(character, '_' | '-');
+    let last = stem.rfind(begins).map_or(stem, |at| &stem[at..]);
+    let words = [stem, last.trim_start_matches(['_', '-'])].map(str::to_lowercase);
+    if let Some(word) = words.iter().find(|word| is_one_of(BANNED, word)) {
+        let message = format!("`{name}`: name the thing it does, not `{word}`");
+        found.add(path, line, message);
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Paths that documents name in backticks. Not links: those are the matter of `links`.
 //! Rule: a path that begins with a folder of the project's root leads to a file or directory that is there.
 
-use super::Finding;
+use super::Findings;
 use crate::tree::Tree;
 
 /// Folders of the root that documents speak of.
@@ -15,28 +15,20 @@ const ROOTS: &[&str] = &[
     "bench-peers/",
 ];
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let history = |path: &str| path == "CHANGELOG.md";
+pub fn findings(tree: &Tree, found: &mut Findings) {
+    let is_history = |path: &str| path == "CHANGELOG.md";
     let documents = tree.files().filter(|file| file.extension() == "md");
-    for file in documents.filter(|file| !history(&file.path)) {
-        for (index, line) in file.text.lines().enumerate() {
-            for path in line
-                .split('`')
-                .skip(1)
-                .step_by(2)
-                .filter(|span| is_path(span))
-            {
-                let missing = expanded(path)
-                    .into_iter()
-                    .find(|path| !tree.has(path.trim_end_matches('/')));
-                findings.extend(missing.map(|path| {
-                    Finding::new(&file.path, index + 1, format!("there is no {path}"))
-                }));
+    for file in documents.filter(|file| !is_history(file.path)) {
+        for (line, number) in file.text.lines().zip(1..) {
+            let spans = line.split('`').skip(1).step_by(2);
+            for path in spans.filter(|span| is_path(span)) {
+                let mut paths = expanded(path).into_iter();
+                if let Some(path) = paths.find(|path| !tree.has(path.trim_end_matches('/'))) {
+                    found.add(file.path, number, format!("there is no {path}"));
+                }
             }
         }
     }
-    findings
 }
 
 /// Whether a span of code is a path of the project: commands and patterns are not.

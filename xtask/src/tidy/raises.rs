@@ -3,105 +3,84 @@
 //! mruby is compared with the compiled library by `crates/mruby/tests/raises.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use super::Finding;
-use crate::lexer::{Kind, Token, after_group, code, reads};
-use crate::tree::{File, Tree};
+use super::{Findings, is_one_of};
+use crate::source::{Kind, Source};
+use crate::tree::Tree;
 
 const IMPORTS: &str = "crates/mruby/src/sys.rs";
 const BINDING: &str = "crates/mruby/src/";
 const SHIM: &str = "crates/mruby/shim/";
 const LIST: &str = "crates/mruby/shim/cannot_raise.txt";
 /// A function handed to one of these does not run unprotected there.
-const TAKERS: [&str; 2] = ["protect", "__atomic_store_n"];
+const TAKERS: &str = "protect __atomic_store_n";
 /// Words before a parenthesis that are no calls.
-const KEYWORDS: [&str; 6] = ["if", "for", "while", "switch", "return", "sizeof"];
+const KEYWORDS: &str = "if for while switch return sizeof";
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
+pub fn findings(tree: &Tree, found: &mut Findings) {
     let Some(imports) = tree.file(IMPORTS) else {
-        return Vec::new();
+        return;
     };
-    let mut findings = foreign_blocks(tree);
-    let list = read_list(tree, &mut findings);
+    foreign_blocks(tree, found);
+    let mut list = BTreeMap::new();
+    for (line, number) in tree.list(LIST) {
+        let (name, reason) = line.split_once(' ').unwrap_or((line, ""));
+        if reason.trim().is_empty() {
+            found.add(LIST, number, format!("{name}: why can it not raise?"));
+        }
+        list.insert(name, number);
+    }
     let shim = Shim::read(tree);
     let mut walk = Walk {
         shim: &shim,
         list: &list,
         seen: BTreeSet::new(),
         used: BTreeSet::new(),
-        findings,
+        found,
     };
-    for (name, line) in imported(imports) {
-        match shim.find("", name) {
-            Some(function) => walk.enter(name, function),
-            None => walk.findings.push(Finding::new(
-                IMPORTS,
-                line,
-                format!("{name} is not defined in {SHIM}; Rust calls mruby through the shim only"),
-            )),
+    let imports = imports.source().items.iter();
+    for item in imports.filter(|item| item.keyword == "fn") {
+        let name = item.name;
+        if let Some(function) = shim.find("", name) {
+            walk.enter(name, function);
+        } else {
+            let message =
+                format!("{name} is not defined in {SHIM}; Rust calls mruby through the shim only");
+            walk.found.add(IMPORTS, item.line, message);
         }
     }
-    let unused = list.iter().filter(|(name, _)| !walk.used.contains(**name));
-    let unused = unused.map(|(name, line)| {
-        Finding::new(
-            LIST,
-            *line,
-            format!("{name}: no unprotected function calls it; remove it"),
-        )
-    });
-    walk.findings.into_iter().chain(unused).collect()
+    for (name, line) in list.iter().filter(|(name, _)| !walk.used.contains(*name)) {
+        let message = format!("{name}: no unprotected function calls it; remove it");
+        walk.found.add(LIST, *line, message);
+    }
+}
+
+/// Whether a file is a source of the shim.
+pub fn is_shim(path: &str) -> bool {
+    path.starts_with(SHIM) && (path.ends_with(".c") || path.ends_with(".h"))
 }
 
 /// Declarations of foreign functions anywhere but in `sys.rs`.
-fn foreign_blocks(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let files = tree.rust().filter(|file| file.path.starts_with(BINDING));
-    for file in files.filter(|file| file.path != IMPORTS) {
-        let tokens = code(&file.text);
-        for (at, token) in tokens.iter().enumerate() {
-            let literal = tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Literal);
-            if token.is("extern") && literal && reads(&tokens, at + 2, &["{"]) {
+fn foreign_blocks(tree: &Tree, found: &mut Findings) {
+    for file in tree.rust_below(BINDING).filter(|file| file.path != IMPORTS) {
+        let source = file.source();
+        for at in source.find("extern") {
+            let next = source.tokens.get(at + 1);
+            let is_literal = next.is_some_and(|token| token.kind == Kind::Literal);
+            if is_literal && source.reads(at + 2, "{") {
                 let message = format!("foreign functions are declared in {IMPORTS} only");
-                findings.push(Finding::new(&file.path, token.line, message));
+                found.add(file.path, source.tokens[at].line, message);
             }
         }
     }
-    findings
-}
-
-/// The names that cannot raise, with their lines.
-fn read_list<'t>(tree: &'t Tree, findings: &mut Vec<Finding>) -> BTreeMap<&'t str, usize> {
-    let text = tree.file(LIST).map_or("", |file| file.text.as_str());
-    let mut list = BTreeMap::new();
-    for (index, line) in text.lines().enumerate() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let (name, reason) = line.split_once(' ').unwrap_or((line, ""));
-        if reason.trim().is_empty() {
-            findings.push(Finding::new(
-                LIST,
-                index + 1,
-                format!("{name}: why can it not raise?"),
-            ));
-        }
-        list.insert(name, index + 1);
-    }
-    list
-}
-
-/// The functions that `sys.rs` declares.
-fn imported(file: &File) -> Vec<(&str, usize)> {
-    let tokens = code(&file.text);
-    let names = tokens.windows(2).filter(|pair| pair[0].is("fn"));
-    let names = names.filter(|pair| pair[1].kind == Kind::Word);
-    names.map(|pair| (pair[1].text, pair[1].line)).collect()
 }
 
 /// A function of the shim.
 struct Function<'t> {
     path: &'t str,
-    body: Vec<Token<'t>>,
+    source: &'t Source<'t>,
+    body: Range<usize>,
 }
 
 /// All functions of the shim, by their names and files: static ones of two files may share a name.
@@ -110,28 +89,24 @@ struct Shim<'t>(BTreeMap<&'t str, Vec<Function<'t>>>);
 impl<'t> Shim<'t> {
     fn read(tree: &'t Tree) -> Self {
         let mut functions = BTreeMap::<&str, Vec<Function<'_>>>::new();
-        let sources = tree
-            .files()
-            .filter(|file| file.path.starts_with(SHIM) && matches!(file.extension(), "c" | "h"));
-        for file in sources {
-            let tokens = code(&file.text);
+        for file in tree.files().filter(|file| is_shim(file.path)) {
+            let source = file.source();
             let mut at = 0;
-            while at < tokens.len() {
-                let parameters = at + 1;
-                if tokens[at].kind == Kind::Word && reads(&tokens, parameters, &["("]) {
-                    let body = after_group(&tokens, parameters);
-                    if reads(&tokens, body, &["{"]) {
-                        let end = after_group(&tokens, body);
-                        let function = Function {
-                            path: &file.path,
-                            body: tokens[body..end].to_vec(),
-                        };
-                        functions.entry(tokens[at].text).or_default().push(function);
-                        at = end;
-                        continue;
-                    }
-                }
+            while let Some(token) = source.tokens.get(at) {
                 at += 1;
+                if token.kind != Kind::Word || !source.reads(at, "(") {
+                    continue;
+                }
+                let start = source.tokens[at].after;
+                if source.reads(start, "{") {
+                    at = source.tokens[start].after;
+                    let function = Function {
+                        path: file.path,
+                        source,
+                        body: start..at,
+                    };
+                    functions.entry(token.text).or_default().push(function);
+                }
             }
         }
         Shim(functions)
@@ -151,75 +126,54 @@ struct Walk<'w, 't> {
     list: &'w BTreeMap<&'t str, usize>,
     seen: BTreeSet<(&'t str, &'t str)>,
     used: BTreeSet<&'t str>,
-    findings: Vec<Finding>,
+    found: &'w mut Findings,
 }
 
-impl<'w, 't> Walk<'w, 't> {
-    fn enter(&mut self, name: &'t str, function: &'w Function<'t>)
-    where
-        't: 'w,
-    {
+impl<'t> Walk<'_, 't> {
+    fn enter(&mut self, name: &'t str, function: &Function<'t>) {
         if !self.seen.insert((function.path, name)) {
             return;
         }
-        let tokens = &function.body;
-        let mut at = 0;
-        while at < tokens.len() {
-            let token = tokens[at];
-            let called = reads(tokens, at + 1, &["("]);
-            if is_field(tokens, at) {
-                self.field(name, function, token, called);
-                at += 1;
-                continue;
-            }
-            if called && TAKERS.contains(&token.text) {
-                self.name(name, function, token, called);
-                at = after_group(tokens, at + 1);
-                continue;
-            }
-            self.name(name, function, token, called);
+        let source = function.source;
+        let mut at = function.body.start;
+        while at < function.body.end {
+            self.word(name, function, at);
+            let is_taker = is_one_of(TAKERS, source.tokens[at].text) && !is_field(source, at);
             at += 1;
+            if is_taker && source.reads(at, "(") {
+                at = source.tokens[at].after;
+            }
         }
     }
 
-    /// A word in the body of a function that runs unprotected.
-    fn name(&mut self, from: &'t str, within: &'w Function<'t>, token: Token<'t>, called: bool) {
-        if token.kind != Kind::Word || KEYWORDS.contains(&token.text) || token.text == from {
+    /// A word in the body of the function `from`, which runs unprotected.
+    fn word(&mut self, from: &'t str, within: &Function<'t>, at: usize) {
+        let source = within.source;
+        let token = &source.tokens[at];
+        let name = token.text;
+        let is_field = is_field(source, at);
+        let is_plain = is_one_of(KEYWORDS, name) || name == from;
+        if token.kind != Kind::Word || !is_field && is_plain {
             return;
         }
-        if let Some((known, _)) = self.list.get_key_value(token.text) {
-            self.used.insert(known);
-        } else if let Some(function) = self.shim.find(within.path, token.text) {
-            self.enter(token.text, function);
-        } else {
-            self.field(from, within, token, called);
-        }
-    }
-
-    /// A word that names no function of the shim: it is called through a pointer, or is none of ours.
-    fn field(&mut self, from: &'t str, within: &'w Function<'t>, token: Token<'t>, called: bool) {
-        if let Some((known, _)) = self.list.get_key_value(token.text) {
-            self.used.insert(known);
-        } else if called {
-            self.findings.push(Finding::new(
-                within.path,
-                token.line,
-                format!(
-                    "{from} calls {} below a Rust frame: run it by `protect`, or prove that it cannot raise and name it in {LIST}",
-                    token.text
-                ),
-            ));
+        // A field names no function of the shim: it is called through a pointer.
+        let function = self.shim.find(within.path, name).filter(|_| !is_field);
+        if self.list.contains_key(name) {
+            self.used.insert(name);
+        } else if let Some(function) = function {
+            self.enter(name, function);
+        } else if source.reads(at + 1, "(") {
+            let message = format!(
+                "{from} calls {name} below a Rust frame: run it by `protect`, or prove that it cannot raise and name it in {LIST}"
+            );
+            self.found.add(within.path, token.line, message);
         }
     }
 }
 
 /// Whether the word at `at` is a field, which may be called as a function is.
-fn is_field(tokens: &[Token<'_>], at: usize) -> bool {
-    let before = |words: &[&str]| {
-        let start = at.checked_sub(words.len());
-        start.is_some_and(|start| reads(tokens, start, words))
-    };
-    before(&["."]) || before(&["-", ">"])
+fn is_field(source: &Source, at: usize) -> bool {
+    source.reads(at.saturating_sub(1), ".") || source.reads(at.saturating_sub(2), "- >")
 }
 
 #[cfg(test)]

@@ -1,58 +1,35 @@
 //! The README in its two languages. Whether both say the same in words is for a reader who knows both.
 //! Rule: as many sections and the same code blocks, so that neither falls behind the other.
 
-use super::{Finding, markdown};
+use super::{Findings, markdown};
 use crate::tree::Tree;
 
 const ENGLISH: &str = "README.md";
 const JAPANESE: &str = "README.ja.md";
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
+pub fn findings(tree: &Tree, found: &mut Findings) {
     let (english, japanese) = match (tree.file(ENGLISH), tree.file(JAPANESE)) {
-        (Some(english), Some(japanese)) => (&english.text, &japanese.text),
-        (Some(_), None) => return vec![Finding::new(ENGLISH, 1, format!("{JAPANESE} is missing"))],
-        (None, Some(_)) => return vec![Finding::new(JAPANESE, 1, format!("{ENGLISH} is missing"))],
-        (None, None) => return Vec::new(),
+        (Some(english), Some(japanese)) => (english.text, japanese.text),
+        (Some(_), None) => return found.add(ENGLISH, 1, format!("{JAPANESE} is missing")),
+        (None, Some(_)) => return found.add(JAPANESE, 1, format!("{ENGLISH} is missing")),
+        (None, None) => return,
     };
-    let mut findings = Vec::new();
-    let sections = (
-        markdown::sections(english).len(),
-        markdown::sections(japanese).len(),
-    );
-    if sections.0 != sections.1 {
-        findings.push(Finding::new(
-            JAPANESE,
-            1,
-            format!("{} sections, but {ENGLISH} has {}", sections.1, sections.0),
-        ));
+    let (english, japanese) = (markdown::read(english), markdown::read(japanese));
+    let mut counts = |what, theirs: usize, ours: usize| {
+        if theirs != ours {
+            let message = format!("{ours} {what}, but {ENGLISH} has {theirs}");
+            found.add(JAPANESE, 1, message);
+        }
+    };
+    counts("sections", english.sections.len(), japanese.sections.len());
+    counts("code blocks", english.blocks.len(), japanese.blocks.len());
+    for (theirs, ours) in english.blocks.iter().zip(&japanese.blocks) {
+        if theirs.text != ours.text {
+            let place = format!("{ENGLISH}:{}", theirs.line);
+            let message = format!("this code block differs from the one at {place}");
+            found.add(JAPANESE, ours.line, message);
+        }
     }
-    let (english, japanese) = (markdown::blocks(english), markdown::blocks(japanese));
-    if english.len() != japanese.len() {
-        findings.push(Finding::new(
-            JAPANESE,
-            1,
-            format!(
-                "{} code blocks, but {ENGLISH} has {}",
-                japanese.len(),
-                english.len()
-            ),
-        ));
-    }
-    for (theirs, ours) in english
-        .iter()
-        .zip(&japanese)
-        .filter(|(theirs, ours)| theirs.text != ours.text)
-    {
-        findings.push(Finding::new(
-            JAPANESE,
-            ours.line,
-            format!(
-                "this code block differs from the one at {ENGLISH}:{}",
-                theirs.line
-            ),
-        ));
-    }
-    findings
 }
 
 #[cfg(test)]

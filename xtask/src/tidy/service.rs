@@ -2,8 +2,7 @@
 //! Rule: each `rpc` of the protocol has its name in the table of calls, in a file of the client, and in backticks in the documents. That the
 //! server does each of them is the compiler's matter.
 
-use super::Finding;
-use crate::lexer::code;
+use super::{Findings, is_one_of};
 use crate::tree::Tree;
 
 const PROTOCOL: &str = "crates/rpc/proto/tkrzw_rpc.proto";
@@ -11,48 +10,34 @@ const CALLS: &str = "crates/rpc/src/method.rs";
 const CLIENT: &str = "crates/rpc/src/client/";
 const DOCUMENT: &str = "docs/kv.md";
 
-/// Calls that our client does not make, with the reason.
-const NOT_CALLED: &[(&str, &str)] = &[
-    (
-        "ShouldBeRebuilt",
-        "a database that writes tidies up by itself",
-    ),
-    ("Replicate", "the server refuses it"),
-    ("ChangeMaster", "the server refuses it"),
-];
+/// Calls that our client does not make: a database that writes tidies up by itself (`ShouldBeRebuilt`), and the server refuses the others.
+const NOT_CALLED: &str = "ShouldBeRebuilt Replicate ChangeMaster";
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let Some(protocol) = tree.file(PROTOCOL) else {
-        return findings;
-    };
-    let text = |path: &str| tree.file(path).map_or("", |file| file.text.as_str());
-    let names = |path: &str, call: &str| {
-        let literal = format!("\"{call}\"");
-        code(text(path)).iter().any(|token| token.text == literal)
-    };
-    for (index, line) in protocol.text.lines().enumerate() {
+pub fn findings(tree: &Tree, found: &mut Findings) {
+    for (line, number) in tree.text(PROTOCOL).lines().zip(1..) {
         let rest = line.trim().strip_prefix("rpc ");
         let Some((call, _)) = rest.and_then(|rest| rest.split_once('(')) else {
             continue;
         };
+        let literal = format!("\"{call}\"");
+        let is_named = |path| {
+            tree.rust_below(path)
+                .any(|file| file.source().has(&literal))
+        };
         let mut missing = |place: &str| {
             let message = format!("the call {call} is missing in {place}");
-            findings.push(Finding::new(PROTOCOL, index + 1, message));
+            found.add(PROTOCOL, number, message);
         };
-        if !names(CALLS, call) {
+        if !is_named(CALLS) {
             missing(CALLS);
         }
-        let mut client = tree.rust().filter(|file| file.path.starts_with(CLIENT));
-        let is_called = client.any(|file| names(&file.path, call));
-        if !is_called && !NOT_CALLED.iter().any(|(name, _)| *name == call) {
+        if !is_named(CLIENT) && !is_one_of(NOT_CALLED, call) {
             missing(CLIENT);
         }
-        if !text(DOCUMENT).contains(&format!("`{call}`")) {
+        if !tree.text(DOCUMENT).contains(&format!("`{call}`")) {
             missing(DOCUMENT);
         }
     }
-    findings
 }
 
 #[cfg(test)]

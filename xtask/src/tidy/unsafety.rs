@@ -1,39 +1,26 @@
 //! Where `unsafe` may be: in the VM binding and the allocator, nowhere else. Whether it is sound there is for their proofs and valgrind.
 //! Rule: every other crate's root forbids it, so that the compiler refuses what this rule would only report.
 
-use super::Finding;
-use crate::lexer::{code, reads};
+use super::Findings;
 use crate::tree::{File, Tree};
 
 /// The crates that may.
 const EXEMPT: [&str; 2] = ["crates/mruby/", "crates/allocator/"];
 
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub fn findings(tree: &Tree, found: &mut Findings) {
     let is_exempt = |file: &File| EXEMPT.iter().any(|exempt| file.path.starts_with(exempt));
     for file in tree.rust().filter(|file| !is_exempt(file)) {
-        let tokens = code(&file.text);
-        for token in tokens.iter().filter(|token| token.is("unsafe")) {
-            findings.push(Finding::new(
-                &file.path,
-                token.line,
-                format!(
-                    "unsafe belongs in {} only; look for a safe wrapper",
-                    EXEMPT.join(" and ")
-                ),
-            ));
+        let source = file.source();
+        for at in source.find("unsafe") {
+            let exempt = EXEMPT.join(" and ");
+            let message = format!("unsafe belongs in {exempt} only; look for a safe wrapper");
+            found.add(file.path, source.tokens[at].line, message);
         }
-        let forbids = (0..tokens.len())
-            .any(|at| reads(&tokens, at, &["#", "!", "[", "forbid", "(", "unsafe_code"]));
-        if is_root(file) && !forbids {
-            findings.push(Finding::new(
-                &file.path,
-                1,
-                "the crate's root must say #![forbid(unsafe_code)]",
-            ));
+        if is_root(file) && !source.has("# ! [ forbid ( unsafe_code") {
+            let message = "the crate's root must say #![forbid(unsafe_code)]";
+            found.add(file.path, 1, message);
         }
     }
-    findings
 }
 
 /// `lib.rs` and `main.rs` of a crate. The fuzzer's programs are none: their macro expands to what they would forbid.

@@ -3,211 +3,74 @@
 //! Rule: a type or module is a noun, a function says what it does, a test says subject, condition and outcome. `known.txt` beside this has the
 //! names that break it; it only becomes shorter.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::Finding;
-use crate::lexer::{Kind, code};
+use super::{Findings, is_one_of};
 use crate::tree::Tree;
 
 const LIST: &str = "xtask/src/tidy/wording/known.txt";
 
 /// People and questions that no name begins with.
-const RIDDLES: &[&str] = &[
-    "anybody",
-    "everybody",
-    "nobody",
-    "somebody",
-    "what",
-    "who",
-    "whoever",
-    "whom",
-    "whose",
-];
+const RIDDLES: &str = "anybody everybody nobody somebody what who whoever whom whose";
 
 /// Words in `ed` that are terms of the field, or no participles.
-const TERMS: &[&str] = &[
-    "embedded",
-    "feed",
-    "need",
-    "nested",
-    "oversized",
-    "quoted",
-    "seed",
-    "shared",
-    "speed",
-    "typed",
-];
+const TERMS: &str = "embedded feed need nested oversized quoted seed shared speed typed";
 
 /// Participles that do not end in `ed`; those that are nouns or verbs as well (`read`, `set`, `bound`, `split`) are not here.
-const PARTICIPLES: &[&str] = &[
-    "asleep",
-    "begun",
-    "bent",
-    "bought",
-    "broken",
-    "brought",
-    "built",
-    "caught",
-    "chosen",
-    "done",
-    "drawn",
-    "driven",
-    "fallen",
-    "felt",
-    "forgotten",
-    "fought",
-    "found",
-    "frozen",
-    "given",
-    "gone",
-    "grown",
-    "heard",
-    "held",
-    "hidden",
-    "kept",
-    "known",
-    "laid",
-    "left",
-    "lent",
-    "lost",
-    "lying",
-    "made",
-    "meant",
-    "met",
-    "missing",
-    "paid",
-    "said",
-    "seen",
-    "sent",
-    "shown",
-    "shut",
-    "slept",
-    "sold",
-    "sought",
-    "spent",
-    "spoken",
-    "stolen",
-    "stood",
-    "struck",
-    "stuck",
-    "swept",
-    "swollen",
-    "taken",
-    "taught",
-    "thought",
-    "thrown",
-    "told",
-    "torn",
-    "understood",
-    "unfit",
-    "unread",
-    "won",
-    "woken",
-    "worn",
-    "written",
-];
+const PARTICIPLES: &str = "\
+    asleep begun bent bought broken brought built caught chosen done drawn driven fallen felt forgotten fought found \
+    frozen given gone grown heard held hidden kept known laid left lent lost lying made meant met missing paid said \
+    seen sent shown shut slept sold sought spent spoken stolen stood struck stuck swept swollen taken taught thought \
+    thrown told torn understood unfit unread won woken worn written";
 
-/// The keywords before the name of a type.
-const TYPES: &[&str] = &["struct", "enum", "union", "trait", "type"];
-
-/// The kind of a name, as the list writes it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
-    Function,
-    Type,
-    Module,
-}
-
-impl Named {
-    fn word(self) -> &'static str {
-        match self {
-            Named::Function => "fn",
-            Named::Type => "type",
-            Named::Module => "mod",
-        }
-    }
-}
-
-pub fn findings(tree: &Tree) -> Vec<Finding> {
-    let known: BTreeMap<&str, usize> = tree
-        .file(LIST)
-        .into_iter()
-        .flat_map(|file| file.text.lines().enumerate())
-        .filter(|(_, line)| !line.starts_with('#'))
-        .map(|(index, line)| (line, index + 1))
-        .collect();
+pub fn findings(tree: &Tree, found: &mut Findings) {
+    let known = tree.list(LIST);
     let mut met = BTreeSet::new();
-    let mut findings = Vec::new();
     for file in tree.rust() {
         let stem = file.name().trim_end_matches(".rs");
-        let mut names = vec![(Named::Module, stem, 1)];
-        let tokens = code(&file.text);
-        for pair in tokens.windows(2).filter(|pair| pair[1].kind == Kind::Word) {
-            let named = match &pair[0] {
-                word if word.is("fn") => Named::Function,
-                word if word.is("mod") => Named::Module,
-                word if TYPES.iter().any(|keyword| word.is(keyword)) => Named::Type,
-                _ => continue,
-            };
-            names.push((named, pair[1].text, pair[1].line));
-        }
-        for (named, name, line) in names {
-            let Some(message) = riddle(named, name) else {
-                continue;
-            };
-            let entry = format!("{} {name}", named.word());
-            if !known.contains_key(entry.as_str()) {
-                findings.push(Finding::new(
-                    &file.path,
-                    line,
-                    format!("{entry}: {message}"),
-                ));
+        let items = file.source().items.iter().map(|item| {
+            let kind = if item.is_type() { "type" } else { item.keyword };
+            (kind, item.name, item.line)
+        });
+        for (kind, name, line) in items.chain([("mod", stem, 1)]) {
+            if let Some(message) = riddle(kind, name) {
+                let entry = format!("{kind} {name}");
+                if !known.contains_key(&*entry) {
+                    found.add(file.path, line, format!("{entry}: {message}"));
+                }
+                met.insert(entry);
             }
-            met.insert(entry);
         }
     }
-    let over = known.iter().filter(|(entry, _)| !met.contains(**entry));
-    findings.extend(over.map(|(entry, line)| {
+    for (entry, line) in known.iter().filter(|(entry, _)| !met.contains(**entry)) {
         let message = format!("`{entry}` stands nowhere any more: take the line out");
-        Finding::new(LIST, *line, message)
-    }));
-    findings
+        found.add(LIST, *line, message);
+    }
 }
 
-/// What is wrong with a name.
-fn riddle(named: Named, name: &str) -> Option<String> {
-    let words = words(name);
-    let first = words.first()?.as_str();
-    if RIDDLES.contains(&first) {
-        let wanted = match named {
-            Named::Function => "say subject, condition and outcome",
-            Named::Type | Named::Module => "say what it is",
+/// What is wrong with the name of a function, type or module.
+fn riddle(kind: &str, name: &str) -> Option<String> {
+    let is_function = match kind {
+        "fn" => true,
+        "type" | "mod" => false,
+        _ => return None,
+    };
+    let name = name.trim_start_matches("r#").trim_matches('_');
+    let begins = |(_, character): &(usize, char)| *character == '_' || character.is_uppercase();
+    let next = name.char_indices().skip(1).find(begins);
+    let first = next.map_or(name, |(at, _)| &name[..at]).to_lowercase();
+    if is_one_of(RIDDLES, &first) {
+        let wanted = if is_function {
+            "say subject, condition and outcome"
+        } else {
+            "say what it is"
         };
         return Some(format!("{wanted}, not `{first}`"));
     }
-    let participle =
-        PARTICIPLES.contains(&first) || (first.ends_with("ed") && !TERMS.contains(&first));
-    let is_alone = words.len() == 1 && named != Named::Function;
-    (is_alone && participle).then(|| "say what it is, not what has happened to it".to_owned())
-}
-
-/// The words of `snake_case` and `CamelCase`, in small letters.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut begins = true;
-    for character in name.trim_start_matches("r#").chars() {
-        if character == '_' {
-            begins = true;
-            continue;
-        }
-        let small = character.to_lowercase();
-        match words.last_mut() {
-            Some(word) if !begins && !character.is_uppercase() => word.extend(small),
-            _ => words.push(small.collect()),
-        }
-        begins = false;
-    }
-    words
+    let is_participle =
+        is_one_of(PARTICIPLES, &first) || first.ends_with("ed") && !is_one_of(TERMS, &first);
+    (next.is_none() && !is_function && is_participle)
+        .then(|| "say what it is, not what has happened to it".to_owned())
 }
 
 #[cfg(test)]

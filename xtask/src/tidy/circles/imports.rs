@@ -4,18 +4,14 @@
 //! no arrows: a file is made of its children. A file that imports items of a child is tied to it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
-use crate::lexer::{Kind, Token, after_group, code, reads};
-use crate::tree::Tree;
+use syn::{ItemUse, UseTree};
+
+use crate::source::{Item, Kind, Source};
+use crate::tree::{File, Tree};
 
 /// By file, the files whose items it uses and the names of those items. All paths are from the project's root.
 pub type Arrows = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
-
-/// The keywords before an item's name.
-const ITEMS: &[&str] = &[
-    "fn", "struct", "enum", "union", "trait", "type", "const", "static", "mod",
-];
 
 /// Re-exports that are followed one after another at most; a circle of them does not compile.
 const REEXPORTS_MAX: usize = 16;
@@ -47,11 +43,11 @@ type Module = Vec<String>;
 
 /// The files of a crate by their modules; the crate's root is the empty path.
 struct Sources {
-    files: BTreeMap<Module, Source>,
+    files: BTreeMap<Module, Uses>,
 }
 
 #[derive(Default)]
-struct Source {
+struct Uses {
     path: String,
     /// Names of items at the top of the file.
     defined: BTreeSet<String>,
@@ -83,7 +79,7 @@ impl Sources {
             if is_program || below.starts_with("bin/") {
                 continue;
             }
-            files.insert(module_of(below), Source::of(&file.path, &file.text));
+            files.insert(module_of(below), Uses::of(file));
         }
         let tests: Vec<Module> = files
             .iter()
@@ -159,49 +155,82 @@ impl Sources {
     }
 }
 
-impl Source {
-    fn of(path: &str, text: &str) -> Self {
-        let tokens = code(text);
-        let (tokens, tests) = without_tests(&tokens);
-        let inline = inline_modules(&tokens);
-        let mut file = Source {
-            path: path.to_owned(),
-            defined: defined(&tokens),
-            tests,
-            ..Source::default()
+impl Uses {
+    fn of(file: &File) -> Self {
+        let source = file.source();
+        let test = |at: usize| source.tests.iter().find(|test| test.contains(&at));
+        let is_file = |item: &&Item| item.keyword == "mod" && !item.is_inline_module;
+        let items = || source.items.iter();
+        let inline = items().filter(|item| item.is_inline_module);
+        let inline: Vec<_> = inline
+            .map(|item| item.at..source.tokens[item.at + 2].after)
+            .collect();
+        // `mod a;` is a file, which paths find by themselves.
+        let defined =
+            items().filter(|item| item.depth == 0 && !is_file(item) && test(item.at).is_none());
+        let tests = items().filter(|item| is_file(item) && test(item.at).is_some());
+        let mut uses = Uses {
+            path: file.path.to_owned(),
+            defined: defined.map(|item| item.name.to_owned()).collect(),
+            tests: tests.map(|item| item.name.to_owned()).collect(),
+            ..Uses::default()
         };
         let mut paths = Vec::new();
         let mut at = 0;
-        while at < tokens.len() {
+        while at < source.tokens.len() {
+            if let Some(test) = test(at) {
+                at = test.end;
+                continue;
+            }
             // How many modules within the file are around.
             let depth = inline.iter().filter(|module| module.contains(&at)).count();
-            if tokens[at].is("use") {
-                let is_export = is_export(&tokens, at);
-                let (leaves, end) = leaves(&tokens, at + 1);
-                for leaf in leaves {
-                    file.import(leaf, depth, is_export);
-                }
+            if let Some((import, end)) = import_at(source, at) {
+                let is_export = !source.visibility(at).is_empty();
+                uses.import(&import.tree, &Module::new(), depth, is_export);
                 at = end;
                 continue;
             }
-            let (segments, end) = path_at(&tokens, at);
+            let (segments, end) = path_at(source, at);
             if segments.len() > 1 {
                 paths.extend(outside(segments, depth));
             }
             at = end.max(at + 1);
         }
         let starts =
-            |first: &str| matches!(first, "crate" | "super") || file.imported.contains_key(first);
+            |first: &str| matches!(first, "crate" | "super") || uses.imported.contains_key(first);
         paths.retain(|path| path.first().is_some_and(|first| starts(first)));
-        file.uses.extend(paths);
-        file
+        uses.uses.extend(paths);
+        uses
     }
 
-    fn import(&mut self, leaf: Leaf, depth: usize, is_export: bool) {
-        let Some(segments) = outside(leaf.segments, depth) else {
+    /// Takes each path of a `use` below the segments `before`.
+    fn import(&mut self, tree: &UseTree, before: &Module, depth: usize, is_export: bool) {
+        let (name, segments) = match tree {
+            UseTree::Path(path) => {
+                let before = child(before, &path.ident.to_string());
+                return self.import(&path.tree, &before, depth, is_export);
+            }
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.import(tree, before, depth, is_export);
+                }
+                return;
+            }
+            UseTree::Glob(_) => (None, before.clone()),
+            UseTree::Name(name) => {
+                let segments = child(before, &name.ident.to_string());
+                let name = segments.iter().rev().find(|segment| *segment != "self");
+                (name.cloned(), segments)
+            }
+            UseTree::Rename(name) => {
+                let segments = child(before, &name.ident.to_string());
+                (Some(name.rename.to_string()), segments)
+            }
+        };
+        let Some(segments) = outside(segments, depth) else {
             return;
         };
-        match leaf.name {
+        match name {
             None => self.globs.push(segments.clone()),
             Some(name) => {
                 self.imported.insert(name, segments.clone());
@@ -251,164 +280,25 @@ fn outside(mut segments: Module, depth: usize) -> Option<Module> {
     (!segments.is_empty()).then_some(segments)
 }
 
-/// `tokens` without what stands under `#[cfg(test)]`, and the names of the modules there that are files.
-fn without_tests<'s>(tokens: &[Token<'s>]) -> (Vec<Token<'s>>, Vec<String>) {
-    let (mut kept, mut files) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    while at < tokens.len() {
-        if !reads(tokens, at, &["#", "[", "cfg", "(", "test", ")", "]"]) {
-            kept.push(tokens[at]);
-            at += 1;
-            continue;
-        }
-        at += 7;
-        // To the end of the item: its block, or the semicolon or comma before one.
-        while at < tokens.len() {
-            if reads(tokens, at, &["mod"]) && reads(tokens, at + 2, &[";"]) {
-                files.push(tokens[at + 1].text.to_owned());
-            }
-            match tokens[at].text {
-                "(" | "[" => at = after_group(tokens, at),
-                "{" => {
-                    at = after_group(tokens, at);
-                    // `use a::{b, c};`
-                    at += usize::from(reads(tokens, at, &[";"]));
-                    break;
-                }
-                ";" | "," => {
-                    at += 1;
-                    break;
-                }
-                _ => at += 1,
-            }
-        }
-    }
-    (kept, files)
-}
-
-/// The groups of `mod name { … }`.
-fn inline_modules(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
-    (0..tokens.len())
-        .filter(|&at| reads(tokens, at, &["mod"]) && reads(tokens, at + 2, &["{"]))
-        .map(|at| at + 2..after_group(tokens, at + 2))
-        .collect()
-}
-
-/// The names of items outside of all braces.
-fn defined(tokens: &[Token<'_>]) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        if tokens[at].is("{") {
-            at = after_group(tokens, at);
-            continue;
-        }
-        if reads(tokens, at, &["macro_rules", "!"]) {
-            names.extend(tokens.get(at + 2).map(|name| name.text.to_owned()));
-        }
-        let is_item = ITEMS.iter().any(|item| tokens[at].is(item));
-        // `mod a;` is a file, which paths find by themselves.
-        let is_file = reads(tokens, at, &["mod"]) && reads(tokens, at + 2, &[";"]);
-        if is_item
-            && !is_file
-            && let Some(name) = tokens.get(at + 1).filter(|name| name.kind == Kind::Word)
-        {
-            names.insert(name.text.to_owned());
-        }
-        at += 1;
-    }
-    names
-}
-
-/// Whether `pub` or `pub(…)` stands before `at`.
-fn is_export(tokens: &[Token<'_>], at: usize) -> bool {
-    let mut before = tokens[..at].iter().rev();
-    match before.next() {
-        Some(token) if token.is(")") => before
-            .find(|token| token.is("("))
-            .and_then(|_| before.next())
-            .is_some_and(|token| token.is("pub")),
-        token => token.is_some_and(|token| token.is("pub")),
-    }
-}
-
-/// One path of a `use`; without a name it takes all that is there.
-struct Leaf {
-    segments: Module,
-    name: Option<String>,
-}
-
-/// The paths of a `use` whose tree begins at `at`, and the index after its semicolon.
-fn leaves(tokens: &[Token<'_>], at: usize) -> (Vec<Leaf>, usize) {
-    let end = (at..tokens.len()).find(|&at| tokens[at].is(";"));
-    let end = end.unwrap_or(tokens.len());
-    let mut leaves = Vec::new();
-    branches(&tokens[at..end], &Module::new(), &mut leaves);
-    (leaves, end + 1)
-}
-
-fn branches(tokens: &[Token<'_>], before: &Module, leaves: &mut Vec<Leaf>) {
-    let mut segments = before.clone();
-    let mut at = 0;
-    while at < tokens.len() {
-        match tokens[at].text {
-            "{" => {
-                let end = after_group(tokens, at);
-                let inner = &tokens[at + 1..end - 1];
-                let mut from = 0;
-                let mut to = 0;
-                while to <= inner.len() {
-                    if to == inner.len() || inner[to].is(",") {
-                        if from < to {
-                            branches(&inner[from..to], &segments, leaves);
-                        }
-                        to += 1;
-                        from = to;
-                    } else if inner[to].is("{") {
-                        to = after_group(inner, to);
-                    } else {
-                        to += 1;
-                    }
-                }
-                return;
-            }
-            "*" => {
-                let name = None;
-                leaves.push(Leaf { segments, name });
-                return;
-            }
-            "as" => {
-                let name = tokens.get(at + 1).map(|name| name.text.to_owned());
-                leaves.push(Leaf { segments, name });
-                return;
-            }
-            ":" => {}
-            word => segments.push(word.to_owned()),
-        }
-        at += 1;
-    }
-    let named = segments.iter().rev().find(|segment| *segment != "self");
-    let name = named.cloned();
-    leaves.push(Leaf { segments, name });
+/// The import at `at`, and the index after its semicolon.
+fn import_at(source: &Source, at: usize) -> Option<(ItemUse, usize)> {
+    let mut tokens = source.tokens[at..].iter();
+    tokens.next().filter(|token| token.text == "use")?;
+    let end = at + 2 + tokens.position(|token| token.text == ";")?;
+    Some((source.parse(at..end)?, end))
 }
 
 /// The path `a::b::c` that begins at `at`, and the index after it. A path behind `.` or `::` is the rest of something else.
-fn path_at(tokens: &[Token<'_>], mut at: usize) -> (Module, usize) {
+fn path_at(source: &Source, mut at: usize) -> (Module, usize) {
     let mut segments = Module::new();
-    let is_rest = at > 0 && (tokens[at - 1].is(".") || tokens[at - 1].is(":"));
     // `a: b::c` is a type behind one colon.
-    let is_rest = is_rest && !(at > 1 && tokens[at - 1].is(":") && !tokens[at - 2].is(":"));
-    if is_rest {
-        return (segments, at);
-    }
-    while let Some(word) = tokens.get(at).filter(|token| token.kind == Kind::Word) {
-        segments.push(word.text.to_owned());
+    let is_rest = at > 0 && source.reads(at - 1, ".") || at > 1 && source.reads(at - 2, ": :");
+    let tokens = &source.tokens;
+    let word = |at: usize| tokens.get(at).filter(|token| token.kind == Kind::Word);
+    while let Some(token) = word(at).filter(|_| !is_rest) {
+        segments.push(token.text.to_owned());
         at += 1;
-        let goes_on = reads(tokens, at, &[":", ":"])
-            && tokens
-                .get(at + 2)
-                .is_some_and(|next| next.kind == Kind::Word);
-        if !goes_on {
+        if !source.reads(at, ": :") || word(at + 2).is_none() {
             break;
         }
         at += 2;
@@ -429,7 +319,7 @@ mod tests {
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
         let short = |path: &str| path.replace("crates/x/src/", "");
         let mut lines = Vec::new();
-        for (from, targets) in arrows(&Tree::of(&files), "crates/x/src/") {
+        for (from, targets) in arrows(&Tree::new(files), "crates/x/src/") {
             for (to, names) in targets {
                 let names: Vec<String> = names.into_iter().collect();
                 lines.push(format!(
@@ -536,6 +426,22 @@ mod tests {
                 ),
             ],
             &["a.rs -> lib.rs: f"],
+        );
+    }
+
+    #[test]
+    fn imports_before_documentation_and_in_macros_are_arrows() {
+        check(
+            &[
+                ("lib.rs", "mod a; mod b; mod c;"),
+                (
+                    "a.rs",
+                    "use crate::b::B;\n/// A.\nstruct A;\nmacro_rules! m { () => { use $crate::c::C; } }",
+                ),
+                ("b.rs", "pub struct B;"),
+                ("c.rs", "pub struct C;"),
+            ],
+            &["a.rs -> b.rs: B", "a.rs -> c.rs: C"],
         );
     }
 }
