@@ -265,12 +265,12 @@ fn figures_of_limits_that_are_built_in_are_those_of_the_code() {
         ),
         (
             "docs/queries.md",
-            digits(tsumugi_sql::limits::NODES_MAX as usize),
+            digits(tsumugi::sql::limits::NODES_MAX as usize),
             "columns. More parts than that (`NODES_MAX`",
         ),
         (
             "docs/queries.md",
-            digits(tsumugi_sql::limits::SQL_BYTES_MAX / MIB),
+            digits(tsumugi::sql::limits::SQL_BYTES_MAX / MIB),
             "MiB of SQL (`SQL_BYTES_MAX`",
         ),
         (
