@@ -64,13 +64,13 @@ impl Task {
             Task::Up(_) | Task::Status => (ran, "applied"),
             Task::Down(_) => (ran, "undone"),
             Task::Redo(_) => (ran / 2, "undone and applied"),
-            Task::Seed => return "ran the seeds".to_owned(),
+            Task::Seed => return "ran the seeds\n".to_owned(),
         };
         let migrations = plural(count, "migration");
         match (mode, count) {
-            (RunMode::DryRun, _) => format!("tried {migrations}; nothing was kept"),
-            (RunMode::Commit, 0) => "nothing to do".to_owned(),
-            (RunMode::Commit, _) => format!("{migrations} {done}"),
+            (RunMode::DryRun, _) => format!("tried {migrations}; nothing was kept\n"),
+            (RunMode::Commit, 0) => "nothing to do\n".to_owned(),
+            (RunMode::Commit, _) => format!("{migrations} {done}\n"),
         }
     }
 }
@@ -155,7 +155,7 @@ mod tests {
 
     #[track_caller]
     fn check(task: Task, mode: RunMode, ran: usize, expected: &str) {
-        assert_eq!(task.summary(mode, ran), expected);
+        assert_eq!(task.summary(mode, ran), format!("{expected}\n"));
     }
 
     #[test]

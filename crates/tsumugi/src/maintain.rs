@@ -97,7 +97,7 @@ impl DatabaseCommands {
         if task == Task::Seed {
             let seeds = seeds.ok_or_else(|| lacks("seeds"))?;
             on_database(connect, task, target, async |db| seeds(db).await)?;
-            return Ok(summary(task, 0));
+            return Ok(task.summary(RunMode::Commit, 0));
         }
         let migrations = migrations.ok_or_else(|| lacks("migrations"))?;
         on_database(connect, task, target, async |db| {
@@ -113,13 +113,9 @@ impl DatabaseCommands {
                     return Ok(commands::status(&row.collect::<Vec<_>>()));
                 }
             };
-            Ok(summary(task, ran))
+            Ok(task.summary(RunMode::Commit, ran))
         })
     }
-}
-
-fn summary(task: Task, ran: usize) -> String {
-    format!("{}\n", task.summary(RunMode::Commit, ran))
 }
 
 /// Runs this on the application's database.

@@ -142,9 +142,7 @@ fn perform(place: &MigrateTarget, task: Task, mode: RunMode) -> Result<ExitCode>
     match outcome {
         MaintenanceOutcome::Raised(report) => anyhow::bail!(describe(&report)),
         MaintenanceOutcome::Status(rows) => commands::print(commands::status(&rows))?,
-        MaintenanceOutcome::Done(count) => {
-            commands::print(format_args!("{}\n", task.summary(mode, count)))?;
-        }
+        MaintenanceOutcome::Done(count) => commands::print(task.summary(mode, count))?,
         _ => anyhow::bail!(
             "interrupted: what was under way is undone, except what a migration with `transaction false` had done"
         ),

@@ -2,17 +2,17 @@
 //! and how each is noted. Runs none of them. Rule: what the faces report of a migration is worded here, and a number is what one is known by.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use ring::digest::{SHA256, digest};
 use tsumugi_sql::schema::{Table, char, string, timestamp};
-use tsumugi_sql::{Dialect, Record, Statement, col, table};
+use tsumugi_sql::{Record, col, table};
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::limits::VERSION_DIGITS_MAX;
 use crate::query::sendable;
-use crate::rows::Rows;
 use crate::value::Value;
 
 /// Where it is noted what was applied.
@@ -70,12 +70,11 @@ impl MigrationSource {
         Err(self.error(reason, None))
     }
 
-    fn note(&self) -> Note {
-        Note {
-            version: self.version().to_owned(),
-            name: without_end(&self.name).to_owned(),
-            checksum: self.checksum.clone(),
-            applied_at: String::new(),
+    fn state(&self, notes: &Notes) -> State {
+        match notes.get(&self.ordinal()) {
+            None => State::Pending,
+            Some(note) if note.checksum == self.checksum => State::Applied,
+            Some(_) => State::Changed,
         }
     }
 
@@ -195,19 +194,16 @@ struct Note {
     applied_at: String,
 }
 
-impl Note {
-    fn is_of(&self, source: &MigrationSource) -> bool {
-        ordinal(&self.version) == source.ordinal()
-    }
-}
+/// By their numbers as these are compared.
+type Notes = BTreeMap<String, Note>;
 
 /// The migrations of an application, and what of them a database has. What runs them asks for a plan, and for each of it, in the transaction
 /// that has the lock of the schema, whether it is due and to complete it.
 pub struct History<M> {
-    /// In the order of their numbers.
-    migrations: Vec<M>,
+    /// By their numbers as these are compared.
+    migrations: BTreeMap<String, M>,
     /// The notes of a trial, which come from the database and never reach it.
-    trial: RefCell<Option<Vec<Note>>>,
+    trial: RefCell<Option<Notes>>,
 }
 
 impl<M: AsRef<MigrationSource>> History<M> {
@@ -216,36 +212,26 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// [`Error::MigrationFailed`] if a name has no number, or two have the same.
     pub fn new(migrations: impl IntoIterator<Item = M>) -> Result<History<M>> {
-        let mut migrations: Vec<M> = migrations.into_iter().collect();
-        for migration in &migrations {
-            migration.as_ref().check()?;
-        }
-        let order = |migration: &M| {
-            (
-                migration.as_ref().ordinal(),
-                migration.as_ref().name.clone(),
-            )
-        };
-        migrations.sort_by_cached_key(order);
-        for pair in migrations.windows(2) {
-            if let [one, other] = pair
-                && one.as_ref().ordinal() == other.as_ref().ordinal()
-            {
-                let reason = format!("and {} have the same number", other.as_ref().name);
-                return Err(one.as_ref().error(reason, None));
+        let mut all: BTreeMap<String, M> = BTreeMap::new();
+        for migration in migrations {
+            let source = migration.as_ref();
+            source.check()?;
+            if let Some(other) = all.get(&source.ordinal()) {
+                let reason = format!("and {} have the same number", source.name);
+                return Err(other.as_ref().error(reason, None));
             }
+            all.insert(source.ordinal(), migration);
         }
         Ok(History {
-            migrations,
+            migrations: all,
             trial: RefCell::default(),
         })
     }
 
     /// The migration of this name.
     pub fn named(&self, name: &str) -> Option<&M> {
-        self.migrations
-            .iter()
-            .find(|migration| migration.as_ref().name == name)
+        let mut all = self.migrations.values();
+        all.find(|migration| migration.as_ref().name == name)
     }
 
     /// What is to be applied, all or the first so many.
@@ -253,21 +239,17 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// [`Error::MigrationFailed`] if one that is applied has another text now; what the database says.
     pub async fn pending(&self, executor: &Executor, steps: Option<usize>) -> Result<Vec<&M>> {
-        let noted = self.noted_in_table(executor).await?;
-        let mut pending = Vec::new();
-        for migration in &self.migrations {
-            let source = migration.as_ref();
-            match noted.iter().find(|note| note.is_of(source)) {
-                None => pending.push(migration),
-                Some(note) if note.checksum == source.checksum => {}
-                Some(_) => {
-                    let reason = "is not what was applied: put it back, or write a new migration; undone and applied again it is as it is now";
-                    return Err(source.error(reason.to_owned(), None));
-                }
-            }
+        let notes = &self.notes_in_table(executor).await?;
+        let all_that_are = |state| {
+            let all = self.migrations.values();
+            all.filter(move |migration| migration.as_ref().state(notes) == state)
+        };
+        if let Some(changed) = all_that_are(State::Changed).next() {
+            let reason = "is not what was applied: put it back, or write a new migration; undone and applied again it is as it is now";
+            return Err(changed.as_ref().error(reason.to_owned(), None));
         }
-        pending.truncate(steps.unwrap_or(usize::MAX));
-        Ok(pending)
+        let pending = all_that_are(State::Pending);
+        Ok(pending.take(steps.unwrap_or(usize::MAX)).collect())
     }
 
     /// What is to be undone, the last one or the last so many, newest first.
@@ -275,20 +257,17 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// [`Error::MigrationFailed`] if one of them is unknown here; what the database says.
     pub async fn newest(&self, executor: &Executor, steps: Option<usize>) -> Result<Vec<&M>> {
-        let mut noted = self.noted_in_table(executor).await?;
-        noted.sort_by_cached_key(|note| std::cmp::Reverse(ordinal(&note.version)));
-        noted.truncate(steps.unwrap_or(1));
-        let migration = |note: Note| {
-            let mut all = self.migrations.iter();
-            let own = all.find(|migration| note.is_of(migration.as_ref()));
-            own.ok_or_else(|| Error::MigrationFailed {
+        let notes = self.notes_in_table(executor).await?.into_iter().rev();
+        let migration = |(ordinal, note): (String, Note)| {
+            let unknown = || Error::MigrationFailed {
                 name: note.name,
                 reason: "is applied and unknown here: without it nobody knows how to undo it"
                     .to_owned(),
                 source: None,
-            })
+            };
+            self.migrations.get(&ordinal).ok_or_else(unknown)
         };
-        noted.into_iter().map(migration).collect()
+        notes.take(steps.unwrap_or(1)).map(migration).collect()
     }
 
     /// All migrations in their order, with those that only the database knows. Changes nothing.
@@ -296,34 +275,27 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// What the database says.
     pub async fn status(&self, executor: &Executor) -> Result<Vec<MigrationStatus>> {
-        let mut noted = self.noted(executor).await?;
-        let mut all: Vec<(String, MigrationStatus)> = Vec::with_capacity(self.migrations.len());
-        for migration in &self.migrations {
-            let source = migration.as_ref();
-            let place = noted.iter().position(|note| note.is_of(source));
-            let note = place.map(|place| noted.swap_remove(place));
-            let state = match &note {
-                None => State::Pending,
-                Some(note) if note.checksum == source.checksum => State::Applied,
-                Some(_) => State::Changed,
+        let notes = read_notes_if_any(executor).await?;
+        let mut all: BTreeMap<&String, MigrationStatus> = BTreeMap::new();
+        for (ordinal, note) in &notes {
+            let status = MigrationStatus {
+                name: note.name.clone(),
+                state: State::Unknown,
+                applied_at: note.applied_at.clone(),
             };
+            all.insert(ordinal, status);
+        }
+        for (ordinal, migration) in &self.migrations {
+            let source = migration.as_ref();
+            let noted = all.remove(ordinal);
             let status = MigrationStatus {
                 name: source.name.clone(),
-                state,
-                applied_at: note.map(|note| note.applied_at).unwrap_or_default(),
+                state: source.state(&notes),
+                applied_at: noted.map(|noted| noted.applied_at).unwrap_or_default(),
             };
-            all.push((source.ordinal(), status));
+            all.insert(ordinal, status);
         }
-        all.extend(noted.into_iter().map(|note| {
-            let status = MigrationStatus {
-                name: note.name,
-                state: State::Unknown,
-                applied_at: note.applied_at,
-            };
-            (ordinal(&note.version), status)
-        }));
-        all.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(all.into_iter().map(|(_, status)| status).collect())
+        Ok(all.into_values().collect())
     }
 
     /// From now on notes stay here: what a transaction notes that is rolled back in the end could not be read everywhere.
@@ -331,8 +303,8 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// What the database says.
     pub async fn begin_trial(&self, executor: &Executor) -> Result<()> {
-        let noted = self.noted(executor).await?;
-        self.trial.replace(Some(noted));
+        let notes = read_notes_if_any(executor).await?;
+        self.trial.replace(Some(notes));
         Ok(())
     }
 
@@ -352,15 +324,11 @@ impl<M: AsRef<MigrationSource>> History<M> {
         direction: Direction,
     ) -> Result<Option<String>> {
         let source = migration.as_ref();
-        let noted = match self.trial_notes() {
-            Some(noted) => Ok(noted),
-            None => read_notes(executor).await,
-        };
-        let noted = noted.map_err(|error| source.failure_around(direction, executor, error))?;
-        let note = noted.into_iter().find(|note| note.is_of(source));
-        Ok(match (direction, note) {
+        let notes = self.notes(executor).await;
+        let notes = notes.map_err(|error| source.failure_around(direction, executor, error))?;
+        Ok(match (direction, notes.get(&source.ordinal())) {
             (Direction::Up, None) => Some(source.version().to_owned()),
-            (Direction::Down, Some(note)) => Some(note.version),
+            (Direction::Down, Some(note)) => Some(note.version.clone()),
             (Direction::Up, Some(_)) | (Direction::Down, None) => None,
         })
     }
@@ -377,52 +345,66 @@ impl<M: AsRef<MigrationSource>> History<M> {
         version: &str,
     ) -> Result<()> {
         let source = migration.as_ref();
+        let note = Note {
+            version: version.to_owned(),
+            name: without_end(&source.name).to_owned(),
+            checksum: source.checksum.clone(),
+            applied_at: String::new(),
+        };
         if let Some(notes) = &mut *self.trial.borrow_mut() {
             match direction {
-                Direction::Up => notes.push(source.note()),
-                Direction::Down => notes.retain(|note| !note.is_of(source)),
-            }
+                Direction::Up => notes.insert(source.ordinal(), note),
+                Direction::Down => notes.remove(&source.ordinal()),
+            };
             return Ok(());
         }
-        let completed = async {
-            let note = change_of_notes(source, direction, version, executor.dialect())?;
-            let (sql, values) = sendable(note);
-            // Firebird would commit changes of tables before a statement, and then the note apart from them.
-            executor.run_beside_changes(sql, values).await?;
-            match executor {
-                Executor::Transaction(transaction) => transaction.commit().await,
-                Executor::Database(_) | Executor::Session(_) => Ok(()),
-            }
-        };
-        completed
-            .await
-            .map_err(|error| source.failure_around(direction, executor, error))
+        let completed = note_and_commit(executor, direction, note).await;
+        completed.map_err(|error| source.failure_around(direction, executor, error))
     }
 
-    fn trial_notes(&self) -> Option<Vec<Note>> {
-        self.trial.borrow().clone()
-    }
-
-    /// What is noted, where the table of notes may be absent.
-    async fn noted(&self, executor: &Executor) -> Result<Vec<Note>> {
-        match executor.describe(NOTES.into()).await? {
-            Some(_) => read_notes(executor).await,
-            None => Ok(Vec::new()),
+    async fn notes(&self, executor: &Executor) -> Result<Notes> {
+        let trial = self.trial.borrow().clone();
+        match trial {
+            Some(notes) => Ok(notes),
+            None => read_notes(executor).await,
         }
     }
 
-    /// What is noted, after the table of notes was made if it was absent.
-    async fn noted_in_table(&self, executor: &Executor) -> Result<Vec<Note>> {
-        if let Some(noted) = self.trial_notes() {
-            return Ok(noted);
+    /// After the table of notes was made if it was absent.
+    async fn notes_in_table(&self, executor: &Executor) -> Result<Notes> {
+        if !self.is_trial() {
+            executor.create_for_migrations(table_of_notes()).await?;
         }
-        executor.create_for_migrations(notes()).await?;
-        read_notes(executor).await
+        self.notes(executor).await
+    }
+}
+
+async fn note_and_commit(executor: &Executor, direction: Direction, note: Note) -> Result<()> {
+    let (notes, dialect) = (table(NOTES), executor.dialect());
+    let change = match direction {
+        Direction::Up => {
+            let record = Record::new()
+                .set("version", note.version)
+                .set("name", note.name)
+                .set("checksum", note.checksum);
+            notes.to_insert(&record, dialect)
+        }
+        Direction::Down => {
+            let own = notes.filter(col("version").eq(note.version));
+            own.to_delete(dialect)
+        }
+    };
+    let (sql, values) = sendable(change?);
+    // Firebird would commit changes of tables before another statement, and the note apart from them.
+    executor.run_beside_changes(sql, values).await?;
+    match executor {
+        Executor::Transaction(transaction) => transaction.commit().await,
+        Executor::Database(_) | Executor::Session(_) => Ok(()),
     }
 }
 
 /// The table of what was applied.
-fn notes() -> Table {
+fn table_of_notes() -> Table {
     Table::new(NOTES)
         .column(string("version", u32::from(VERSION_DIGITS_MAX)).primary())
         .column(string("name", u32::from(NAME_BYTES)))
@@ -430,43 +412,29 @@ fn notes() -> Table {
         .column(timestamp("applied_at").default_now())
 }
 
-fn change_of_notes(
-    source: &MigrationSource,
-    direction: Direction,
-    version: &str,
-    dialect: &Dialect,
-) -> Result<Statement> {
-    let statement = match direction {
-        Direction::Up => {
-            let note = source.note();
-            let record = Record::new()
-                .set("version", version)
-                .set("name", note.name)
-                .set("checksum", note.checksum);
-            table(NOTES).to_insert(&record, dialect)
-        }
-        Direction::Down => table(NOTES)
-            .filter(col("version").eq(version))
-            .to_delete(dialect),
-    };
-    Ok(statement?)
+async fn read_notes_if_any(executor: &Executor) -> Result<Notes> {
+    match executor.describe(NOTES.into()).await? {
+        Some(_) => read_notes(executor).await,
+        None => Ok(Notes::new()),
+    }
 }
 
-async fn read_notes(executor: &Executor) -> Result<Vec<Note>> {
+async fn read_notes(executor: &Executor) -> Result<Notes> {
     let notes = table(NOTES).select(["version", "name", "checksum", "applied_at"]);
-    let rows: Rows = executor.fetch(notes.to_rows(executor.dialect())?).await?;
+    let rows = executor.fetch(notes.to_rows(executor.dialect())?).await?;
     let notes = rows.iter().map(|row| {
         let mut texts = row.values().map(|value| match Value::from(value) {
             Value::Text(text) => text,
             _ => String::new(),
         });
         let mut text = || texts.next().unwrap_or_default();
-        Note {
+        let note = Note {
             version: text(),
             name: without_end(&text()).to_owned(),
             checksum: text(),
             applied_at: text(),
-        }
+        };
+        (ordinal(&note.version), note)
     });
     Ok(notes.collect())
 }

@@ -74,7 +74,7 @@ fn migration_that_one_face_has_applied_is_applied_to_the_other_and_each_reports_
             let unnamed = "three is no name of a migration: 20260131120000_what_it_does is";
             same(&[one, ("three", TWO)], unnamed).await;
             let twice = "01_other and 1_one have the same number";
-            same(&[one, ("01_other", TWO)], twice).await;
+            same(&[("01_other", TWO), one], twice).await;
             let mut status = client
                 .state()
                 .db

@@ -51,30 +51,27 @@ fn plans<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 Direction::Up => history.pending(&executor, steps).await,
                 Direction::Down => history.newest(&executor, steps).await,
             };
-            match planned {
-                Ok(planned) => {
-                    let names: Vec<_> = planned.iter().map(|one| one.name().to_owned()).collect();
-                    answer(move |scope| texts(scope, &names))
-                }
-                Err(error) => failure(error),
-            }
+            planned.map_or_else(failure, |planned| {
+                let names: Vec<_> = planned.iter().map(|one| one.name().to_owned()).collect();
+                answer(move |scope| texts(scope, &names))
+            })
         }) as Operation)
     })?;
     // State, name and when it was applied, of each.
     natives.waiting("history_status", |host, scope, call| {
         let (history, executor) = history_and_executor(host, scope, call)?;
         Ok(Box::pin(async move {
-            match history.status(&executor).await {
-                Ok(all) => answer(move |scope| {
+            let status = history.status(&executor).await;
+            status.map_or_else(failure, |all| {
+                answer(move |scope| {
                     let rows = scope.array(all.len())?;
                     for one in &all {
                         let row = [&one.state.to_string(), &one.name, &one.applied_at];
                         scope.push(rows, texts(scope, &row)?)?;
                     }
                     Ok(rows)
-                }),
-                Err(error) => failure(error),
-            }
+                })
+            })
         }) as Operation)
     })?;
     natives.waiting("history_try", |host, scope, call| {
@@ -90,11 +87,9 @@ fn steps<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let (history, executor) = history_and_executor(host, scope, call)?;
         let (migration, direction) = migration(scope, &history, call)?;
         Ok(Box::pin(async move {
-            match history.due(&executor, &migration, direction).await {
-                Ok(Some(version)) => answer(move |scope| scope.string(&version)),
-                Ok(None) => nil(),
-                Err(error) => failure(error),
-            }
+            let due = history.due(&executor, &migration, direction).await;
+            let version = |version| answer(move |scope| scope.string(version));
+            due.map_or_else(failure, |due: Option<String>| due.map_or_else(nil, version))
         }) as Operation)
     })?;
     // Ends the transaction of this fibre too.

@@ -55,13 +55,11 @@ fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let Executor::Transaction(transaction) = executor else {
                 return nil();
             };
-            match transaction.plan(&change).await {
-                Ok(statements) => answer(move |scope| {
-                    let statements: Vec<_> = statements.iter().map(|one| &one.sql).collect();
-                    history::texts(scope, &statements)
-                }),
-                Err(error) => failure(error),
-            }
+            let plan = transaction.plan(&change).await;
+            plan.map_or_else(failure, |plan| {
+                let statements: Vec<_> = plan.into_iter().map(|one| one.sql).collect();
+                answer(move |scope| history::texts(scope, &statements))
+            })
         }) as Operation)
     })
 }
