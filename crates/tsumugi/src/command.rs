@@ -157,7 +157,7 @@ where
     tsumugi_server::begin_log(level);
     let result = match arguments.command {
         Command::Serve(options) => serve(*options, routes),
-        Command::Check { data } => check(data.as_deref(), routes),
+        Command::Check { data } => check(data.as_deref(), routes).and_then(printed),
         Command::Routes => printed(commands::routes(&routes().lines())),
         Command::Migrate { command } => database.migrate(command),
         Command::Seed(target) => database.seed(target),
@@ -187,7 +187,7 @@ where
     prepared.run(move |_| Program::new(settings.clone(), routes.clone()))
 }
 
-fn check<S: Plugin>(data: Option<&Path>, routes: impl Fn() -> Router<S>) -> Result<ExitCode> {
+fn check<S: Plugin>(data: Option<&Path>, routes: impl Fn() -> Router<S>) -> Result<String> {
     let data = DataFolder::of(data)?;
     let settings = Settings {
         data_dir: data.path().to_owned(),
@@ -201,10 +201,35 @@ fn check<S: Plugin>(data: Option<&Path>, routes: impl Fn() -> Router<S>) -> Resu
         loaded.retire().await;
         anyhow::Ok(loaded.routes().len())
     });
-    printed(commands::sound(outcome??, ""))
+    Ok(commands::sound(outcome??, ""))
 }
 
 fn printed(text: String) -> Result<ExitCode> {
     commands::print(text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Sessions, get};
+
+    #[test]
+    fn check_without_a_secret_says_that_serve_would_not_start_and_leaves_no_folder() {
+        async fn hello() -> &'static str {
+            "hello"
+        }
+        let routes = || {
+            let router = Router::<()>::new().route("/", get(hello));
+            router.sessions(Sessions::in_cookie())
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        for data in [None, Some(data.as_path())] {
+            let text = check(data, routes).unwrap();
+            let serve = "serve does not start here: it needs TSUMUGI_SECRET";
+            assert!(text.starts_with(&format!("ok: 1 route\n{serve}")), "{text}");
+        }
+        assert!(!data.exists());
+    }
 }
