@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use bytes::BytesMut;
 
-use super::array::{ArrayPosition, Dimension, walk};
+use super::array::{Dimension, Step, walk};
 use super::encode::{Encode, Encoded};
 use super::print::print;
 use super::{DecodeError, EncodeError, Format, Type};
@@ -116,19 +116,13 @@ pub(crate) fn array<T: Encode>(
     let delimiter = element.delimiter();
     let mut text = Vec::new();
     write_bounds(&mut text, dimensions);
-    if dimensions.is_empty() {
-        text.extend_from_slice(b"{}");
-    }
-    walk(dimensions, items.len(), |place| {
-        match place {
-            ArrayPosition::Open => text.push(b'{'),
-            ArrayPosition::Close => text.push(b'}'),
-            ArrayPosition::Separator => text.push(delimiter),
-            ArrayPosition::Item(index) => {
+    walk(dimensions, items.iter().map(Ok), |step| {
+        match step {
+            Step::Open => text.push(b'{'),
+            Step::Close => text.push(b'}'),
+            Step::Separator => text.push(delimiter),
+            Step::Item(item) => {
                 let start = text.len();
-                let Some(item) = items.get(index) else {
-                    return Ok(());
-                };
                 match write_part(item, element, &mut text)? {
                     Some(()) => quote_item(&mut text, start, delimiter),
                     None => text.extend_from_slice(b"NULL"),
