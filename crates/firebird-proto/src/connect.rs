@@ -79,7 +79,7 @@ impl Identity<'_> {
                 length: self.data.len(),
             });
         }
-        let mut block = Clumplets::bare();
+        let mut block = Clumplets::default();
         block.text(tag::LOGIN, self.login, "user name")?;
         block.text(tag::PLUGIN_NAME, self.plugin, "plugin's name")?;
         block.text(tag::PLUGIN_LIST, self.plugins, "list of plugins")?;

@@ -153,8 +153,7 @@ pub fn next_report(input: &mut BytesMut) -> Result<Option<EventReport>, Violatio
 fn read<'a>(reader: &mut Reader<'a>) -> ReadResult<(EventId, &'a [u8])> {
     let op = reader.u32()?;
     if op != op::EVENT {
-        let expected = "an event";
-        return Err(Stop::Wrong(Violation::Unexpected { op, expected }));
+        return Err(Stop::Wrong(Violation::unexpected(op, "an event")));
     }
     let _database = reader.u32()?;
     let block = reader.cstring(EVENT_BLOCK_BYTES_MAX, "a block of events")?;
