@@ -251,32 +251,26 @@ impl Expr {
 
     /// Matches a pattern: `%` is any text, `_` any character, `\` takes the meaning of what follows it. Case matters.
     pub fn like(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(
-            self,
-            Is::Affirmed,
-            Case::Matters,
-            pattern.into(),
-        ))
+        self.matched(Is::Affirmed, Case::Matters, pattern.into())
     }
 
     /// Does not match it.
     pub fn not_like(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(self, Is::Not, Case::Matters, pattern.into()))
+        self.matched(Is::Not, Case::Matters, pattern.into())
     }
 
     /// Matches a pattern whatever the case of its letters. Of letters outside ASCII each database has its own idea.
     pub fn ilike(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(
-            self,
-            Is::Affirmed,
-            Case::Ignored,
-            pattern.into(),
-        ))
+        self.matched(Is::Affirmed, Case::Ignored, pattern.into())
     }
 
     /// Does not match it, whatever the case.
     pub fn not_ilike(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(self, Is::Not, Case::Ignored, pattern.into()))
+        self.matched(Is::Not, Case::Ignored, pattern.into())
+    }
+
+    fn matched(self, is: Is, case: Case, pattern: String) -> Self {
+        Self::new(Node::Like(self, is, case, pattern))
     }
 
     /// Contains this text, whose characters mean themselves. Every text contains an empty one.

@@ -2,14 +2,14 @@
 //! Rule: a step means the same in every database, or is refused before any of the steps has become SQL.
 
 use super::column::{Column, Kind, Nulls};
-use super::commands::{add_check, alter_column, altered, drop_index, one};
+use super::commands::{add_check, alter_column, altered, drop_index};
 use super::describe::Description;
 use super::known_table::KnownTable;
 use super::{Index, Keys, Table};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result, usage};
 use crate::name::Name;
-use crate::write::Writer;
+use crate::write::{Writer, one};
 
 /// What is to change about a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -448,9 +448,9 @@ fn anew(from: &Table, to: &Table, dialect: &Dialect) -> Result<Vec<String>> {
     let copy = one(dialect, |writer| {
         writer.text("insert into ");
         writer.table(&name)?;
-        writer.text(" (");
-        writer.list(&copied, |writer, name| writer.bare_name(name))?;
-        writer.text(") select ");
+        writer.text(" ");
+        writer.columns(copied.iter().copied())?;
+        writer.text(" select ");
         writer.list(&copied, |writer, name| writer.bare_name(name))?;
         writer.text(" from ");
         writer.table(&from.name)

@@ -18,14 +18,12 @@ pub struct Description {
     pub(super) columns: Vec<CatalogColumn>,
     pub(super) primary: Vec<String>,
     is_numbered: bool,
-    /// `unique`, `index` or `partial`, and the columns.
-    pub(super) indexes: BTreeSet<(String, Vec<String>)>,
     /// By column: table, column there, what happens on delete.
     pub(super) foreign_keys: BTreeMap<String, (String, Option<String>, String)>,
     /// By name: the texts in it.
     pub(super) checks: BTreeMap<String, Vec<String>>,
-    /// By kind and columns, as in `indexes`: the name of the index.
-    pub(super) index_names: BTreeMap<(String, Vec<String>), String>,
+    /// By kind, which is `unique`, `index` or `partial`, and columns: the name of the index.
+    pub(super) indexes: BTreeMap<(String, Vec<String>), String>,
     /// By column: the name of the constraint that refers.
     pub(super) foreign_names: BTreeMap<String, String>,
     /// By name, of Firebird's: the column that a check begins with.
@@ -62,9 +60,7 @@ impl Description {
                 Some(kind) if kind == "primary" => description.primary = columns,
                 Some(kind) => {
                     let name = key.first().map(|row| named(row, 0)).unwrap_or_default();
-                    let index = (kind, columns);
-                    description.index_names.insert(index.clone(), name);
-                    description.indexes.insert(index);
+                    description.indexes.insert((kind, columns), name);
                 }
                 None => {}
             }
@@ -335,10 +331,11 @@ impl Table {
             "index" => format!("index on ({})", columns.join(", ")),
             kind => format!("{kind} index on ({})", columns.join(", ")),
         };
-        if let Some(missing) = wanted.difference(&found.indexes).next() {
+        let is_missing = |index: &&(String, Vec<String>)| !found.indexes.contains_key(*index);
+        if let Some(missing) = wanted.iter().find(is_missing) {
             return self.differs(format!("there is no {}", shown(missing)));
         }
-        if let Some(extra) = found.indexes.difference(&wanted).next() {
+        if let Some(extra) = found.indexes.keys().find(|index| !wanted.contains(*index)) {
             return self.differs(format!(
                 "there is {}, and none is wanted",
                 article(&shown(extra))

@@ -4,12 +4,12 @@
 
 use super::Index;
 use super::column::{Column, Nulls};
-use super::commands::{add_check, alter_column, altered, drop_index, one};
+use super::commands::{add_check, alter_column, altered, drop_index};
 use super::describe::Description;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::name::Name;
-use crate::write::Writer;
+use crate::write::{Writer, one};
 
 pub(super) struct KnownTable {
     columns: Vec<KnownColumn>,
@@ -36,12 +36,10 @@ struct TableObject {
 
 impl TableObject {
     fn of(name: &str, kind: &str, columns: &[String]) -> TableObject {
-        let columns = columns.to_vec();
-        let (name, kind) = (name.to_owned(), kind.to_owned());
         TableObject {
-            name,
-            kind,
-            columns,
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            columns: columns.to_vec(),
         }
     }
 }
@@ -54,7 +52,7 @@ impl KnownTable {
             nullable: column.nullable == "yes",
             has_default: column.default.is_some(),
         });
-        let indexes = found.index_names.iter();
+        let indexes = found.indexes.iter();
         let one = |(column, name): (&String, &String)| {
             TableObject::of(name, "", std::slice::from_ref(column))
         };

@@ -9,8 +9,8 @@ mod read;
 
 use std::borrow::Cow;
 
-use crate::dialect::{Dialect, Limit, Names, Placeholder, Schemas};
-use crate::error::{Error, Result, usage};
+use crate::dialect::{Dialect, Limit, Names, Placeholder, Support};
+use crate::error::{Error, Result, exceeded, usage};
 use crate::limits::{BINDS_BYTES_MAX, SQL_BYTES_MAX};
 use crate::name::Name;
 use crate::scan::{self, Kind, SentPiece};
@@ -94,7 +94,6 @@ impl<'d> Writer<'d> {
 
     /// Refuses a statement that has become too long: also while it is written, for what it shares takes no room before.
     fn fits(&self) -> Result<()> {
-        let exceeded = |limit, max| Err(Error::Limit { limit, max });
         if self.binds.len() > self.room.binds {
             return exceeded("binds_max", self.dialect.binds_max);
         }
@@ -133,6 +132,19 @@ impl<'d> Writer<'d> {
         Ok(())
     }
 
+    /// What `write` writes, in parentheses.
+    pub(crate) fn enclosed(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.text("(");
+        write(self)?;
+        self.text(")");
+        Ok(())
+    }
+
+    /// Names of columns, in parentheses.
+    pub(crate) fn columns<'n>(&mut self, names: impl IntoIterator<Item = &'n Name>) -> Result<()> {
+        self.enclosed(|writer| writer.list(names, |writer, name| writer.bare_name(name)))
+    }
+
     /// A name with all its parts.
     pub(crate) fn name(&mut self, name: &Name) -> Result<()> {
         for (index, part) in name.parts().enumerate() {
@@ -146,7 +158,7 @@ impl<'d> Writer<'d> {
 
     /// The name of a table, which may be in a schema.
     pub(crate) fn table(&mut self, name: &Name) -> Result<()> {
-        if self.dialect.schemas == Schemas::Unsupported && name.parts().nth(1).is_some() {
+        if self.dialect.schemas == Support::Unsupported && name.parts().nth(1).is_some() {
             return self.unsupported("schemas");
         }
         self.name(name)
@@ -193,10 +205,7 @@ impl<'d> Writer<'d> {
             ));
         }
         if part.len() > self.dialect.name_bytes_max {
-            return Err(Error::Limit {
-                limit: "name_bytes_max",
-                max: self.dialect.name_bytes_max,
-            });
+            return exceeded("name_bytes_max", self.dialect.name_bytes_max);
         }
         match self.dialect.names {
             Names::Quoted(quote) => self.quoted(part, quote),
@@ -311,6 +320,16 @@ impl<'d> Writer<'d> {
         }
         Ok(())
     }
+}
+
+/// One statement without values.
+pub(crate) fn one(
+    dialect: &Dialect,
+    write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
+) -> Result<String> {
+    let mut writer = Writer::new(dialect);
+    write(&mut writer)?;
+    Ok(writer.finish()?.sql)
 }
 
 /// A name as a database keeps it that folds to upper case.
