@@ -1,6 +1,8 @@
 //! Arrays: their binary form item by item, and `Vec` and slices as arrays of one dimension.
 //! Not the text form; that is `literal`. Rule: the items are counted against the bytes before room is made for them.
 
+use std::borrow::Cow;
+
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode;
@@ -294,8 +296,8 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
         let dimensions = literal::read_array(element, bytes, |item| {
             list.push(match item {
                 None => T::from_null(element)?,
-                Some(literal::Text::Borrowed(text)) => T::from_text(element, text)?,
-                Some(literal::Text::Unescaped(text)) => T::from_unescaped(element, &text)?,
+                Some(Cow::Borrowed(text)) => T::from_text(element, text)?,
+                Some(Cow::Owned(text)) => T::from_unescaped(element, &text)?,
             });
             Ok(())
         })?;

@@ -308,8 +308,7 @@ fn read_text_array(element: &Type, bytes: &[u8], depth: usize) -> Result<Value, 
     let dimensions = literal::read_array(element, bytes, |item| {
         values.push(match item {
             None => Value::Null,
-            Some(literal::Text::Borrowed(text)) => read_text(element, text, depth + 1)?,
-            Some(literal::Text::Unescaped(text)) => read_text(element, &text, depth + 1)?,
+            Some(text) => read_text(element, &text, depth + 1)?,
         });
         Ok(())
     })?;
