@@ -176,9 +176,12 @@ impl Expr {
         self.0.size
     }
 
-    /// The tree's node, to change it in place if it is not shared.
-    pub(crate) fn sole(&mut self) -> Option<&mut Node> {
-        Arc::get_mut(&mut self.0).map(|tree| &mut tree.node)
+    /// The conditions of a group, which are copied if it is shared.
+    pub(crate) fn into_list(self) -> Vec<Expr> {
+        match Arc::unwrap_or_clone(self.0).node {
+            Node::All(list) | Node::Any(list) => list,
+            _ => Vec::new(),
+        }
     }
 
     fn binary(self, operator: Binary, right: Expr) -> Self {

@@ -292,11 +292,8 @@ impl Step {
             Step::Add(column) => add(table, column, dialect),
             Step::Change(column) => change(table, column, dialect),
             Step::RenameColumn(from, to) => Ok(vec![altered(table, dialect, |writer| {
-                writer.text(if firebird {
-                    "alter column "
-                } else {
-                    "rename column "
-                });
+                writer.text(if firebird { "alter" } else { "rename" });
+                writer.text(" column ");
                 writer.bare_name(from)?;
                 writer.text(" to ");
                 writer.bare_name(to)
@@ -312,7 +309,8 @@ impl Step {
                     .map(|index| drop_index(table, &index, dialect))
                     .collect::<Result<Vec<String>>>()?;
                 statements.push(altered(table, dialect, |writer| {
-                    writer.text(if firebird { "drop " } else { "drop column " });
+                    writer.text("drop ");
+                    writer.text(if firebird { "" } else { "column " });
                     writer.bare_name(name)
                 })?);
                 Ok(statements)
@@ -364,11 +362,8 @@ fn add(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String>> 
             .unsupported("column with a default that is calculated for a table that is there");
     }
     let mut statements = vec![altered(table, dialect, |writer| {
-        writer.text(if dialect.family == Family::Firebird {
-            "add "
-        } else {
-            "add column "
-        });
+        let firebird = dialect.family == Family::Firebird;
+        writer.text(if firebird { "add " } else { "add column " });
         writer.column_definition(table, column)?;
         match &column.foreign {
             Some(foreign) if sqlite => writer.references(column, foreign),

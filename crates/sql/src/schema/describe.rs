@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::catalog::{CatalogRows, said};
 use super::column::{Column, Default, Kind, Nulls};
-use super::{Keys, Table, literal, restore};
+use super::{Table, literal, restore};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result};
 use crate::name::Name;
@@ -54,7 +54,8 @@ impl Description {
             .iter()
             .map(|row| CatalogColumn::read(row, dialect))
             .collect();
-        for key in rows.keys.chunk_by(|one, next| one.first() == next.first()) {
+        let same = |one: &Vec<_>, next: &Vec<_>| one.first() == next.first();
+        for key in rows.keys.chunk_by(same) {
             let columns: Vec<String> = key.iter().map(|row| named(row, 2)).collect();
             match key.first().map(|row| text(row, 1)) {
                 Some(kind) if kind == "primary" => description.primary = columns,
@@ -73,15 +74,10 @@ impl Description {
                 .insert(named(row, 1), named(row, 0));
             description.foreign_keys.insert(named(row, 1), other);
         }
-        for key in rows
-            .foreign_keys
-            .chunk_by(|one, next| one.first() == next.first())
-        {
-            if key.len() > 1 {
-                let others = &mut description.others;
-                others.push("a foreign key of several columns".to_owned());
-            }
-        }
+        let keys = rows.foreign_keys.chunk_by(same);
+        let wide = keys.filter(|key| key.len() > 1);
+        let others = &mut description.others;
+        others.extend(wide.map(|_| "a foreign key of several columns".to_owned()));
         for row in &rows.checks {
             match row.first().cloned().flatten() {
                 Some(name) if row.get(1).is_none_or(Option::is_none) => {
@@ -319,12 +315,8 @@ impl Table {
             .all_indexes()
             .into_iter()
             .map(|index| {
-                let kind = match index.keys {
-                    Keys::Unique => "unique",
-                    Keys::Any => "index",
-                };
                 let columns = index.columns.iter().map(|name| name.as_str().to_owned());
-                (kind.to_owned(), columns.collect())
+                (index.word().to_owned(), columns.collect())
             })
             .collect();
         let shown = |(kind, columns): &(String, Vec<String>)| match kind.as_str() {

@@ -8,7 +8,7 @@ use crate::error::{Result, exceeded, usage};
 use crate::expr::excluded;
 use crate::limits::{COLUMNS_MAX, NODES_MAX};
 use crate::name::Name;
-use crate::parts::{Action, Conflict, Origin, Source};
+use crate::parts::{Action, Conflict, Origin};
 use crate::query::{Parts, Query, Scope};
 use crate::record::Record;
 use crate::statement::Statement;
@@ -226,12 +226,7 @@ impl Writer<'_> {
     /// The table that is changed.
     fn target(&mut self, parts: &Parts) -> Result<()> {
         match &parts.source {
-            Some(
-                source @ Source {
-                    of: Origin::Table(_),
-                    ..
-                },
-            ) => self.source(source),
+            Some(source) if matches!(source.of, Origin::Table(_)) => self.source(source),
             _ => usage("rows of a table can be changed, not of a query or of nothing"),
         }
     }
@@ -270,11 +265,8 @@ impl Writer<'_> {
 
     fn insert_into(&mut self, parts: &Parts, columns: &[Name]) -> Result<()> {
         let matching = parts.conflict.is_some() && self.dialect.upsert == Upsert::Matching;
-        self.text(if matching {
-            "update or insert into "
-        } else {
-            "insert into "
-        });
+        self.text(if matching { "update or " } else { "" });
+        self.text("insert into ");
         self.target(parts)?;
         if columns.is_empty() {
             return Ok(());

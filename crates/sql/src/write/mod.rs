@@ -254,20 +254,14 @@ impl<'d> Writer<'d> {
         if rows > 1 && self.dialect.limit != Limit::Negative {
             return self.bind_rows(rows);
         }
-        let Ok(rows) = i64::try_from(rows) else {
-            return too_many_rows();
-        };
         let mut digits = itoa::Buffer::new();
-        self.text(digits.format(rows));
+        self.text(digits.format(row_count(rows)?));
         Ok(())
     }
 
     /// A number of rows.
     fn bind_rows(&mut self, rows: u64) -> Result<()> {
-        let Ok(rows) = i64::try_from(rows) else {
-            return too_many_rows();
-        };
-        self.bind(Value::Integer(rows));
+        self.bind(Value::Integer(row_count(rows)?));
         Ok(())
     }
 
@@ -341,8 +335,9 @@ pub(crate) fn stored(part: &str) -> Cow<'_, str> {
     }
 }
 
-fn too_many_rows<T>() -> Result<T> {
-    usage("a limit or an offset is at most 9223372036854775807 rows")
+fn row_count(rows: u64) -> Result<i64> {
+    let message = "a limit or an offset is at most 9223372036854775807 rows";
+    i64::try_from(rows).or_else(|_| usage(message))
 }
 
 /// Whether a name is one that a database that folds to upper case can have without quotes.

@@ -229,11 +229,8 @@ impl Writer<'_> {
         if parts.ctes.is_empty() {
             return Ok(());
         }
-        self.text(if parts.recursive {
-            "with recursive "
-        } else {
-            "with "
-        });
+        self.text("with ");
+        self.text(if parts.recursive { "recursive " } else { "" });
         self.list(&parts.ctes, |writer, cte| {
             writer.name(&cte.name)?;
             if !cte.columns.is_empty() {
