@@ -26,10 +26,7 @@ impl Reading {
             0 => Ok(Self::Whole),
             1 => Ok(Self::Partial),
             2 => Ok(Self::End),
-            value => Err(Violation::Value {
-                what: "the state of a blob",
-                value,
-            }),
+            value => Err(Violation::value("the state of a blob", value)),
         }
     }
 }

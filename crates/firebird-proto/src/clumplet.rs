@@ -10,11 +10,6 @@ use crate::error::Misuse;
 pub(crate) struct Clumplets(BytesMut);
 
 impl Clumplets {
-    /// A block without a version before it.
-    pub(crate) fn bare() -> Self {
-        Self::default()
-    }
-
     /// A block that begins with a version.
     pub(crate) fn versioned(version: u8) -> Self {
         let mut block = Self::default();

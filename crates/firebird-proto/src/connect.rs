@@ -30,16 +30,16 @@ mod tag {
 /// Bytes of data of one part, beside the part's number.
 const PART_BYTES: usize = 254;
 
-/// Whether the client encrypts.
+/// Whether the client encrypts; the numbers are the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WireCrypt {
     /// Never: a server that requires it refuses.
-    Disabled,
+    Disabled = 0,
     /// If the server does.
-    Enabled,
+    Enabled = 1,
     /// Always: a server that does not is refused.
     #[default]
-    Required,
+    Required = 2,
 }
 
 /// Whether what follows the server's acceptance may be compressed.
@@ -79,22 +79,15 @@ impl Identity<'_> {
                 length: self.data.len(),
             });
         }
-        let mut block = Clumplets::bare();
+        let mut block = Clumplets::default();
         block.text(tag::LOGIN, self.login, "user name")?;
         block.text(tag::PLUGIN_NAME, self.plugin, "plugin's name")?;
         block.text(tag::PLUGIN_LIST, self.plugins, "list of plugins")?;
         for (number, part) in (0..=u8::MAX).zip(self.data.chunks(PART_BYTES)) {
-            let mut numbered = Vec::with_capacity(part.len() + 1);
-            numbered.push(number);
-            numbered.extend_from_slice(part);
+            let numbered = [&[number], part].concat();
             block.bytes(tag::SPECIFIC_DATA, &numbered, "part of authentication")?;
         }
-        let wire_crypt = match self.wire_crypt {
-            WireCrypt::Disabled => 0_u32,
-            WireCrypt::Enabled => 1,
-            WireCrypt::Required => 2,
-        };
-        block.number(tag::CLIENT_CRYPT, wire_crypt);
+        block.number(tag::CLIENT_CRYPT, self.wire_crypt as u32);
         block.text(tag::OS_USER, self.os_user, "process's user")?;
         block.text(tag::HOST, self.host, "machine's name")?;
         block.bytes(tag::USER_VERIFICATION, &[], "verification")?;

@@ -75,6 +75,28 @@ pub enum Violation {
     },
 }
 
+impl Violation {
+    pub(crate) const fn unexpected(op: u32, expected: &'static str) -> Self {
+        Self::Unexpected { op, expected }
+    }
+
+    /// What is too big for the message is shown as the biggest number there is.
+    pub(crate) fn length(what: &'static str, length: usize) -> Self {
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        Self::Length { what, length }
+    }
+
+    /// The same of a value.
+    pub(crate) fn value(what: &'static str, value: impl TryInto<u32>) -> Self {
+        let value = value.try_into().unwrap_or(u32::MAX);
+        Self::Value { what, value }
+    }
+
+    pub(crate) const fn too_many(what: &'static str, max: usize) -> Self {
+        Self::TooMany { what, max }
+    }
+}
+
 /// Why the two sides did not come together.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Thiserror)]

@@ -79,7 +79,7 @@ impl Events {
     /// A [`Violation`] if the block is not sound.
     pub fn record(&mut self, report: &EventReport) -> Result<Vec<EventCount<'_>>, Violation> {
         let mut times = vec![0; self.names.len()];
-        for pair in pairs(&report.block) {
+        for pair in pairs(&report.block)? {
             let (name, count) = pair?;
             let known = self.names.iter_mut().zip(&mut times);
             for ((_, before), times) in known.filter(|((known, _), _)| known.as_bytes() == name) {
@@ -97,29 +97,25 @@ impl Events {
 }
 
 /// The names and counts of a block.
-fn pairs(block: &[u8]) -> impl Iterator<Item = Result<(&[u8], u32), Violation>> {
+fn pairs(block: &[u8]) -> Result<impl Iterator<Item = Result<(&[u8], u32), Violation>>, Violation> {
     const CUT: Violation = Violation::Truncated("block of events");
     let mut rest = match block.split_first() {
-        Some((&VERSION, rest)) => Ok(rest),
+        Some((&VERSION, rest)) => rest,
         // The answer to a cancelled request has no names.
-        None => Ok(block),
-        Some(_) => Err(CUT),
+        None => block,
+        Some(_) => return Err(CUT),
     };
-    std::iter::from_fn(move || {
-        let bytes = match std::mem::replace(&mut rest, Ok(&[])) {
-            Ok(bytes) => bytes,
-            Err(violation) => return Some(Err(violation)),
-        };
-        let (length, after) = bytes.split_first()?;
+    Ok(std::iter::from_fn(move || {
+        let (length, after) = std::mem::take(&mut rest).split_first()?;
         let pair = after
             .split_at_checked((*length).into())
             .and_then(|(name, after)| Some((name, after.split_first_chunk::<4>()?)));
         let Some((name, (count, after))) = pair else {
             return Some(Err(CUT));
         };
-        rest = Ok(after);
+        rest = after;
         Some(Ok((name, u32::from_le_bytes(*count))))
-    })
+    }))
 }
 
 /// Counts that the server sent.
@@ -153,8 +149,7 @@ pub fn next_report(input: &mut BytesMut) -> Result<Option<EventReport>, Violatio
 fn read<'a>(reader: &mut Reader<'a>) -> ReadResult<(EventId, &'a [u8])> {
     let op = reader.u32()?;
     if op != op::EVENT {
-        let expected = "an event";
-        return Err(Stop::Wrong(Violation::Unexpected { op, expected }));
+        return Err(Stop::Wrong(Violation::unexpected(op, "an event")));
     }
     let _database = reader.u32()?;
     let block = reader.cstring(EVENT_BLOCK_BYTES_MAX, "a block of events")?;

@@ -15,10 +15,8 @@ const FLAG_COMPRESS: u32 = 0x100;
 /// Transports that the protocol has, of which only those from here on are Firebird 3's.
 const TYPE_MIN: u32 = 3;
 
-const TOO_LONG: Violation = Violation::TooMany {
-    what: "bytes in one packet of the handshake",
-    max: PREAUTH_BYTES_MAX,
-};
+const TOO_LONG: Violation =
+    Violation::too_many("bytes in one packet of the handshake", PREAUTH_BYTES_MAX);
 
 /// One packet of the server.
 #[non_exhaustive]
@@ -77,82 +75,61 @@ pub struct Continue {
 pub fn answer(input: &mut BytesMut, version: Option<Version>) -> Result<Option<Answer>> {
     loop {
         let mut reader = Reader::new(input);
-        let mut missing = 0;
-        let Some(packet) = complete(Packet::read(&mut reader, version), &mut missing)? else {
+        let Some(packet) = complete(Packet::read(&mut reader, version), &mut 0)? else {
             return match input.len() {
                 ..=PREAUTH_BYTES_MAX => Ok(None),
                 _ => Err(TOO_LONG.into()),
             };
         };
         let length = reader.position();
-        let answer = packet.answer(input)?;
         input.advance(length);
-        if answer.is_some() {
-            return Ok(answer);
+        match packet {
+            Packet::Ignored => {}
+            Packet::Reject => return Err(Refusal::Version.into()),
+            Packet::Answer(answer) => return Ok(Some(answer)),
         }
     }
 }
 
-/// A packet where it lies.
-enum Packet<'a> {
+/// What one packet comes to.
+enum Packet {
     Ignored,
     Reject,
-    /// A response of so many bytes.
-    Response(usize),
-    KeyCallback(&'a [u8]),
-    Continue(Turn<'a>),
-    Accept(RawAccept<'a>),
+    Answer(Answer),
 }
 
-struct Turn<'a> {
-    data: &'a [u8],
-    plugin: &'a [u8],
-    keys: &'a [u8],
-}
-
-struct RawAccept<'a> {
-    version: u32,
-    transport: u32,
-    demand: Demand,
-    turn: Turn<'a>,
-}
-
-const NO_TURN: Turn<'static> = Turn {
-    data: &[],
-    plugin: &[],
-    keys: &[],
-};
-
-impl<'a> Packet<'a> {
-    fn read(reader: &mut Reader<'a>, version: Option<Version>) -> ReadResult<Self> {
-        Ok(match reader.u32()? {
-            op::DUMMY => Self::Ignored,
-            op::REJECT => Self::Reject,
+impl Packet {
+    fn read(reader: &mut Reader<'_>, version: Option<Version>) -> ReadResult<Self> {
+        Ok(Self::Answer(match reader.u32()? {
+            op::DUMMY => return Ok(Self::Ignored),
+            op::REJECT => return Ok(Self::Reject),
             op::RESPONSE => {
-                RawResponse::read(reader)?;
-                Self::Response(reader.position())
+                let response = RawResponse::read(reader)?;
+                Answer::Response(response.outcome(Bytes::copy_from_slice))
             }
             op::CRYPT_KEY_CALLBACK => {
                 let data = piece(reader)?;
                 if has_key_room(version) {
                     reader.u32()?;
                 }
-                Self::KeyCallback(data)
+                Answer::KeyCallback(data)
             }
             op::CONT_AUTH => {
                 let (data, plugin) = (piece(reader)?, piece(reader)?);
                 let _plugins = piece(reader)?;
                 let keys = piece(reader)?;
-                Self::Continue(Turn { data, plugin, keys })
+                Answer::Continue(Continue { data, plugin, keys })
             }
-            op::ACCEPT => Self::Accept(RawAccept::read(reader, Demand::Attachment)?),
-            op::ACCEPT_DATA => Self::Accept(RawAccept::read(reader, Demand::Proof)?),
-            op::COND_ACCEPT => Self::Accept(RawAccept::read(reader, Demand::Rounds)?),
+            op::ACCEPT => Answer::Accept(Accept::read(reader, Demand::Attachment)?),
+            op::ACCEPT_DATA => Answer::Accept(Accept::read(reader, Demand::Proof)?),
+            op::COND_ACCEPT => Answer::Accept(Accept::read(reader, Demand::Rounds)?),
             op => {
-                let expected = "an answer of the handshake";
-                return Err(Stop::Wrong(Violation::Unexpected { op, expected }));
+                return Err(Stop::Wrong(Violation::unexpected(
+                    op,
+                    "an answer of the handshake",
+                )));
             }
-        })
+        }))
     }
 }
 
@@ -161,92 +138,37 @@ fn has_key_room(version: Option<Version>) -> bool {
     version.is_none_or(|version| version >= Version::V14)
 }
 
-impl Packet<'_> {
-    /// With what it borrows from `input`, which it begins, copied; `None` if it says nothing.
-    fn answer(&self, input: &[u8]) -> Result<Option<Answer>> {
-        Ok(Some(match self {
-            Self::Ignored => return Ok(None),
-            Self::Reject => return Err(Refusal::Version.into()),
-            Self::Response(length) => {
-                let bytes = Bytes::copy_from_slice(input.get(..*length).unwrap_or_default());
-                let mut reader = Reader::new(&bytes);
-                let read = reader.u32().and_then(|_| RawResponse::read(&mut reader));
-                match complete(read, &mut 0)? {
-                    Some(response) => Answer::Response(response.outcome(&bytes)),
-                    None => return Ok(None),
-                }
-            }
-            Self::KeyCallback(data) => Answer::KeyCallback(Bytes::copy_from_slice(data)),
-            Self::Continue(turn) => Answer::Continue(turn.owned()),
-            Self::Accept(accept) => Answer::Accept(accept.owned()?),
-        }))
-    }
+fn piece(reader: &mut Reader<'_>) -> ReadResult<Bytes> {
+    let piece = reader.cstring(PREAUTH_BYTES_MAX, "a part of the handshake")?;
+    Ok(Bytes::copy_from_slice(piece))
 }
 
-fn piece<'a>(reader: &mut Reader<'a>) -> ReadResult<&'a [u8]> {
-    reader.cstring(PREAUTH_BYTES_MAX, "a part of the handshake")
-}
-
-impl Turn<'_> {
-    fn owned(&self) -> Continue {
-        Continue {
-            data: Bytes::copy_from_slice(self.data),
-            plugin: Bytes::copy_from_slice(self.plugin),
-            keys: Bytes::copy_from_slice(self.keys),
-        }
-    }
-}
-
-impl<'a> RawAccept<'a> {
-    fn read(reader: &mut Reader<'a>, demand: Demand) -> ReadResult<Self> {
+impl Accept {
+    fn read(reader: &mut Reader<'_>, demand: Demand) -> ReadResult<Self> {
         let version = reader.u32()?;
         let _architecture = reader.u32()?;
         let transport = reader.u32()?;
-        if demand == Demand::Attachment {
-            let turn = NO_TURN;
-            return Ok(Self {
-                version,
-                transport,
-                demand,
-                turn,
-            });
+        if transport & MASK_TYPE < TYPE_MIN {
+            return Err(Violation::value("the transport", transport).into());
         }
-        let (data, plugin) = (piece(reader)?, piece(reader)?);
-        let authenticated = reader.u32()?;
-        let turn = Turn {
-            data,
-            plugin,
-            keys: piece(reader)?,
-        };
-        let demand = if authenticated == 0 {
-            demand
-        } else {
-            Demand::Attachment
-        };
-        Ok(Self {
-            version,
-            transport,
-            demand,
-            turn,
-        })
-    }
-
-    fn owned(&self) -> Result<Accept, Violation> {
-        if self.transport & MASK_TYPE < TYPE_MIN {
-            return Err(Violation::Value {
-                what: "the transport",
-                value: self.transport,
-            });
-        }
-        Ok(Accept {
-            version: Version::from_code(self.version)?,
-            compression: match self.transport & FLAG_COMPRESS {
+        let mut accept = Self {
+            version: Version::from_code(version)?,
+            compression: match transport & FLAG_COMPRESS {
                 0 => Compression::None,
                 _ => Compression::Zlib,
             },
-            demand: self.demand,
-            turn: self.turn.owned(),
-        })
+            demand,
+            turn: Continue::default(),
+        };
+        if demand != Demand::Attachment {
+            accept.turn.data = piece(reader)?;
+            accept.turn.plugin = piece(reader)?;
+            if reader.u32()? != 0 {
+                accept.demand = Demand::Attachment;
+            }
+            accept.turn.keys = piece(reader)?;
+        }
+        Ok(accept)
     }
 }
 

@@ -44,15 +44,15 @@ impl<'a> RawResponse<'a> {
         })
     }
 
-    /// With its data as a piece of `packet`, which this was read from.
+    /// With its data as `own` makes them last.
     #[inline]
-    pub(crate) fn outcome(&self, packet: &Bytes) -> Outcome {
+    pub(crate) fn outcome(&self, own: impl FnOnce(&[u8]) -> Bytes) -> Outcome {
         match self.status.error() {
             Some(error) => Err(error),
             None => Ok(Response {
                 object: self.object,
                 quad: self.quad,
-                data: packet.slice_ref(self.data),
+                data: own(self.data),
                 warning: self.status.warning(),
             }),
         }

@@ -43,10 +43,7 @@ impl Version {
         Self::ALL
             .into_iter()
             .find(|version| version.code() == unextended)
-            .ok_or(Violation::Value {
-                what: "the protocol's version",
-                value: code,
-            })
+            .ok_or(Violation::value("the protocol's version", code))
     }
 }
 

@@ -7,8 +7,8 @@ use std::iter::Peekable;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::error::{Error, Misuse, Result, Violation};
-use crate::types::{Encode, Encoded, Format, TypeRef};
-use crate::wire::{Reader, patch};
+use crate::types::{Encode, Encoded, Format, TypeRef, part};
+use crate::wire::Reader;
 
 #[cfg(doc)]
 use crate::backend::DataRow;
@@ -64,18 +64,9 @@ fn write_binary_row(out: &mut BytesMut, types: &[TypeRef], values: &[&dyn Encode
             number: at + 1,
             cause,
         };
-        let start = out.len();
-        out.put_i32(-1);
-        match value.encode(ty, out).map_err(refused)? {
-            Encoded::Null => out.truncate(start + 4),
-            Encoded::Value(Format::Text) => {
-                return Err(Misuse::CopyText { field: at + 1 }.into());
-            }
-            Encoded::Value(Format::Binary) => {
-                let length = out.len() - start - 4;
-                let length = i32::try_from(length).map_err(|_| Misuse::MessageLength)?;
-                patch(out, start, &length.to_be_bytes());
-            }
+        let encoded = part(out, |out| value.encode(ty, out)).map_err(refused)?;
+        if encoded == Encoded::Value(Format::Text) {
+            return Err(Misuse::CopyText { field: at + 1 }.into());
         }
     }
     Ok(())
@@ -242,10 +233,10 @@ impl BinaryReader {
                         return self.row();
                     }
                     Ok(count) if usize::from(count) > FIELDS_MAX => {
-                        return Err(Violation::Value {
-                            what: "the number of fields of a COPY row",
-                            value: count.into(),
-                        });
+                        return Err(Violation::value(
+                            "the number of fields of a COPY row",
+                            count,
+                        ));
                     }
                     Ok(count) => {
                         self.left = Some(count + 1);
@@ -258,10 +249,10 @@ impl BinaryReader {
                 return Ok(None);
             };
             if self.at + taken > self.row_bytes_max {
-                return Err(Violation::TooMany {
-                    what: "bytes of one COPY row",
-                    max: self.row_bytes_max,
-                });
+                return Err(Violation::too_many(
+                    "bytes of one COPY row",
+                    self.row_bytes_max,
+                ));
             }
             if rest.len() < taken {
                 return Ok(None);
@@ -285,10 +276,7 @@ impl BinaryReader {
         let mut reader = Reader::new(&self.input);
         let known = self.input.len().min(SIGNATURE.len());
         if self.input.get(..known) != SIGNATURE.get(..known) {
-            return Err(Violation::Value {
-                what: "the signature of COPY data",
-                value: 0,
-            });
+            return Err(Violation::value("the signature of COPY data", 0_u32));
         }
         let taken = reader.bytes(SIGNATURE.len(), "signature");
         let (Ok(_), Ok(flags), Ok(extension)) =
@@ -297,18 +285,15 @@ impl BinaryReader {
             return Ok(false);
         };
         if flags & CRITICAL_FLAGS != 0 {
-            return Err(Violation::Value {
-                what: "the flags of COPY data",
-                value: flags,
-            });
+            return Err(Violation::value("the flags of COPY data", flags));
         }
         let header = SIGNATURE.len() + 8;
         let extension = usize::try_from(extension).unwrap_or(usize::MAX);
         if extension > self.row_bytes_max {
-            return Err(Violation::TooMany {
-                what: "bytes of a COPY header",
-                max: self.row_bytes_max,
-            });
+            return Err(Violation::too_many(
+                "bytes of a COPY header",
+                self.row_bytes_max,
+            ));
         }
         if self.input.len() < header + extension {
             return Ok(false);

@@ -115,6 +115,17 @@ pub enum Violation {
     },
 }
 
+impl Violation {
+    pub(crate) fn value(what: &'static str, value: impl Into<u32>) -> Self {
+        let value = value.into();
+        Self::Value { what, value }
+    }
+
+    pub(crate) const fn too_many(what: &'static str, max: usize) -> Self {
+        Self::TooMany { what, max }
+    }
+}
+
 /// Why the two sides did not come together.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Thiserror)]

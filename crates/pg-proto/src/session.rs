@@ -74,10 +74,7 @@ impl ServerParameters {
             return Ok(());
         }
         if self.0.len() == SETTINGS_MAX {
-            return Err(Violation::TooMany {
-                what: "settings",
-                max: SETTINGS_MAX,
-            });
+            return Err(Violation::too_many("settings", SETTINGS_MAX));
         }
         self.0.push((name.into(), value.into()));
         Ok(())

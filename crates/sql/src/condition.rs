@@ -100,26 +100,20 @@ pub fn escape_like(text: &str) -> String {
 
 impl Expr {
     /// Both.
-    pub fn and(mut self, other: Expr) -> Self {
-        let mut list = match self.sole() {
-            Some(Node::All(list)) => std::mem::take(list),
-            _ => match self.node() {
-                Node::All(list) => list.clone(),
-                _ => vec![self],
-            },
+    pub fn and(self, other: Expr) -> Self {
+        let mut list = match self.node() {
+            Node::All(_) => self.into_list(),
+            _ => vec![self],
         };
         list.push(other);
         all(list)
     }
 
     /// One of both.
-    pub fn or(mut self, other: Expr) -> Self {
-        let mut list = match self.sole() {
-            Some(Node::Any(list)) => std::mem::take(list),
-            _ => match self.node() {
-                Node::Any(list) => list.clone(),
-                _ => vec![self],
-            },
+    pub fn or(self, other: Expr) -> Self {
+        let mut list = match self.node() {
+            Node::Any(_) => self.into_list(),
+            _ => vec![self],
         };
         list.push(other);
         any(list)
@@ -190,11 +184,13 @@ impl Expr {
     }
 
     fn in_set(self, is: Is, set: Set) -> Self {
-        let values = match set {
+        let mut values = match set {
             Set::Query(query) => return Self::new(Node::InQuery(self, is, query)),
             Set::Values(values) => values,
         };
-        let (values, null) = split(values);
+        let before = values.len();
+        values.retain(|value| *value != Value::Null);
+        let null = values.len() < before;
         let is_empty = values.is_empty();
         let found = Self::new(Node::In(self.clone(), is, values));
         let (found, opposite) = match (null, is) {
@@ -251,32 +247,26 @@ impl Expr {
 
     /// Matches a pattern: `%` is any text, `_` any character, `\` takes the meaning of what follows it. Case matters.
     pub fn like(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(
-            self,
-            Is::Affirmed,
-            Case::Matters,
-            pattern.into(),
-        ))
+        self.matched(Is::Affirmed, Case::Matters, pattern.into())
     }
 
     /// Does not match it.
     pub fn not_like(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(self, Is::Not, Case::Matters, pattern.into()))
+        self.matched(Is::Not, Case::Matters, pattern.into())
     }
 
     /// Matches a pattern whatever the case of its letters. Of letters outside ASCII each database has its own idea.
     pub fn ilike(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(
-            self,
-            Is::Affirmed,
-            Case::Ignored,
-            pattern.into(),
-        ))
+        self.matched(Is::Affirmed, Case::Ignored, pattern.into())
     }
 
     /// Does not match it, whatever the case.
     pub fn not_ilike(self, pattern: impl Into<String>) -> Self {
-        Self::new(Node::Like(self, Is::Not, Case::Ignored, pattern.into()))
+        self.matched(Is::Not, Case::Ignored, pattern.into())
+    }
+
+    fn matched(self, is: Is, case: Case, pattern: String) -> Self {
+        Self::new(Node::Like(self, is, case, pattern))
     }
 
     /// Contains this text, whose characters mean themselves. Every text contains an empty one.
@@ -313,14 +303,6 @@ impl Binary {
             Binary::Concatenate => " || ",
         }
     }
-}
-
-/// The values without NULL, and whether it was among them.
-fn split(mut values: Vec<Value>) -> (Vec<Value>, bool) {
-    let before = values.len();
-    values.retain(|value| *value != Value::Null);
-    let null = values.len() < before;
-    (values, null)
 }
 
 fn single(operator: &str, operand: Operand) -> Result<Expr> {

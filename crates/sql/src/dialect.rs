@@ -30,10 +30,12 @@ pub struct Dialect {
     pub(crate) upsert: Upsert,
     pub(crate) inserts: Inserts,
     pub(crate) returning: Returning,
-    pub(crate) row_values: RowValues,
+    /// Whether `(a, b) > (?, ?)` is in the grammar.
+    pub(crate) row_values: Support,
     pub(crate) parameter_types: ParameterTypes,
     pub(crate) empty_source: EmptySource,
-    pub(crate) schemas: Schemas,
+    /// Whether tables are in schemas whose names may qualify theirs.
+    pub(crate) schemas: Support,
 }
 
 /// Two dialects are the same if they have the same name.
@@ -164,9 +166,9 @@ pub(crate) enum Returning {
     One,
 }
 
-/// Whether `(a, b) > (?, ?)` is in the grammar.
+/// Whether the database has something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RowValues {
+pub(crate) enum Support {
     Supported,
     Unsupported,
 }
@@ -177,13 +179,6 @@ pub(crate) enum ParameterTypes {
     Inferred,
     /// Only where it is compared, stored in a column or counts rows; elsewhere it is written in a cast.
     Cast,
-}
-
-/// Whether tables are in schemas whose names may qualify theirs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Schemas {
-    Supported,
-    Unsupported,
 }
 
 /// What stands after `from` in a select without a table.
@@ -221,10 +216,10 @@ pub static SQLITE: Dialect = Dialect {
     upsert: Upsert::OnConflict,
     inserts: Inserts::Many,
     returning: Returning::Rows,
-    row_values: RowValues::Supported,
+    row_values: Support::Supported,
     parameter_types: ParameterTypes::Inferred,
     empty_source: EmptySource::None,
-    schemas: Schemas::Supported,
+    schemas: Support::Supported,
 };
 
 /// PostgreSQL, from 12 on.
@@ -253,10 +248,10 @@ pub static POSTGRES: Dialect = Dialect {
     upsert: Upsert::OnConflict,
     inserts: Inserts::Many,
     returning: Returning::Rows,
-    row_values: RowValues::Supported,
+    row_values: Support::Supported,
     parameter_types: ParameterTypes::Inferred,
     empty_source: EmptySource::None,
-    schemas: Schemas::Supported,
+    schemas: Support::Supported,
 };
 
 /// Firebird, from 3.0 on.
@@ -285,8 +280,8 @@ pub static FIREBIRD: Dialect = Dialect {
     upsert: Upsert::Matching,
     inserts: Inserts::One,
     returning: Returning::One,
-    row_values: RowValues::Unsupported,
+    row_values: Support::Unsupported,
     parameter_types: ParameterTypes::Cast,
     empty_source: EmptySource::Table("rdb$database"),
-    schemas: Schemas::Unsupported,
+    schemas: Support::Unsupported,
 };

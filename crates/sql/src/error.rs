@@ -41,6 +41,11 @@ pub enum Error {
     },
 }
 
+/// For a statement that is larger than one may be.
+pub(crate) fn exceeded<T>(limit: &'static str, max: usize) -> Result<T> {
+    Err(Error::Limit { limit, max })
+}
+
 /// For a misuse of the interface.
 pub(crate) fn usage<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::Usage(message.into()))

@@ -2,8 +2,8 @@
 //! Conditions that need more than an operator are in `condition.rs`. Rule: building never fails; what is wrong is said by the
 //! writer, before any SQL is made.
 
-use std::ops;
 use std::sync::Arc;
+use std::{ops, slice};
 
 use crate::limits::{DEPTH_MAX, NODES_MAX};
 use crate::name::Name;
@@ -176,9 +176,12 @@ impl Expr {
         self.0.size
     }
 
-    /// The tree's node, to change it in place if it is not shared.
-    pub(crate) fn sole(&mut self) -> Option<&mut Node> {
-        Arc::get_mut(&mut self.0).map(|tree| &mut tree.node)
+    /// The conditions of a group, which are copied if it is shared.
+    pub(crate) fn into_list(self) -> Vec<Expr> {
+        match Arc::unwrap_or_clone(self.0).node {
+            Node::All(list) | Node::Any(list) => list,
+            _ => Vec::new(),
+        }
     }
 
     fn binary(self, operator: Binary, right: Expr) -> Self {
@@ -257,30 +260,43 @@ impl Expr {
 impl Node {
     /// Of all branches.
     fn size(&self) -> TreeSize {
+        let children = tree_size(self.children());
         match self {
-            Node::Binary(left, _, right) => left.size().and(right.size()),
+            // Without row values each field is compared once for every field that it follows.
+            Node::After(list, ..) => children.times(list.len()),
+            Node::InQuery(_, _, query) | Node::Exists(query) | Node::Query(query) => {
+                children.and(query.size())
+            }
+            _ => children,
+        }
+    }
+
+    /// The expressions that it is made of; those in its queries are the queries'.
+    pub(crate) fn children(&self) -> impl Iterator<Item = &Expr> {
+        let (first, others): (Option<&Expr>, &[Expr]) = match self {
+            Node::Binary(left, _, right) => (Some(left), slice::from_ref(right)),
             Node::Not(of)
             | Node::Negate(of)
             | Node::Null(of, _)
             | Node::Unbounded(of, _)
             | Node::Between(of, ..)
             | Node::In(of, ..)
-            | Node::Like(of, ..) => of.size(),
-            Node::All(list) | Node::Any(list) => tree_size(list),
-            // Without row values each field is compared once for every field that it follows.
-            Node::After(list, ..) => tree_size(list).times(list.len()),
-            Node::InQuery(of, _, query) => of.size().and(query.size()),
-            Node::Exists(query) | Node::Query(query) => query.size(),
-            Node::Call(call) => tree_size(&call.arguments),
+            | Node::InQuery(of, ..)
+            | Node::Like(of, ..) => (Some(of), &[]),
+            Node::All(list) | Node::Any(list) | Node::After(list, ..) => (None, list),
+            Node::Call(call) => (None, &call.arguments),
             Node::Column(_)
             | Node::Star
             | Node::Excluded(_)
             | Node::Value(_)
+            | Node::Exists(_)
+            | Node::Query(_)
             | Node::Raw(_)
             | Node::One
             | Node::TooDeep
-            | Node::TooLarge => TreeSize::default(),
-        }
+            | Node::TooLarge => (None, &[]),
+        };
+        first.into_iter().chain(others)
     }
 }
 
@@ -371,19 +387,7 @@ impl Field for Expr {
     }
 }
 
-impl Field for Name {
-    fn field(self) -> Expr {
-        col(self)
-    }
-}
-
-impl Field for &str {
-    fn field(self) -> Expr {
-        col(self)
-    }
-}
-
-impl Field for String {
+impl<N: Into<Name>> Field for N {
     fn field(self) -> Expr {
         col(self)
     }

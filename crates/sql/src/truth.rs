@@ -300,26 +300,8 @@ fn any_number<'e>(list: impl IntoIterator<Item = &'e Expr>) -> Outcomes {
             ("count" | "sum" | "avg", _) | ("min" | "max", 1) => Outcomes::TRUE,
             _ => Outcomes::TWO,
         },
-        Node::Binary(left, _, right) => any_number([left, right]),
-        Node::All(list) | Node::Any(list) | Node::After(list, ..) => any_number(list),
-        Node::Not(of)
-        | Node::Negate(of)
-        | Node::Null(of, _)
-        | Node::Unbounded(of, _)
-        | Node::Between(of, ..)
-        | Node::In(of, ..)
-        | Node::InQuery(of, ..)
-        | Node::Like(of, ..) => any_number([of]),
         // A number about the rows of another query is a value here.
-        Node::Query(_)
-        | Node::Exists(_)
-        | Node::Value(_)
-        | Node::Column(_)
-        | Node::Star
-        | Node::Excluded(_)
-        | Node::One
-        | Node::TooDeep
-        | Node::TooLarge => Outcomes::FALSE,
+        node => any_number(node.children()),
     });
     each.fold(Outcomes::FALSE, |one, other| match (one, other) {
         (Outcomes::TWO, _) | (_, Outcomes::TWO) => Outcomes::TWO,

@@ -2,9 +2,8 @@
 //! Rule: arithmetic is 64 bits wide, so no number of days in 32 bits overflows.
 
 use std::fmt::{self, Write};
-use std::str::FromStr;
 
-use crate::ValueError;
+use crate::error::from_text;
 use crate::iso::{Scanner, astronomical, two};
 
 /// Days from 1970-01-01 to 2000-01-01.
@@ -58,9 +57,7 @@ impl Date {
 
     /// Astronomical year, month and day; `None` for an infinity.
     pub fn ymd(self) -> Option<(i32, u8, u8)> {
-        if !self.is_finite() {
-            return None;
-        }
+        self.is_finite().then_some(())?;
         let (year, month, day) = civil_from_days(i64::from(self.0));
         Some((i32::try_from(year).ok()?, month, day))
     }
@@ -165,17 +162,12 @@ fn parse(text: &str) -> Option<Date> {
     Date::from_ymd(year, month, day)
 }
 
-impl FromStr for Date {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        parse(text).ok_or(ValueError::Invalid { what: "date" })
-    }
-}
+from_text!(Date "date" parse);
 
 #[cfg(feature = "time")]
 mod convert {
-    use super::{Date, ValueError};
+    use super::Date;
+    use crate::ValueError;
 
     impl TryFrom<Date> for ::time::Date {
         type Error = ValueError;

@@ -165,24 +165,21 @@ pub fn prefix(text: &[u8]) -> f64 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
 }
 
+fn digits(text: &Option<String>) -> Option<Digits<'_>> {
+    text.as_deref().and_then(Digits::of)
+}
+
 /// Numbers in their order, then what is none, byte by byte.
 pub fn compare(one: &str, other: &str) -> Ordering {
     if let (Some(one), Some(other)) = (Digits::of(one), Digits::of(other)) {
         return one.cmp(&other);
     }
     let (plain_one, plain_other) = (plain(one), plain(other));
-    let digits = |text: &Option<String>| text.as_deref().and_then(Digits::of).is_some();
-    match (digits(&plain_one), digits(&plain_other)) {
+    match (digits(&plain_one).is_some(), digits(&plain_other).is_some()) {
         (true, false) => Ordering::Less,
         (false, true) => Ordering::Greater,
         (false, false) => one.cmp(other),
-        (true, true) => {
-            let (one, other) = (
-                plain_one.unwrap_or_default(),
-                plain_other.unwrap_or_default(),
-            );
-            Digits::of(&one).cmp(&Digits::of(&other))
-        }
+        (true, true) => digits(&plain_one).cmp(&digits(&plain_other)),
     }
 }
 
@@ -216,9 +213,8 @@ impl Sum {
         };
         self.scale = self.scale.max(number.scale);
         let value = |digits: &[u8]| {
-            digits
-                .iter()
-                .fold(0, |n, byte| n * 10 + i64::from(byte - b'0'))
+            let digits = digits.iter().map(|byte| i64::from(byte - b'0'));
+            digits.fold(0, |number, digit| number * 10 + digit)
         };
         for (place, limb) in number.whole.rchunks(LIMB_DIGITS).enumerate() {
             grown(&mut self.whole, place, sign * value(limb));
@@ -241,11 +237,7 @@ impl Sum {
     /// Makes every limb but the last one of the whole part 0 to 999,999,999.
     fn carry(&mut self) {
         let mut carried = 0;
-        for limb in self.part.iter_mut().rev() {
-            let sum = *limb + carried;
-            (*limb, carried) = (sum.rem_euclid(LIMB), sum.div_euclid(LIMB));
-        }
-        for limb in &mut self.whole {
+        for limb in self.part.iter_mut().rev().chain(&mut self.whole) {
             let sum = *limb + carried;
             (*limb, carried) = (sum.rem_euclid(LIMB), sum.div_euclid(LIMB));
         }

@@ -47,13 +47,9 @@ pub struct Scanner<'a>(pub &'a [u8]);
 impl<'a> Scanner<'a> {
     /// Takes this text off, if it is there.
     pub fn eat(&mut self, text: &[u8]) -> bool {
-        match self.0.strip_prefix(text) {
-            Some(rest) => {
-                self.0 = rest;
-                true
-            }
-            None => false,
-        }
+        let rest = self.0.strip_prefix(text);
+        self.0 = rest.unwrap_or(self.0);
+        rest.is_some()
     }
 
     /// The same, or `None`.
@@ -64,12 +60,7 @@ impl<'a> Scanner<'a> {
     /// One to nine digits.
     pub fn number(&mut self) -> Option<u32> {
         let digits = self.digits();
-        (1..=9).contains(&digits.len()).then_some(())?;
-        Some(
-            digits
-                .iter()
-                .fold(0, |number, digit| number * 10 + u32::from(digit - b'0')),
-        )
+        (1..=9).contains(&digits.len()).then(|| number(digits))
     }
 
     /// Exactly two digits.
@@ -83,11 +74,8 @@ impl<'a> Scanner<'a> {
 
     /// All digits up to something else.
     pub fn digits(&mut self) -> &'a [u8] {
-        let count = self
-            .0
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit());
+        let count = digits.count();
         let (digits, rest) = self.0.split_at_checked(count).unwrap_or((&[], self.0));
         self.0 = rest;
         digits
@@ -109,10 +97,7 @@ impl<'a> Scanner<'a> {
         }
         let digits = self.digits();
         (1..=6).contains(&digits.len()).then_some(())?;
-        let number = digits
-            .iter()
-            .fold(0, |number, digit| number * 10 + u32::from(digit - b'0'));
-        Some(number * 10_u32.pow(6 - u32::try_from(digits.len()).ok()?))
+        Some(number(digits) * 10_u32.pow(6 - u32::try_from(digits.len()).ok()?))
     }
 
     /// `+HH[:MM[:SS]]`, in seconds east of UTC.
@@ -139,10 +124,14 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// The number of at most nine digits.
+fn number(digits: &[u8]) -> u32 {
+    let digits = digits.iter().map(|digit| u32::from(digit - b'0'));
+    digits.fold(0, |number, digit| number * 10 + digit)
+}
+
 /// The astronomical year of one printed with or without ` BC`; there is no year 0.
 pub fn astronomical(year: i32, scanner: &mut Scanner<'_>) -> Option<i32> {
-    if year < 1 {
-        return None;
-    }
+    (year >= 1).then_some(())?;
     Some(if scanner.eat(b" BC") { 1 - year } else { year })
 }

@@ -2,9 +2,8 @@
 //! Rule: 24:00:00 is a time of day, as ISO 8601 has it; nothing beyond it is.
 
 use std::fmt::{self, Write};
-use std::str::FromStr;
 
-use crate::ValueError;
+use crate::error::from_text;
 use crate::iso::{MICROS_PER_DAY, MICROS_PER_SECOND, Scanner, two, write_fraction};
 
 /// A time of day.
@@ -39,14 +38,22 @@ impl Time {
     /// # Errors
     /// Those of `out`.
     pub fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
+        let (hour, minute, second) = self.hms();
+        two(out, hour)?;
+        out.write_char(':')?;
+        two(out, minute)?;
+        out.write_char(':')?;
+        two(out, second)?;
+        write_fraction(out, self.0 % MICROS_PER_SECOND)
+    }
+
+    /// Hour, minute and second.
+    #[inline]
+    fn hms(self) -> (u8, u8, u8) {
         let seconds = self.0 / MICROS_PER_SECOND;
         let small = |number: i64| u8::try_from(number).unwrap_or(0);
-        two(out, small(seconds / 3_600))?;
-        out.write_char(':')?;
-        two(out, small(seconds / 60 % 60))?;
-        out.write_char(':')?;
-        two(out, small(seconds % 60))?;
-        write_fraction(out, self.0 % MICROS_PER_SECOND)
+        let (minute, second) = (seconds / 60 % 60, seconds % 60);
+        (small(seconds / 3_600), small(minute), small(second))
     }
 }
 
@@ -56,36 +63,29 @@ impl fmt::Display for Time {
     }
 }
 
-impl FromStr for Time {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let mut scanner = Scanner(text.as_bytes());
-        let time = scanner.time();
-        time.filter(|_| scanner.0.is_empty())
-            .ok_or(ValueError::Invalid { what: "time" })
-    }
+fn parse(text: &str) -> Option<Time> {
+    let mut scanner = Scanner(text.as_bytes());
+    let time = scanner.time()?;
+    scanner.end()?;
+    Some(time)
 }
+
+from_text!(Time "time" parse);
 
 #[cfg(feature = "time")]
 mod convert {
-    use super::{MICROS_PER_SECOND, Time, ValueError};
+    use super::{MICROS_PER_SECOND, Time};
+    use crate::ValueError;
 
     impl TryFrom<Time> for ::time::Time {
         type Error = ValueError;
 
         /// Fails for 24:00:00.
         fn try_from(time: Time) -> Result<Self, ValueError> {
-            let seconds = time.0 / MICROS_PER_SECOND;
-            let part = |number: i64| u8::try_from(number).unwrap_or(u8::MAX);
+            let (hour, minute, second) = time.hms();
             let micro = u32::try_from(time.0 % MICROS_PER_SECOND).unwrap_or(u32::MAX);
-            Self::from_hms_micro(
-                part(seconds / 3_600),
-                part(seconds / 60 % 60),
-                part(seconds % 60),
-                micro,
-            )
-            .map_err(|_| ValueError::OutOfRange { rust: "time::Time" })
+            Self::from_hms_micro(hour, minute, second, micro)
+                .map_err(|_| ValueError::OutOfRange { rust: "time::Time" })
         }
     }
 

@@ -2,11 +2,11 @@
 //! Rule: a point in time is printed in UTC, whatever zone it was given in.
 
 use std::fmt::{self, Write};
-use std::str::FromStr;
 
 use crate::date::write_days;
+use crate::error::from_text;
 use crate::iso::{MICROS_PER_DAY, MICROS_PER_SECOND, Scanner, astronomical};
-use crate::{Date, Time, ValueError};
+use crate::{Date, Time};
 
 /// Microseconds from 1970-01-01 to 2000-01-01.
 const UNIX_TO_2000_MICROS: i64 = 946_684_800_000_000;
@@ -25,7 +25,7 @@ pub struct TimestampTz(i64);
 
 /// What both have, under each one's own name.
 macro_rules! stamp {
-    ($name:ident) => {
+    ($name:ident $what:literal $zone:ident, $iso:literal, $utc:literal) => {
         impl $name {
             /// Later than all others.
             pub const INFINITY: Self = Self(i64::MAX);
@@ -62,36 +62,46 @@ macro_rules! stamp {
 
             /// Microseconds since 1970-01-01 00:00:00; `None` for an infinity and what 64 bits cannot hold.
             pub fn unix_micros(self) -> Option<i64> {
-                if !self.is_finite() {
-                    return None;
-                }
+                self.is_finite().then_some(())?;
                 self.0.checked_add(UNIX_TO_2000_MICROS)
             }
 
             /// A date and a time of day; `None` if no database has such a time.
             pub fn new(date: Date, time: Time) -> Option<Self> {
-                if !date.is_finite() {
-                    return None;
-                }
+                date.is_finite().then_some(())?;
                 let days = i64::from(date.days()).checked_mul(MICROS_PER_DAY)?;
                 in_range(days.checked_add(time.micros())?).map(Self)
             }
 
             /// The date and the time of day; `None` for an infinity.
             pub fn date_time(self) -> Option<(Date, Time)> {
-                if !self.is_finite() {
-                    return None;
-                }
+                self.is_finite().then_some(())?;
                 let days = i32::try_from(self.0.div_euclid(MICROS_PER_DAY)).ok()?;
                 let time = Time::from_micros(self.0.rem_euclid(MICROS_PER_DAY))?;
                 Some((Date::from_days(days), time))
             }
+
+            #[doc = concat!("Appends it as ISO 8601 has it: `2024-01-02T03:04:05", $iso, "`.")]
+            ///
+            /// # Errors
+            /// Those of `out`.
+            pub fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
+                write_stamp(out, self.0, 'T', $iso)
+            }
         }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_stamp(f, self.0, ' ', $utc)
+            }
+        }
+
+        from_text!($name $what |text| parse(text, Zone::$zone).map(Self));
     };
 }
 
-stamp!(Timestamp);
-stamp!(TimestampTz);
+stamp!(Timestamp "timestamp" None, "", "");
+stamp!(TimestampTz "timestamptz" Required, "Z", "+00");
 
 fn in_range(micros: i64) -> Option<i64> {
     (MICROS_MIN..MICROS_END).contains(&micros).then_some(micros)
@@ -114,46 +124,6 @@ fn write_stamp<W: Write>(out: &mut W, micros: i64, between: char, zone: &str) ->
         out.write_str(" BC")?;
     }
     Ok(())
-}
-
-impl Timestamp {
-    /// Appends it as ISO 8601 has it, with `T`.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
-        write_stamp(out, self.0, 'T', "")
-    }
-
-    fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
-        write_stamp(out, self.0, ' ', "")
-    }
-}
-
-impl TimestampTz {
-    /// Appends it as ISO 8601 has it, with `T` and `Z`.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
-        write_stamp(out, self.0, 'T', "Z")
-    }
-
-    fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
-        write_stamp(out, self.0, ' ', "+00")
-    }
-}
-
-impl fmt::Display for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_text(f)
-    }
-}
-
-impl fmt::Display for TimestampTz {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_text(f)
-    }
 }
 
 /// Whether a zone must follow the time.
@@ -190,31 +160,10 @@ fn parse(text: &str, zone: Zone) -> Option<i64> {
     in_range(local.checked_sub(i64::from(east) * MICROS_PER_SECOND)?)
 }
 
-impl FromStr for Timestamp {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        parse(text, Zone::None)
-            .map(Self)
-            .ok_or(ValueError::Invalid { what: "timestamp" })
-    }
-}
-
-impl FromStr for TimestampTz {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        parse(text, Zone::Required)
-            .map(Self)
-            .ok_or(ValueError::Invalid {
-                what: "timestamptz",
-            })
-    }
-}
-
 #[cfg(feature = "time")]
 mod convert {
-    use super::{Date, Time, Timestamp, TimestampTz, ValueError};
+    use super::{Date, Time, Timestamp, TimestampTz};
+    use crate::ValueError;
 
     const OUT_OF_RANGE: ValueError = ValueError::OutOfRange {
         rust: "Timestamp of another library",

@@ -2,9 +2,8 @@
 //! Rule: printed in lower case with hyphens; read in either case, with hyphens in the usual places or none.
 
 use std::fmt;
-use std::str::FromStr;
 
-use crate::ValueError;
+use crate::error::from_text;
 
 /// A universally unique identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,13 +37,7 @@ fn parse(text: &str) -> Option<Uuid> {
     Some(Uuid(number.to_be_bytes()))
 }
 
-impl FromStr for Uuid {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        parse(text).ok_or(ValueError::Invalid { what: "uuid" })
-    }
-}
+from_text!(Uuid "uuid" parse);
 
 #[cfg(feature = "uuid")]
 mod convert {

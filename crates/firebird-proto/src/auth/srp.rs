@@ -120,24 +120,19 @@ fn challenge(server: &[u8]) -> Result<(&[u8], U1024)> {
     let mut rest = server;
     let salt = part(&mut rest).ok_or(Violation::Truncated("server's salt"))?;
     let text = part(&mut rest).ok_or(Violation::Truncated("server's key"))?;
-    let wrong = |what, length: usize| Violation::Length {
-        what,
-        length: u32::try_from(length).unwrap_or(u32::MAX),
-    };
     if salt.len() > SALT_BYTES_MAX {
-        return Err(wrong("server's salt", salt.len()).into());
+        return Err(Violation::length("server's salt", salt.len()).into());
     }
     let mut bytes = [0; 128];
     // The server leaves leading zeros out, and so half a byte may be missing.
     let digits = text.iter().rev();
     if text.len() > 2 * bytes.len() {
-        return Err(wrong("server's key", text.len()).into());
+        return Err(Violation::length("server's key", text.len()).into());
     }
     for (at, digit) in digits.enumerate() {
-        let value = char::from(*digit).to_digit(16).ok_or(Violation::Value {
-            what: "digit of the server's key",
-            value: u32::from(*digit),
-        })?;
+        let value = char::from(*digit)
+            .to_digit(16)
+            .ok_or(Violation::value("digit of the server's key", *digit))?;
         let shifted = u8::try_from(value << (4 * (at % 2))).unwrap_or_default();
         if let Some(byte) = bytes.iter_mut().rev().nth(at / 2) {
             *byte |= shifted;
@@ -145,10 +140,7 @@ fn challenge(server: &[u8]) -> Result<(&[u8], U1024)> {
     }
     let theirs = U1024::from_be_slice(&bytes);
     if Residue::new(&theirs).retrieve() < GENERATOR {
-        return Err(Error::Protocol(Violation::Value {
-            what: "server's key",
-            value: 0,
-        }));
+        return Err(Error::Protocol(Violation::value("server's key", 0)));
     }
     Ok((salt, theirs))
 }

@@ -135,11 +135,8 @@ impl<T: Clone> Connection<T> {
     /// What is expected before the first request whose token `is_fence` accepts; everything when there is none.
     pub fn before(&self, is_fence: impl Fn(&T) -> bool) -> PendingReplies {
         let mut before = PendingReplies::default();
-        for (_, what) in self
-            .expected
-            .iter()
-            .take_while(|(token, _)| !is_fence(token))
-        {
+        let expected = self.expected.iter();
+        for (_, what) in expected.take_while(|(token, _)| !is_fence(token)) {
             before.awaited += 1;
             before.will_answer |= !matches!(what, Expect::Deferred);
         }

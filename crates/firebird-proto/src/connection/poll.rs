@@ -9,7 +9,7 @@ use super::{Connection, Event, Expect, FetchEnd, Scan};
 use crate::error::Violation;
 use crate::limits::{PASSED_BYTES_MAX, ROW_BYTES_MAX, ROWS_BYTES_MAX};
 use crate::op;
-use crate::response::RawResponse;
+use crate::response::{Outcome, RawResponse};
 use crate::row::{Format, HEAD_BYTES, Rows};
 use crate::wire::{ReadResult, Reader, Stop};
 
@@ -17,10 +17,7 @@ const STATUS_EOF: u32 = 100;
 /// op_sql_response's operation and how many rows follow.
 const SQL_HEAD_BYTES: usize = 8;
 
-const NOT_A_FAILURE: Violation = Violation::Unexpected {
-    op: op::RESPONSE,
-    expected: "rows or an error",
-};
+const NOT_A_FAILURE: Violation = Violation::unexpected(op::RESPONSE, "rows or an error");
 
 enum FetchPacket {
     Row,
@@ -90,9 +87,7 @@ impl<T: Clone> Connection<T> {
         operation(&mut reader, op::RESPONSE, "a response")?;
         RawResponse::read(&mut reader)?;
         let length = reader.position();
-        let packet = input.split_to(length).freeze();
-        self.finished();
-        let outcome = read_response(&packet, 0)?;
+        let (_, outcome) = self.answered(0, length, input)?;
         Ok(Event::Response { token, outcome })
     }
 
@@ -114,8 +109,9 @@ impl<T: Clone> Connection<T> {
                     0 => {}
                     1 => row(format, &mut reader)?,
                     value => {
-                        let what = "the number of rows of an execution";
-                        return Err(Violation::Value { what, value }.into());
+                        return Err(
+                            Violation::value("the number of rows of an execution", value).into(),
+                        );
                     }
                 }
             }
@@ -127,15 +123,13 @@ impl<T: Clone> Connection<T> {
         operation(&mut reader, op::RESPONSE, expected)?;
         RawResponse::read(&mut reader)?;
         let length = reader.position();
-        let packet = input.split_to(length).freeze();
-        self.finished();
+        let (packet, outcome) = self.answered(response, length, input)?;
         let row = (rows == 1).then(|| Rows {
             format: Arc::clone(format),
             bytes: packet.slice(..after_row),
             head: SQL_HEAD_BYTES,
             count: 1,
         });
-        let outcome = read_response(&packet, response)?;
         Ok(Event::Sql {
             token,
             row,
@@ -153,50 +147,46 @@ impl<T: Clone> Connection<T> {
             let mut reader = Reader::new(rest(input, self.scan.at));
             let packet = fetched(format, &mut reader)?;
             let length = reader.position();
-            match packet {
-                FetchPacket::Row => {
-                    self.scan.at += length;
-                    self.scan.rows += 1;
-                    if self.scan.at < ROWS_BYTES_MAX {
-                        continue;
-                    }
-                    let rows = self.take_rows(format, input);
-                    return Ok(Event::Rows {
-                        token,
-                        rows,
-                        end: None,
-                    });
-                }
-                FetchPacket::Nothing => {
-                    // A piece of rows has nothing between them.
-                    let rows = self.take_rows(format, input);
-                    return Ok(Event::Rows {
-                        token,
-                        rows,
-                        end: None,
-                    });
-                }
-                FetchPacket::End(end) => {
-                    let rows = self.take_rows(format, input);
-                    input.advance(length);
-                    self.finished();
-                    return Ok(Event::Rows {
-                        token,
-                        rows,
-                        end: Some(Ok(end)),
-                    });
-                }
-                FetchPacket::Error => {
-                    let rows = self.take_rows(format, input);
-                    let packet = input.split_to(length).freeze();
-                    self.finished();
-                    // Only a failure is reported this way.
-                    let error = read_response(&packet, 0)?.err().ok_or(NOT_A_FAILURE)?;
-                    let end = Some(Err(error));
-                    return Ok(Event::Rows { token, rows, end });
+            if let FetchPacket::Row = packet {
+                self.scan.at += length;
+                self.scan.rows += 1;
+                if self.scan.at < ROWS_BYTES_MAX {
+                    continue;
                 }
             }
+            let rows = self.take_rows(format, input);
+            let end = match packet {
+                // A piece of rows has nothing between them.
+                FetchPacket::Row | FetchPacket::Nothing => None,
+                FetchPacket::End(end) => {
+                    input.advance(length);
+                    self.finished();
+                    Some(Ok(end))
+                }
+                FetchPacket::Error => {
+                    let outcome = self.answered(0, length, input)?.1;
+                    // Only a failure is reported this way.
+                    Some(Err(outcome.err().ok_or(NOT_A_FAILURE)?))
+                }
+            };
+            return Ok(Event::Rows { token, rows, end });
         }
+    }
+
+    /// Takes the packets that end the answer off `input`, with the response at `at` in them, which was read before.
+    fn answered(
+        &mut self,
+        at: usize,
+        length: usize,
+        input: &mut BytesMut,
+    ) -> ReadResult<(Bytes, Outcome)> {
+        let packet = input.split_to(length).freeze();
+        self.finished();
+        let mut reader = Reader::new(rest(&packet, at));
+        reader.u32()?;
+        let response = RawResponse::read(&mut reader)?;
+        let outcome = response.outcome(|data| packet.slice_ref(data));
+        Ok((packet, outcome))
     }
 
     /// The rows that have been measured.
@@ -234,8 +224,11 @@ fn pass(reader: &mut Reader<'_>) -> ReadResult<()> {
     let start = reader.position();
     loop {
         if reader.position() - start > PASSED_BYTES_MAX {
-            let (what, max) = ("bytes between a row and its response", PASSED_BYTES_MAX);
-            return Err(Violation::TooMany { what, max }.into());
+            return Err(Violation::too_many(
+                "bytes between a row and its response",
+                PASSED_BYTES_MAX,
+            )
+            .into());
         }
         let mut ahead = *reader;
         if !nothing(&mut ahead)? {
@@ -277,8 +270,7 @@ fn fetched(format: &Format, reader: &mut Reader<'_>) -> ReadResult<FetchPacket> 
             return Ok(FetchPacket::Error);
         }
         op => {
-            let expected = "rows or an error";
-            return Err(Violation::Unexpected { op, expected }.into());
+            return Err(Violation::unexpected(op, "rows or an error").into());
         }
     }
     let status = reader.u32()?;
@@ -290,15 +282,7 @@ fn fetched(format: &Format, reader: &mut Reader<'_>) -> ReadResult<FetchPacket> 
         (0, 0) => Ok(FetchPacket::End(FetchEnd::More)),
         (STATUS_EOF, 0) => Ok(FetchPacket::End(FetchEnd::Eof)),
         (_, value) => {
-            let what = "the number or the status of a batch's rows";
-            Err(Violation::Value { what, value }.into())
+            Err(Violation::value("the number or the status of a batch's rows", value).into())
         }
     }
-}
-
-/// The response at `at` in `packet`, which was read before.
-fn read_response(packet: &Bytes, at: usize) -> ReadResult<crate::Outcome> {
-    let mut reader = Reader::new(rest(packet, at));
-    reader.u32()?;
-    Ok(RawResponse::read(&mut reader)?.outcome(packet))
 }

@@ -40,10 +40,7 @@ impl Cipher {
     /// # Errors
     /// [`Violation::Length`] when the server's part has another length than this cipher needs.
     pub fn keystream(self, key: &[u8; 20], start: &[u8]) -> Result<Keystream> {
-        let wrong = Violation::Length {
-            what: "start of a cipher",
-            length: u32::try_from(start.len()).unwrap_or(u32::MAX),
-        };
+        let wrong = Violation::length("start of a cipher", start.len());
         let hashed = digest::digest(&digest::SHA256, key);
         let state = match self {
             Cipher::Arc4 => Rc4::new_from_slice(key).ok().map(State::Arc4),
@@ -102,10 +99,7 @@ impl Keystream {
             State::ChaCha(cipher) => cipher.try_apply_keystream(bytes),
             State::ChaCha64(cipher) => cipher.try_apply_keystream(bytes),
         };
-        let exhausted = Violation::TooMany {
-            what: "bytes with one key",
-            max: 1 << 38,
-        };
+        let exhausted = Violation::too_many("bytes with one key", 1 << 38);
         applied.map_err(|_| exhausted.into())
     }
 }

@@ -121,10 +121,7 @@ impl Column {
     /// A column about which nothing is known but its type.
     pub(crate) fn of(number: i64) -> Result<Self, Violation> {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let kind = Kind::of(number).ok_or(Violation::Value {
-            what: "the type of a column",
-            value: number,
-        })?;
+        let kind = Kind::of(number).ok_or(Violation::value("the type of a column", number))?;
         Ok(Self {
             kind,
             nullable: number & 1 == 1,
@@ -142,10 +139,7 @@ impl Column {
         self.length = u16::try_from(length)
             .ok()
             .filter(|length| usize::from(*length) <= COLUMN_BYTES_MAX)
-            .ok_or(Violation::Value {
-                what: "the length of a column",
-                value: u32::try_from(length).unwrap_or(u32::MAX),
-            })?;
+            .ok_or(Violation::value("the length of a column", length))?;
         Ok(self)
     }
 }

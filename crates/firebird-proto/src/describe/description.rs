@@ -28,44 +28,23 @@ mod tag {
     pub const STATEMENT_TYPE: u8 = 21;
 }
 
-const COLUMN_ITEMS: [u8; 11] = [
-    tag::DESCRIBE_VARS,
-    tag::SQLDA_SEQ,
-    tag::TYPE,
-    tag::SUB_TYPE,
-    tag::SCALE,
-    tag::LENGTH,
-    tag::FIELD,
-    tag::RELATION,
-    tag::OWNER,
-    tag::ALIAS,
-    tag::DESCRIBE_END,
-];
+/// Items by the names of their tags.
+macro_rules! items {
+    ($($tag:ident)*) => {
+        [$(tag::$tag),*]
+    };
+}
+
+const COLUMN_ITEMS: [u8; 11] = items! {
+    DESCRIBE_VARS SQLDA_SEQ TYPE SUB_TYPE SCALE LENGTH FIELD RELATION OWNER ALIAS DESCRIBE_END
+};
 
 /// What to ask for when a statement is prepared: everything [`Describe`] reads.
-pub const ITEMS: [u8; 21] = [
-    tag::STATEMENT_TYPE,
-    tag::SELECT,
-    tag::DESCRIBE_VARS,
-    tag::SQLDA_SEQ,
-    tag::TYPE,
-    tag::SUB_TYPE,
-    tag::SCALE,
-    tag::LENGTH,
-    tag::FIELD,
-    tag::RELATION,
-    tag::OWNER,
-    tag::ALIAS,
-    tag::DESCRIBE_END,
-    tag::BIND,
-    tag::DESCRIBE_VARS,
-    tag::SQLDA_SEQ,
-    tag::TYPE,
-    tag::SUB_TYPE,
-    tag::SCALE,
-    tag::LENGTH,
-    tag::DESCRIBE_END,
-];
+pub const ITEMS: [u8; 21] = items! {
+    STATEMENT_TYPE
+    SELECT DESCRIBE_VARS SQLDA_SEQ TYPE SUB_TYPE SCALE LENGTH FIELD RELATION OWNER ALIAS DESCRIBE_END
+    BIND DESCRIBE_VARS SQLDA_SEQ TYPE SUB_TYPE SCALE LENGTH DESCRIBE_END
+};
 
 /// What a statement does, which decides how it is executed.
 #[non_exhaustive]
@@ -188,8 +167,10 @@ impl Describe {
     pub fn read(&mut self, data: &[u8]) -> Result<Progress, Violation> {
         self.bytes = self.bytes.saturating_add(data.len());
         if self.bytes > DESCRIPTION_BYTES_MAX {
-            let (what, max) = ("bytes to describe a statement", DESCRIPTION_BYTES_MAX);
-            return Err(Violation::TooMany { what, max });
+            return Err(Violation::too_many(
+                "bytes to describe a statement",
+                DESCRIPTION_BYTES_MAX,
+            ));
         }
         let before = self.columns.read.len() + self.parameters.read.len();
         let first = self.kind.is_none();
@@ -248,10 +229,10 @@ impl Describe {
             match item {
                 tag::STATEMENT_TYPE => {
                     let value = integer()?;
-                    self.kind = Some(StatementKind::of(value).ok_or(Violation::Value {
-                        what: "the kind of a statement",
-                        value: u32::try_from(value).unwrap_or(u32::MAX),
-                    })?);
+                    self.kind = Some(
+                        StatementKind::of(value)
+                            .ok_or(Violation::value("the kind of a statement", value))?,
+                    );
                 }
                 tag::DESCRIBE_VARS => section.expect(integer()?)?,
                 tag::SQLDA_SEQ => section.begin(integer()?)?,
@@ -270,14 +251,10 @@ impl Describe {
 impl Section {
     /// How many there are, which never changes.
     fn expect(&mut self, count: i64) -> Result<(), Violation> {
-        let what = "columns";
         let count = usize::try_from(count)
             .ok()
             .filter(|count| *count <= COLUMNS_MAX)
-            .ok_or(Violation::TooMany {
-                what,
-                max: COLUMNS_MAX,
-            })?;
+            .ok_or(Violation::too_many("columns", COLUMNS_MAX))?;
         match self.count.replace(count) {
             Some(before) if before != count => Err(Violation::Truncated("list of columns")),
             _ => Ok(()),
@@ -291,10 +268,7 @@ impl Section {
         if expected && self.count.is_some_and(|count| next <= count) {
             return Ok(());
         }
-        Err(Violation::Value {
-            what: "the number of a column",
-            value: u32::try_from(number).unwrap_or(u32::MAX),
-        })
+        Err(Violation::value("the number of a column", number))
     }
 }
 

@@ -93,19 +93,14 @@ impl TransactionParameters {
             Access::ReadWrite => tag::WRITE,
             Access::ReadOnly => tag::READ,
         });
-        let (isolation, detail) = match self.isolation {
-            Isolation::Snapshot => (tag::CONCURRENCY, None),
-            Isolation::Consistency => (tag::CONSISTENCY, None),
-            Isolation::ReadCommitted => (tag::READ_COMMITTED, Some(tag::REC_VERSION)),
-            Isolation::ReadCommittedNoRecordVersion => {
-                (tag::READ_COMMITTED, Some(tag::NO_REC_VERSION))
-            }
-            Isolation::ReadConsistency => (tag::READ_COMMITTED, Some(tag::READ_CONSISTENCY)),
+        let isolation: &[u8] = match self.isolation {
+            Isolation::Snapshot => &[tag::CONCURRENCY],
+            Isolation::Consistency => &[tag::CONSISTENCY],
+            Isolation::ReadCommitted => &[tag::READ_COMMITTED, tag::REC_VERSION],
+            Isolation::ReadCommittedNoRecordVersion => &[tag::READ_COMMITTED, tag::NO_REC_VERSION],
+            Isolation::ReadConsistency => &[tag::READ_COMMITTED, tag::READ_CONSISTENCY],
         };
-        block.flag(isolation);
-        if let Some(detail) = detail {
-            block.flag(detail);
-        }
+        isolation.iter().for_each(|tag| block.flag(*tag));
         match self.wait {
             Wait::Forever => block.flag(tag::WAIT),
             Wait::No => block.flag(tag::NOWAIT),

@@ -23,15 +23,15 @@ pub struct Requests<'a> {
     version: Version,
 }
 
-/// What op_cancel does to the statement that runs.
+/// What op_cancel does to the statement that runs; the numbers are the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancel {
     /// From now on nothing is cancelled.
-    Disable,
+    Disable = 1,
     /// Undoes [`Cancel::Disable`].
-    Enable,
+    Enable = 2,
     /// Whatever runs fails with [`crate::GdsCode::CANCELLED`].
-    Raise,
+    Raise = 3,
 }
 
 /// Which information of a database or a blob is asked for, by the server's numbers.
@@ -96,12 +96,7 @@ impl<'a> Requests<'a> {
 
     /// op_cancel. Not answered. A write of its own, between two packets.
     pub fn cancel(&mut self, kind: Cancel) {
-        let kind = match kind {
-            Cancel::Disable => 1,
-            Cancel::Enable => 2,
-            Cancel::Raise => 3,
-        };
-        self.words([op::CANCEL, kind]);
+        self.words([op::CANCEL, kind as u32]);
     }
 
     /// op_transaction. Answered by a response with the handle.

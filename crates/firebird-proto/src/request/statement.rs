@@ -28,15 +28,15 @@ impl Message<'_> {
     }
 }
 
-/// What becomes of a statement.
+/// What becomes of a statement; the numbers are the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Free {
     /// Its cursor is closed; it stays prepared.
-    Close,
+    Close = 1,
     /// It is forgotten, and its handle is free.
-    Drop,
+    Drop = 2,
     /// It forgets its text and keeps its handle.
-    Unprepare,
+    Unprepare = 4,
 }
 
 impl Requests<'_> {
@@ -152,12 +152,7 @@ impl Requests<'_> {
 
     /// op_free_statement. Answered by a response, which is deferred until an answer that is not.
     pub fn free_statement(&mut self, statement: Statement, what: Free) {
-        let option = match what {
-            Free::Close => 1,
-            Free::Drop => 2,
-            Free::Unprepare => 4,
-        };
-        self.words([op::FREE_STATEMENT, statement.0, option]);
+        self.words([op::FREE_STATEMENT, statement.0, what as u32]);
     }
 
     fn input(&mut self, input: Message<'_>) {

@@ -18,7 +18,9 @@ const END: u32 = 0;
 const GDS: u32 = 1;
 const TEXT: u32 = 2;
 const NUMBER: u32 = 4;
+/// Text that explains itself.
 const INTERPRETED: u32 = 5;
+/// An error of the server's operating system.
 const UNIX: u32 = 7;
 const WARNING: u32 = 18;
 const SQL_STATE: u32 = 19;
@@ -32,10 +34,6 @@ enum Item<'a> {
     Warning(u32),
     Number(i32),
     Text(&'a [u8]),
-    /// Text that explains itself.
-    Interpreted(&'a [u8]),
-    /// An error of the server's operating system.
-    Unix(i32),
     SqlState(&'a [u8]),
 }
 
@@ -64,18 +62,12 @@ impl<'a> StatusVector<'a> {
                 Some(_) => {}
             }
             if reader.position() - start > STATUS_BYTES_MAX {
-                return Err(Violation::TooMany {
-                    what: "bytes of one status vector",
-                    max: STATUS_BYTES_MAX,
-                }
-                .into());
+                return Err(
+                    Violation::too_many("bytes of one status vector", STATUS_BYTES_MAX).into(),
+                );
             }
         }
-        Err(Violation::TooMany {
-            what: "items of one status vector",
-            max: STATUS_ITEMS_MAX,
-        }
-        .into())
+        Err(Violation::too_many("items of one status vector", STATUS_ITEMS_MAX).into())
     }
 
     /// The error, if the request failed.
@@ -110,14 +102,11 @@ fn item<'a>(reader: &mut Reader<'a>) -> ReadResult<Option<Item<'a>>> {
         END => return Ok(None),
         GDS => Item::Gds(reader.u32()?),
         WARNING => Item::Warning(reader.u32()?),
-        NUMBER => Item::Number(reader.i32()?),
-        UNIX => Item::Unix(reader.i32()?),
-        TEXT => Item::Text(text(reader)?),
-        INTERPRETED => Item::Interpreted(text(reader)?),
+        NUMBER | UNIX => Item::Number(reader.i32()?),
+        TEXT | INTERPRETED => Item::Text(text(reader)?),
         SQL_STATE => Item::SqlState(text(reader)?),
         value => {
-            let what = "the tag of a status vector's item";
-            return Err(Violation::Value { what, value }.into());
+            return Err(Violation::value("the tag of a status vector's item", value).into());
         }
     }))
 }

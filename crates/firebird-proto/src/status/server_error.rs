@@ -96,10 +96,8 @@ impl ServerError {
                     sent_state = sent_state.or(SqlState::new(state).filter(|_| inside));
                     continue;
                 }
-                Item::Number(number) | Item::Unix(number) => Argument::Number(number),
-                Item::Text(text) | Item::Interpreted(text) => {
-                    Argument::Text(String::from_utf8_lossy(text).into_owned())
-                }
+                Item::Number(number) => Argument::Number(number),
+                Item::Text(text) => Argument::Text(String::from_utf8_lossy(text).into_owned()),
             };
             if let Some(clause) = clauses.last_mut().filter(|_| inside) {
                 clause.arguments.push(argument);

@@ -13,17 +13,17 @@ impl SqlState {
 
     /// A state as written, such as `23000`; `None` if it is none.
     pub const fn new(text: &[u8]) -> Option<Self> {
-        let &[a, b, c, d, e] = text else {
+        let Some((state, [])) = text.split_first_chunk() else {
             return None;
         };
-        let state = [a, b, c, d, e];
-        let mut sound = true;
-        let mut rest: &[u8] = &state;
+        let mut rest = text;
         while let [first, others @ ..] = rest {
-            sound = sound && (first.is_ascii_digit() || first.is_ascii_uppercase());
+            if !first.is_ascii_digit() && !first.is_ascii_uppercase() {
+                return None;
+            }
             rest = others;
         }
-        if sound { Some(Self(state)) } else { None }
+        Some(Self(*state))
     }
 
     /// As written.

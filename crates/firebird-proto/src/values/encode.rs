@@ -11,7 +11,7 @@ use crate::request::Message;
 use crate::row::{Blr, kind};
 use crate::wire::{padding, put_cstring};
 
-use super::{CharacterSet, DecFloat, Decimal, Value};
+use super::{CharacterSet, DecFloat, Decimal, Timestamp, Value};
 
 /// Why a value cannot be sent.
 #[non_exhaustive]
@@ -152,49 +152,38 @@ impl Writer<'_> {
             }
             Value::Decimal(decimal) => return self.decimal(column, *decimal),
             Value::DecFloat(number) => return self.dec_float(column, *number),
-            Value::Boolean(yes) => {
-                self.blr.plain(kind::BOOL);
-                self.row.put_slice(&[u8::from(*yes), 0, 0, 0]);
-            }
-            Value::Integer(number) => self.int64(*number, 0),
-            Value::Float(number) => {
-                self.blr.plain(kind::FLOAT);
-                self.row.put_f32(*number);
-            }
-            Value::Double(number) => {
-                self.blr.plain(kind::DOUBLE);
-                self.row.put_f64(*number);
-            }
-            Value::Blob(id) | Value::Array(id) => {
-                self.blr.scaled(kind::QUAD, 0);
-                self.row.put_u64(*id);
-            }
-            Value::Date(date) => {
-                self.blr.plain(kind::DATE);
-                self.row.put_i32(date.0);
-            }
-            Value::Time(time) => {
-                self.blr.plain(kind::TIME);
-                self.row.put_u32(time.0);
-            }
-            Value::Timestamp(at) => {
-                self.blr.plain(kind::TIMESTAMP);
-                self.row.put_i32(at.date.0);
-                self.row.put_u32(at.time.0);
-            }
+            Value::Boolean(yes) => self.plain(kind::BOOL).put_slice(&[u8::from(*yes), 0, 0, 0]),
+            Value::Integer(number) => self.scaled(kind::INT64, 0).put_i64(*number),
+            Value::Float(number) => self.plain(kind::FLOAT).put_f32(*number),
+            Value::Double(number) => self.plain(kind::DOUBLE).put_f64(*number),
+            Value::Blob(id) | Value::Array(id) => self.scaled(kind::QUAD, 0).put_u64(*id),
+            Value::Date(date) => self.plain(kind::DATE).put_i32(date.0),
+            Value::Time(time) => self.plain(kind::TIME).put_u32(time.0),
+            Value::Timestamp(at) => put_timestamp(self.plain(kind::TIMESTAMP), *at),
             Value::TimeTz(at) => {
-                self.blr.plain(kind::TIME_TZ);
-                self.row.put_u32(at.utc.0);
-                self.row.put_u32(at.zone.0.into());
+                let row = self.plain(kind::TIME_TZ);
+                row.put_u32(at.utc.0);
+                row.put_u32(at.zone.0.into());
             }
             Value::TimestampTz(at) => {
-                self.blr.plain(kind::TIMESTAMP_TZ);
-                self.row.put_i32(at.utc.date.0);
-                self.row.put_u32(at.utc.time.0);
-                self.row.put_u32(at.zone.0.into());
+                let row = self.plain(kind::TIMESTAMP_TZ);
+                put_timestamp(row, at.utc);
+                row.put_u32(at.zone.0.into());
             }
         }
         Ok(())
+    }
+
+    /// Where a value of a type without more goes.
+    fn plain(&mut self, kind: u8) -> &mut BytesMut {
+        self.blr.plain(kind);
+        self.row
+    }
+
+    /// Where a number goes of whose digits so many stand behind the point, negated.
+    fn scaled(&mut self, kind: u8, scale: i8) -> &mut BytesMut {
+        self.blr.scaled(kind, scale);
+        self.row
     }
 
     fn length(&self, length: usize) -> Result<u16, EncodeError> {
@@ -219,19 +208,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn int64(&mut self, number: i64, scale: i8) {
-        self.blr.scaled(kind::INT64, scale);
-        self.row.put_i64(number);
-    }
-
     /// In 64 bits where it fits; else in 128 where the server knows those, and as text, which is as exact, where it does not.
     fn decimal(&mut self, column: &Column, decimal: Decimal) -> Result<(), EncodeError> {
-        match i64::try_from(decimal.unscaled) {
-            Ok(number) => self.int64(number, decimal.scale),
-            Err(_) if is_of_4(column.kind) => {
-                self.blr.scaled(kind::INT128, decimal.scale);
-                self.row.put_i128(decimal.unscaled);
-            }
+        let Decimal { unscaled, scale } = decimal;
+        match i64::try_from(unscaled) {
+            Ok(number) => self.scaled(kind::INT64, scale).put_i64(number),
+            Err(_) if is_of_4(column.kind) => self.scaled(kind::INT128, scale).put_i128(unscaled),
             Err(_) => return self.text(&decimal.to_string()),
         }
         Ok(())
@@ -244,10 +226,14 @@ impl Writer<'_> {
         if !is_of_4(column.kind) {
             return self.text(&number.to_string());
         }
-        self.blr.plain(kind::DEC128);
-        self.row.put_slice(&bytes);
+        self.plain(kind::DEC128).put_slice(&bytes);
         Ok(())
     }
+}
+
+fn put_timestamp(row: &mut BytesMut, at: Timestamp) {
+    row.put_i32(at.date.0);
+    row.put_u32(at.time.0);
 }
 
 /// Whether a server that describes this kind knows all numbers of Firebird 4.

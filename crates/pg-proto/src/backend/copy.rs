@@ -47,9 +47,6 @@ pub(super) fn format(code: u16) -> Result<Format, Violation> {
     match code {
         0 => Ok(Format::Text),
         1 => Ok(Format::Binary),
-        code => Err(Violation::Value {
-            what: "a format code",
-            value: code.into(),
-        }),
+        code => Err(Violation::value("a format code", code)),
     }
 }

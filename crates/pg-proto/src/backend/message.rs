@@ -114,10 +114,7 @@ impl<'a> Mechanisms<'a> {
                 return Ok(Self(reader));
             }
         }
-        Err(Violation::TooMany {
-            what: "mechanisms",
-            max: MECHANISMS_MAX,
-        })
+        Err(Violation::too_many("mechanisms", MECHANISMS_MAX))
     }
 }
 
@@ -160,10 +157,7 @@ impl<'a> NegotiateProtocolVersion<'a> {
         let options = reader.u32("number of options")?;
         let names = reader;
         if options > u32::from(u16::MAX) {
-            return Err(Violation::TooMany {
-                what: "unknown options",
-                max: PARAMETERS_MAX,
-            });
+            return Err(Violation::too_many("unknown options", PARAMETERS_MAX));
         }
         for _ in 0..options {
             reader.text("option")?;
@@ -270,10 +264,7 @@ impl<'a> Authentication<'a> {
         let method = match reader.u32("method")? {
             0 => Self::Ok,
             3 => Self::CleartextPassword,
-            5 => {
-                let salt = (reader.u8("salt")?, reader.u8("salt")?);
-                Self::Md5Password([salt.0, salt.1, reader.u8("salt")?, reader.u8("salt")?])
-            }
+            5 => Self::Md5Password(reader.array("salt")?),
             10 => return Mechanisms::read(reader).map(Self::Sasl),
             11 => return Ok(Self::SaslContinue(reader.rest())),
             12 => return Ok(Self::SaslFinal(reader.rest())),
@@ -292,10 +283,10 @@ impl<'a> KeyData<'a> {
             return Err(Violation::Truncated("cancel secret"));
         }
         if secret.len() > CANCEL_SECRET_BYTES_MAX {
-            return Err(Violation::TooMany {
-                what: "bytes of a cancel secret",
-                max: CANCEL_SECRET_BYTES_MAX,
-            });
+            return Err(Violation::too_many(
+                "bytes of a cancel secret",
+                CANCEL_SECRET_BYTES_MAX,
+            ));
         }
         *reader = Reader::new(&[]);
         Ok(Self { process_id, secret })

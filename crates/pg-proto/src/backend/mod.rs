@@ -129,10 +129,7 @@ impl TransactionStatus {
             b'I' => Ok(Self::Idle),
             b'T' => Ok(Self::InTransaction),
             b'E' => Ok(Self::Failed),
-            byte => Err(Violation::Value {
-                what: "the transaction status",
-                value: byte.into(),
-            }),
+            byte => Err(Violation::value("the transaction status", byte)),
         }
     }
 }

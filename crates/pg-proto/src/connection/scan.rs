@@ -31,13 +31,6 @@ enum Mode {
     Discard,
 }
 
-/// A message that is all there.
-struct MessageSpan {
-    tag: u8,
-    /// Where in the input it ends.
-    end: usize,
-}
-
 impl<T: Copy> Connection<T> {
     /// The next event in `input`, which what the socket delivers is appended to. `None` when more is needed.
     ///
@@ -66,16 +59,16 @@ impl<T: Copy> Connection<T> {
         if !is_asynchronous(header.tag) && header.tag != tag::ERROR_RESPONSE {
             return Err(Violation::Unsolicited(header.tag));
         }
-        let Some(found) = self.whole(header, input) else {
+        let Some(end) = self.whole(header, input) else {
             return Ok(None);
         };
-        let bytes = input.split_to(found.end);
-        if is_asynchronous(found.tag) {
+        let bytes = input.split_to(end);
+        if is_asynchronous(header.tag) {
             return self.asynchronous(&bytes).map(Some);
         }
         self.fatal_in(&bytes)?
             .map(Some)
-            .ok_or(Violation::Unsolicited(found.tag))
+            .ok_or(Violation::Unsolicited(header.tag))
     }
 
     #[inline]
@@ -93,33 +86,33 @@ impl<T: Copy> Connection<T> {
             {
                 return Ok(Some(self.give_up(head, input)));
             }
-            let Some(found) = self.whole(header, input) else {
+            let Some(end) = self.whole(header, input) else {
                 return Ok(None);
             };
-            let start = std::mem::replace(&mut self.scan.at, found.end);
-            match found.tag {
+            let start = std::mem::replace(&mut self.scan.at, end);
+            match header.tag {
                 tag::DATA_ROW => self.scan.rows += 1,
                 tag::READY_FOR_QUERY => {
-                    let bytes = input.split_to(found.end).freeze();
+                    let bytes = input.split_to(end).freeze();
                     return self.reply(head, bytes).map(Some);
                 }
                 tag::ERROR_RESPONSE => {
-                    if let Some(event) = self.fatal_in(message(input, start, found.end))? {
+                    if let Some(event) = self.fatal_in(message(input, start, end))? {
                         return Ok(Some(event));
                     }
                     self.scan.error.get_or_insert(start);
                 }
                 tag if is_asynchronous(tag) => {
-                    let event = self.asynchronous(message(input, start, found.end))?;
+                    let event = self.asynchronous(message(input, start, end))?;
                     if start == 0 {
                         // It came before the answer: no need to keep it.
-                        input.advance(found.end);
+                        input.advance(end);
                         self.scan.at = 0;
                     }
                     return Ok(Some(event));
                 }
                 tag::COPY_IN_RESPONSE => {
-                    let bytes = Bytes::copy_from_slice(message(input, start, found.end));
+                    let bytes = Bytes::copy_from_slice(message(input, start, end));
                     return self.begin_copy_in(head, bytes).map(Some);
                 }
                 tag => answers(tag)?,
@@ -148,13 +141,13 @@ impl<T: Copy> Connection<T> {
         if header.length > self.reply_bytes_max {
             return Ok(Some(self.give_up(head, input)));
         }
-        let Some(found) = self.whole(header, input) else {
+        let Some(end) = self.whole(header, input) else {
             return Ok(None);
         };
-        let end = if is_data(found.tag) {
-            self.run(head, found, input)?
+        let end = if is_data(header.tag) {
+            self.run(head, header.tag, end, input)
         } else {
-            found.end
+            end
         };
         let bytes = input.split_to(end).freeze();
         if is_asynchronous(header.tag) {
@@ -177,30 +170,24 @@ impl<T: Copy> Connection<T> {
         }))
     }
 
-    /// Where the run of whole messages of the same kind ends that begins with `first`.
-    fn run(
-        &mut self,
-        head: ExpectedReply<T>,
-        first: MessageSpan,
-        input: &BytesMut,
-    ) -> Result<usize, Violation> {
+    /// Where the run of whole messages of the same kind ends of which the first one ends at `end`.
+    fn run(&self, head: ExpectedReply<T>, tag: u8, mut end: usize, input: &BytesMut) -> usize {
         let longest = match head.shape {
             Shape::Fragments => FRAGMENT_BYTES_MAX,
             Shape::Whole | Shape::Streamed => self.reply_bytes_max,
         };
-        let mut end = first.end;
         loop {
             let rest = input.get(end..).unwrap_or_default();
             // What is wrong with the next message is reported when its turn has come.
             match Header::scan(rest) {
                 Ok(Some(next))
-                    if next.tag == first.tag
+                    if next.tag == tag
                         && next.length <= longest.min(rest.len())
                         && end + next.length <= self.reply_bytes_max =>
                 {
                     end += next.length;
                 }
-                _ => return Ok(end),
+                _ => return end,
             }
         }
     }
@@ -232,11 +219,11 @@ impl<T: Copy> Connection<T> {
                 self.scan.left = header.length;
                 continue;
             }
-            let Some(found) = self.whole(header, input) else {
+            let Some(end) = self.whole(header, input) else {
                 return Ok(None);
             };
-            let bytes = input.split_to(found.end);
-            match found.tag {
+            let bytes = input.split_to(end);
+            match header.tag {
                 tag::READY_FOR_QUERY => return self.end_of(head, &bytes).map(Some),
                 tag::COPY_IN_RESPONSE => {
                     return self.begin_copy_in(head, bytes.freeze()).map(Some);
@@ -262,18 +249,15 @@ impl<T: Copy> Connection<T> {
         Ok(header)
     }
 
-    /// The message with this head, if it is all there.
+    /// Where in the input the message with this head ends, if it is all there.
     #[inline]
-    fn whole(&mut self, header: Header, input: &BytesMut) -> Option<MessageSpan> {
+    fn whole(&mut self, header: Header, input: &BytesMut) -> Option<usize> {
         let end = self.scan.at + header.length;
         if input.len() < end {
             self.scan.missing = end - input.len();
             return None;
         }
-        Some(MessageSpan {
-            tag: header.tag,
-            end,
-        })
+        Some(end)
     }
 
     #[inline]

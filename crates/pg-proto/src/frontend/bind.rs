@@ -167,10 +167,7 @@ impl<'b> BindWriter<'b> {
     /// [`Misuse::MessageLength`].
     pub fn finish(mut self, results: ResultFormats<'_>) -> Result<(), Misuse> {
         if self.given != self.expected {
-            return Err(Misuse::ValueCount {
-                expected: self.expected,
-                given: self.given,
-            });
+            return Err(self.miscounted(self.given));
         }
         match results {
             ResultFormats::All(Format::Text) => self.out.put_u16(0),
@@ -190,12 +187,14 @@ impl<'b> BindWriter<'b> {
         Ok(())
     }
 
+    fn miscounted(&self, given: usize) -> Misuse {
+        let expected = self.expected;
+        Misuse::ValueCount { expected, given }
+    }
+
     fn advance(&mut self, format: Format) -> Result<(), Misuse> {
         if self.given == self.expected {
-            return Err(Misuse::ValueCount {
-                expected: self.expected,
-                given: self.given + 1,
-            });
+            return Err(self.miscounted(self.given + 1));
         }
         let place = self.formats + self.given * 2;
         patch(self.out, place, &format.code().to_be_bytes());

@@ -24,6 +24,17 @@
 //! add.bind((1,));
 //! ```
 
+/// Calls a macro with the letters of each tuple: those given, and so on without the first one down to none.
+macro_rules! tuples {
+    ($each:ident) => {
+        $each!();
+    };
+    ($each:ident $first:ident $($rest:ident)*) => {
+        $each!($first $($rest)*);
+        tuples!($each $($rest)*);
+    };
+}
+
 mod row;
 mod statement;
 mod values;
@@ -151,25 +162,28 @@ impl<'a> Answers<'a> {
 
 /// Steps one after the other.
 macro_rules! together {
-    ($($step:ident $at:tt),*) => {
+    ($($step:ident)*) => {
+        #[allow(non_snake_case, reason = "the letters are types and values")]
         impl<$($step: Step),*> Step for ($($step,)*) {
             type Answer<'a> = ($($step::Answer<'a>,)*) where Self: 'a;
 
             fn write<T: Copy>(&self, request: &mut Request<'_, T>) -> Result<()> {
-                $(self.$at.write(request)?;)*
+                let ($($step,)*) = self;
+                $($step.write(request)?;)*
                 Ok(())
             }
 
             fn read<'a>(&'a self, answers: &mut Answers<'a>) -> Result<Self::Answer<'a>> {
-                Ok(($(self.$at.read(answers)?,)*))
+                let ($($step,)*) = self;
+                Ok(($($step.read(answers)?,)*))
             }
         }
     };
 }
 
-together!(A 0, B 1);
-together!(A 0, B 1, C 2);
-together!(A 0, B 1, C 2, D 3);
+together!(A B);
+together!(A B C);
+together!(A B C D);
 
 impl<S: Step> Step for Vec<S> {
     type Answer<'a>

@@ -66,13 +66,14 @@ fn field<'a, F: Decode<'a>>(
 }
 
 macro_rules! row {
-    ($count:literal $(, $field:ident)*) => {
+    ($($field:ident)*) => {
         impl<'a, $($field: Decode<'a>),*> Row<'a> for ($($field,)*) {
-            const COUNT: usize = $count;
+            const COUNT: usize = <[&str]>::len(&[$(stringify!($field)),*]);
 
             fn check(columns: &[Column]) -> Result<(), Mismatch> {
-                if columns.len() != $count {
-                    return Err(Mismatch::ColumnCount { expected: $count, found: columns.len() });
+                let (expected, found) = (Self::COUNT, columns.len());
+                if found != expected {
+                    return Err(Mismatch::ColumnCount { expected, found });
                 }
                 let mut columns = columns.iter();
                 $(check::<$field>(columns.next())?;)*
@@ -83,7 +84,7 @@ macro_rules! row {
             #[inline]
             #[allow(clippy::unused_unit, reason = "the tuple of no fields")]
             fn read(columns: &[Column], row: DataRow<'a>) -> Result<Self> {
-                let mut fields = row.expect($count)?.columns();
+                let mut fields = row.expect(Self::COUNT)?.columns();
                 let mut columns = columns.iter();
                 let read = ($(field::<$field>(&mut columns, &mut fields)?,)*);
                 let _ = &mut columns;
@@ -96,32 +97,17 @@ macro_rules! row {
     };
 }
 
-row!(0);
-row!(1, A);
-row!(2, A, B);
-row!(3, A, B, C);
-row!(4, A, B, C, D);
-row!(5, A, B, C, D, E);
-row!(6, A, B, C, D, E, F);
-row!(7, A, B, C, D, E, F, G);
-row!(8, A, B, C, D, E, F, G, H);
-row!(9, A, B, C, D, E, F, G, H, I);
-row!(10, A, B, C, D, E, F, G, H, I, J);
-row!(11, A, B, C, D, E, F, G, H, I, J, K);
-row!(12, A, B, C, D, E, F, G, H, I, J, K, L);
-row!(13, A, B, C, D, E, F, G, H, I, J, K, L, M);
-row!(14, A, B, C, D, E, F, G, H, I, J, K, L, M, N);
-row!(15, A, B, C, D, E, F, G, H, I, J, K, L, M, N, O);
-row!(16, A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P);
+tuples!(row A B C D E F G H I J K L M N O P);
 
 /// The rows of one statement, read one by one.
 #[derive(Debug, Clone)]
 pub struct Rows<'a, R> {
     messages: Messages<'a>,
-    left: usize,
+    /// How many rows there are still to come.
+    pub(super) left: usize,
     columns: Cow<'a, [Column]>,
-    affected: Option<u64>,
-    suspended: bool,
+    pub(super) affected: Option<u64>,
+    pub(super) suspended: bool,
     row: PhantomData<fn() -> R>,
 }
 
@@ -135,19 +121,6 @@ impl<'a, R> Rows<'a, R> {
             suspended: false,
             row: PhantomData,
         }
-    }
-
-    /// One more row belongs to these.
-    pub(super) fn count_row(&mut self) {
-        self.left += 1;
-    }
-
-    pub(super) fn complete(&mut self, affected: Option<u64>) {
-        self.affected = affected;
-    }
-
-    pub(super) fn suspend(&mut self) {
-        self.suspended = true;
     }
 
     /// The columns.

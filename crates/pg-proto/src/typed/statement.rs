@@ -230,14 +230,14 @@ impl<P: Values, R: for<'r> Row<'r>> Step for Execute<'_, P, R> {
         let mut rows = Rows::new(answers.messages(), columns);
         loop {
             match answers.next()? {
-                Message::DataRow(_) => rows.count_row(),
+                Message::DataRow(_) => rows.left += 1,
                 Message::CommandComplete(tag) => {
-                    rows.complete(tag.rows());
+                    rows.affected = tag.rows();
                     return Ok(rows);
                 }
                 Message::EmptyQueryResponse => return Ok(rows),
                 Message::PortalSuspended => {
-                    rows.suspend();
+                    rows.suspended = true;
                     return Ok(rows);
                 }
                 _ => return Err(answers.unexpected()),

@@ -32,9 +32,9 @@ pub trait Values {
     fn write_as_hinted(&self, writer: &mut BindWriter<'_>) -> Result<()>;
 }
 
-fn check<V: Encode>(number: usize, ty: Option<&TypeRef>) -> Result<(), Mismatch> {
-    match ty {
-        Some(ty) if !V::accepts(ty) => Err(Mismatch::ParameterType {
+fn check<V: Encode>(parameter: Option<(usize, &TypeRef)>) -> Result<(), Mismatch> {
+    match parameter {
+        Some((number, ty)) if !V::accepts(ty) => Err(Mismatch::ParameterType {
             number,
             name: ty.name().to_owned(),
             rust: std::any::type_name::<V>(),
@@ -52,28 +52,33 @@ fn hinted<V: Encode>(value: &V, writer: &mut BindWriter<'_>) -> Result<()> {
 }
 
 macro_rules! values {
-    ($count:literal $(, $value:ident $at:tt)*) => {
+    ($($value:ident)*) => {
+        #[allow(non_snake_case, clippy::let_unit_value, reason = "the letters are types and values")]
         impl<$($value: Encode),*> Values for ($($value,)*) {
-            const COUNT: usize = $count;
+            const COUNT: usize = <[&str]>::len(&[$(stringify!($value)),*]);
 
             fn hints() -> Vec<Oid> {
                 vec![$($value::type_hint().unwrap_or(0)),*]
             }
 
             fn check(types: &[TypeRef]) -> Result<(), Mismatch> {
-                if types.len() != $count {
-                    return Err(Mismatch::ParameterCount { expected: $count, found: types.len() });
+                let (expected, found) = (Self::COUNT, types.len());
+                if found != expected {
+                    return Err(Mismatch::ParameterCount { expected, found });
                 }
-                $(check::<$value>($at + 1, types.get($at))?;)*
+                let mut types = (1..).zip(types);
+                $(check::<$value>(types.next())?;)*
+                let _ = &mut types;
                 Ok(())
             }
 
             fn write(&self, types: &[TypeRef], writer: &mut BindWriter<'_>) -> Result<()> {
                 Self::check(types)?;
+                let ($($value,)*) = self;
                 let mut types = types.iter();
                 $(
                     if let Some(ty) = types.next() {
-                        writer.encode(ty, &self.$at)?;
+                        writer.encode(ty, $value)?;
                     }
                 )*
                 let _ = (&mut types, writer);
@@ -81,7 +86,8 @@ macro_rules! values {
             }
 
             fn write_as_hinted(&self, writer: &mut BindWriter<'_>) -> Result<()> {
-                $(hinted(&self.$at, writer)?;)*
+                let ($($value,)*) = self;
+                $(hinted($value, writer)?;)*
                 let _ = writer;
                 Ok(())
             }
@@ -89,20 +95,4 @@ macro_rules! values {
     };
 }
 
-values!(0);
-values!(1, A 0);
-values!(2, A 0, B 1);
-values!(3, A 0, B 1, C 2);
-values!(4, A 0, B 1, C 2, D 3);
-values!(5, A 0, B 1, C 2, D 3, E 4);
-values!(6, A 0, B 1, C 2, D 3, E 4, F 5);
-values!(7, A 0, B 1, C 2, D 3, E 4, F 5, G 6);
-values!(8, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
-values!(9, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
-values!(10, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
-values!(11, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
-values!(12, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
-values!(13, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12);
-values!(14, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13);
-values!(15, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14);
-values!(16, A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
+tuples!(values A B C D E F G H I J K L M N O P);

@@ -1,6 +1,8 @@
 //! Arrays: their binary form item by item, and `Vec` and slices as arrays of one dimension.
 //! Not the text form; that is `literal`. Rule: the items are counted against the bytes before room is made for them.
 
+use std::borrow::Cow;
+
 use bytes::{BufMut as _, BytesMut};
 
 use super::decode;
@@ -100,51 +102,33 @@ impl<'a> ArrayRef<'a> {
     /// Calls `step` for every brace, separator and item, in the order of the text form.
     pub fn walk(
         &mut self,
-        mut step: impl FnMut(Step<'a>) -> Result<(), DecodeError>,
+        step: impl FnMut(Step<Option<&'a [u8]>>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
-        let Self {
-            dimensions,
-            rank,
-            count,
-            ref mut items,
-        } = *self;
-        let dimensions = dimensions.get(..rank).unwrap_or_default();
-        if dimensions.is_empty() {
-            step(Step::Open)?;
-            step(Step::Close)?;
-        }
-        walk(dimensions, count, |place| match place {
-            ArrayPosition::Open => step(Step::Open),
-            ArrayPosition::Close => step(Step::Close),
-            ArrayPosition::Separator => step(Step::Separator),
-            ArrayPosition::Item(_) => step(Step::Item(items.field()?)),
-        })?;
-        items.end()
+        let dimensions = self.dimensions.get(..self.rank).unwrap_or_default();
+        let items = (0..self.count).map(|_| self.items.field());
+        walk(dimensions, items, step)?;
+        self.items.end()
     }
 }
 
-/// A part of an array's text form, with the item's bytes.
-pub(crate) enum Step<'a> {
+/// A part of an array's text form.
+pub(crate) enum Step<T> {
     Open,
     Close,
     Separator,
-    Item(Option<&'a [u8]>),
+    Item(T),
 }
 
-/// A part of an array's text form, with the item's index.
-pub(crate) enum ArrayPosition {
-    Open,
-    Close,
-    Separator,
-    Item(usize),
-}
-
-/// Goes through `count` items in `dimensions`.
-pub(crate) fn walk<E>(
+/// Goes through the items in `dimensions`.
+pub(crate) fn walk<T, E>(
     dimensions: &[Dimension],
-    count: usize,
-    mut step: impl FnMut(ArrayPosition) -> Result<(), E>,
+    items: impl Iterator<Item = Result<T, E>>,
+    mut step: impl FnMut(Step<T>) -> Result<(), E>,
 ) -> Result<(), E> {
+    if dimensions.is_empty() {
+        step(Step::Open)?;
+        return step(Step::Close);
+    }
     // How many items one pair of braces of each dimension holds.
     let mut strides = [1_usize; ARRAY_DIMENSIONS_MAX];
     let mut stride = 1_usize;
@@ -153,23 +137,17 @@ pub(crate) fn walk<E>(
         *place = stride.max(1);
     }
     let strides = strides.get(..dimensions.len()).unwrap_or_default();
-    for index in 0..count {
+    let edges = |index: usize| {
+        let strides = strides.iter();
+        strides.filter(move |stride| index.is_multiple_of(**stride))
+    };
+    for (index, item) in items.enumerate() {
         if index > 0 {
-            step(ArrayPosition::Separator)?;
+            step(Step::Separator)?;
         }
-        for _ in strides
-            .iter()
-            .filter(|stride| index.is_multiple_of(**stride))
-        {
-            step(ArrayPosition::Open)?;
-        }
-        step(ArrayPosition::Item(index))?;
-        for _ in strides
-            .iter()
-            .filter(|stride| (index + 1).is_multiple_of(**stride))
-        {
-            step(ArrayPosition::Close)?;
-        }
+        edges(index).try_for_each(|_| step(Step::Open))?;
+        step(Step::Item(item?))?;
+        edges(index + 1).try_for_each(|_| step(Step::Close))?;
     }
     Ok(())
 }
@@ -318,8 +296,8 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
         let dimensions = literal::read_array(element, bytes, |item| {
             list.push(match item {
                 None => T::from_null(element)?,
-                Some(literal::Text::Borrowed(text)) => T::from_text(element, text)?,
-                Some(literal::Text::Unescaped(text)) => T::from_unescaped(element, &text)?,
+                Some(Cow::Borrowed(text)) => T::from_text(element, text)?,
+                Some(Cow::Owned(text)) => T::from_unescaped(element, &text)?,
             });
             Ok(())
         })?;

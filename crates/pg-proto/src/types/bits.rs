@@ -2,13 +2,12 @@
 //! Rule: the bits after the last one, up to the end of its byte, are zero.
 
 use std::fmt;
-use std::str::FromStr;
 
 use bytes::BytesMut;
 
 use super::DecodeError;
 use super::read::Reader;
-use super::scalar::{Scalar, scalar};
+use super::scalar::{Scalar, from_text, scalar};
 
 /// A string of bits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -107,23 +106,20 @@ impl fmt::Display for Bits {
     }
 }
 
-impl FromStr for Bits {
-    type Err = DecodeError;
+fn parse(text: &str) -> Option<Bits> {
+    let bools: Option<Vec<bool>> = text
+        .bytes()
+        .map(|byte| match byte {
+            b'0' => Some(false),
+            b'1' => Some(true),
+            _ => None,
+        })
+        .collect();
+    Bits::from_bools(&bools?)
+}
 
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        let invalid = DecodeError::Invalid { what: "bit string" };
-        let bools: Option<Vec<bool>> = text
-            .bytes()
-            .map(|byte| match byte {
-                b'0' => Some(false),
-                b'1' => Some(true),
-                _ => None,
-            })
-            .collect();
-        bools
-            .and_then(|bools| Self::from_bools(&bools))
-            .ok_or(invalid)
-    }
+from_text! {
+    Bits "bit string" parse;
 }
 
 impl Scalar for Bits {

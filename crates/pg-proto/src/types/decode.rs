@@ -107,6 +107,19 @@ pub(crate) fn mismatch<T>(ty: &Type, rust: &'static str) -> Result<T, DecodeErro
     })
 }
 
+/// Refuses a type that `T` is not read from.
+#[inline]
+pub(crate) fn accepted<'a, T: Decode<'a>>(
+    ty: &Type,
+    rust: &'static str,
+) -> Result<(), DecodeError> {
+    if T::accepts(ty) {
+        Ok(())
+    } else {
+        mismatch(ty, rust)
+    }
+}
+
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, DecodeError> {
     str::from_utf8(bytes).map_err(|_| DecodeError::Invalid { what: "UTF-8 text" })
 }

@@ -5,6 +5,7 @@ use bytes::BytesMut;
 
 use super::{EncodeError, Format, Oid, Type};
 use crate::limits::VALUE_BYTES_MAX;
+use crate::wire::patch;
 
 /// What became of a value, for the parameter's format code and length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +92,16 @@ pub(crate) fn mismatch<T>(ty: &Type, rust: &'static str) -> Result<T, EncodeErro
     })
 }
 
+/// Refuses a type that `T` is not sent as.
+#[inline]
+pub(crate) fn accepted<T: Encode>(ty: &Type, rust: &'static str) -> Result<(), EncodeError> {
+    if T::accepts(ty) {
+        Ok(())
+    } else {
+        mismatch(ty, rust)
+    }
+}
+
 pub(crate) fn out_of_range(ty: &Type) -> EncodeError {
     EncodeError::OutOfRange {
         name: ty.name().to_owned(),
@@ -132,15 +143,16 @@ pub(crate) fn part(
     let start = out.len();
     out.extend_from_slice(&(-1_i32).to_be_bytes());
     let encoded = write(out)?;
-    if encoded != Encoded::Null {
-        let length = out.len() - start - 4;
-        let length = i32::try_from(length)
-            .ok()
-            .filter(|_| length <= VALUE_BYTES_MAX)
-            .ok_or(EncodeError::TooLong)?;
-        if let Some(place) = out.get_mut(start..start + 4) {
-            place.copy_from_slice(&length.to_be_bytes());
-        }
+    if encoded == Encoded::Null {
+        // What is appended all the same would be read as the next part.
+        out.truncate(start + 4);
+        return Ok(encoded);
     }
+    let length = out.len() - start - 4;
+    let length = i32::try_from(length)
+        .ok()
+        .filter(|_| length <= VALUE_BYTES_MAX)
+        .ok_or(EncodeError::TooLong)?;
+    patch(out, start, &length.to_be_bytes());
     Ok(encoded)
 }

@@ -1,7 +1,7 @@
 //! `float4` and `float8`, and their text as the server prints it. Not JSON's numbers; see `json`.
 //! Rule: the fewest digits that read back the same, and never a decimal that lies exactly between two floats.
 
-use std::fmt::{self, Write};
+use std::fmt::{self, LowerExp, Write};
 
 use bytes::BytesMut;
 
@@ -64,24 +64,12 @@ const FLOAT8: Width = Width {
 
 /// Appends a `float8` as the server prints it.
 pub(crate) fn write_f64<W: Write>(out: &mut W, value: f64) -> fmt::Result {
-    if !value.is_finite() {
-        return write_special(out, value);
-    }
-    write_finite(out, &FLOAT8, |digits| match digits {
-        None => Buffer::of(format_args!("{value:e}")),
-        Some(digits) => Buffer::of(format_args!("{value:.digits$e}")),
-    })
+    write_float(out, value, &FLOAT8)
 }
 
 /// Appends a `float4` as the server prints it.
 pub(crate) fn write_f32<W: Write>(out: &mut W, value: f32) -> fmt::Result {
-    if !value.is_finite() {
-        return write_special(out, f64::from(value));
-    }
-    write_finite(out, &FLOAT4, |digits| match digits {
-        None => Buffer::of(format_args!("{value:e}")),
-        Some(digits) => Buffer::of(format_args!("{value:.digits$e}")),
-    })
+    write_float(out, value, &FLOAT4)
 }
 
 fn write_special<W: Write>(out: &mut W, value: f64) -> fmt::Result {
@@ -97,26 +85,27 @@ fn write_special<W: Write>(out: &mut W, value: f64) -> fmt::Result {
 /// Digits after the first one that name every float of either width.
 const FRACTION_DIGITS_MAX: usize = 16;
 
-/// `format` writes the value with an exponent: shortest, or with so many digits after the point.
-fn write_finite<W: Write>(
+fn write_float<W: Write, F: LowerExp + Into<f64> + Copy>(
     out: &mut W,
+    value: F,
     width: &Width,
-    format: impl Fn(Option<usize>) -> Result<Buffer, fmt::Error>,
 ) -> fmt::Result {
-    let shortest = format(None)?;
-    let digits = Decimal::of(shortest.text())
-        .ok_or(fmt::Error)?
-        .fraction
-        .len();
+    if !value.into().is_finite() {
+        return write_special(out, value.into());
+    }
+    let shortest = Buffer::of(format_args!("{value:e}"))?;
+    let digits = Decimal::of(shortest.text()).ok_or(fmt::Error)?;
+    let digits = digits.fraction.len();
+    let format = |digits: usize| Buffer::of(format_args!("{value:.digits$e}"));
     // Formatted anew, because of two decimals equally near the shortest form takes either, the server the even one.
     for digits in digits..FRACTION_DIGITS_MAX {
-        let buffer = format(Some(digits))?;
+        let buffer = format(digits)?;
         let decimal = Decimal::of(buffer.text()).ok_or(fmt::Error)?;
         if !decimal.is_midpoint(width.mantissa_bits) {
             return decimal.write(out, width.exponent_from);
         }
     }
-    let longest = format(Some(FRACTION_DIGITS_MAX))?;
+    let longest = format(FRACTION_DIGITS_MAX)?;
     let decimal = Decimal::of(longest.text()).ok_or(fmt::Error)?;
     decimal.write(out, width.exponent_from)
 }

@@ -2,14 +2,13 @@
 //! Rule: coordinates are the server's floats, bit by bit, and are printed as it prints them.
 
 use std::fmt::{self, Write};
-use std::str::FromStr;
 
 use bytes::BytesMut;
 
 use super::DecodeError;
 use super::float::write_f64;
 use super::read::Reader;
-use super::scalar::{Scalar, scalar};
+use super::scalar::{Scalar, from_text, scalar};
 
 /// `(x,y)`
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -172,21 +171,6 @@ fn pair([x1, y1, x2, y2]: [f64; 4]) -> (Point, Point) {
     (Point { x: x1, y: y1 }, Point { x: x2, y: y2 })
 }
 
-macro_rules! from_text {
-    ($($rust:ident $what:literal $parse:expr;)*) => {
-        $(
-            impl FromStr for $rust {
-                type Err = DecodeError;
-
-                fn from_str(text: &str) -> Result<Self, DecodeError> {
-                    let parse: fn(&str) -> Option<Self> = $parse;
-                    parse(text).ok_or(DecodeError::Invalid { what: $what })
-                }
-            }
-        )*
-    };
-}
-
 from_text! {
     Point "point" |text| numbers(text, "(#,#)").map(|[x, y]| Point { x, y });
     Line "line" |text| numbers(text, "{#,#,#}").map(|[a, b, c]| Line { a, b, c });
@@ -197,87 +181,29 @@ from_text! {
     Circle "circle" |text| numbers(text, "<(#,#),#>").map(|[x, y, radius]| Circle { center: Point { x, y }, radius });
 }
 
-fn read_points(reader: &mut Reader<'_>, what: &'static str) -> Result<Vec<Point>, DecodeError> {
-    let count = reader.count(POINT_BYTES, what)?;
-    if count == 0 {
-        return Err(DecodeError::Invalid { what });
+impl Scalar for Vec<Point> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        const WHAT: &str = "list of points";
+        let count = reader.count(POINT_BYTES, WHAT)?;
+        if count == 0 {
+            return Err(DecodeError::Invalid { what: WHAT });
+        }
+        (0..count).map(|_| Point::read(reader)).collect()
     }
-    (0..count).map(|_| Point::read(reader)).collect()
-}
 
-fn append_points(points: &[Point], out: &mut BytesMut) {
-    // More points than a value can hold cannot be sent; the server would refuse the count.
-    let count = i32::try_from(points.len()).unwrap_or(i32::MAX);
-    out.extend_from_slice(&count.to_be_bytes());
-    points.iter().for_each(|point| point.write(out));
-}
-
-macro_rules! geometric {
-    ($($rust:ident { read |$reader:ident| $read:expr; write |$value:ident, $out:ident| $write:expr; })*) => {
-        $(
-            impl Scalar for $rust {
-                fn read($reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                    $read
-                }
-
-                fn write(&self, $out: &mut BytesMut) {
-                    let $value = self;
-                    $write
-                }
-            }
-        )*
-    };
-}
-
-fn append(numbers: &[f64], out: &mut BytesMut) {
-    for number in numbers {
-        out.extend_from_slice(&number.to_be_bytes());
-    }
-}
-
-geometric! {
-    Point {
-        read |reader| Ok(Self { x: reader.f64()?, y: reader.f64()? });
-        write |it, out| append(&[it.x, it.y], out);
-    }
-    Line {
-        read |reader| Ok(Self { a: reader.f64()?, b: reader.f64()?, c: reader.f64()? });
-        write |it, out| append(&[it.a, it.b, it.c], out);
-    }
-    Lseg {
-        read |reader| Ok(Self(Point::read(reader)?, Point::read(reader)?));
-        write |it, out| append(&[it.0.x, it.0.y, it.1.x, it.1.y], out);
-    }
-    Box {
-        read |reader| Ok(Self(Point::read(reader)?, Point::read(reader)?));
-        write |it, out| append(&[it.0.x, it.0.y, it.1.x, it.1.y], out);
-    }
-    Path {
-        read |reader| Ok(Self {
-            closed: super::integer::read_bool(&[reader.u8()?])?,
-            points: read_points(reader, "path")?,
-        });
-        write |it, out| {
-            out.extend_from_slice(&[u8::from(it.closed)]);
-            append_points(&it.points, out);
-        };
-    }
-    Polygon {
-        read |reader| read_points(reader, "polygon").map(Self);
-        write |it, out| append_points(&it.0, out);
-    }
-    Circle {
-        read |reader| Ok(Self { center: Point::read(reader)?, radius: reader.f64()? });
-        write |it, out| append(&[it.center.x, it.center.y, it.radius], out);
+    fn write(&self, out: &mut BytesMut) {
+        // More points than a value can hold cannot be sent; the server would refuse the count.
+        i32::try_from(self.len()).unwrap_or(i32::MAX).write(out);
+        self.iter().for_each(|point| point.write(out));
     }
 }
 
 scalar!(
-    Point => POINT,
-    Line => LINE,
-    Lseg => LSEG,
-    Box => BOX,
-    Path => PATH,
-    Polygon => POLYGON,
-    Circle => CIRCLE,
+    Point { x, y } => POINT,
+    Line { a, b, c } => LINE,
+    Lseg { 0, 1 } => LSEG,
+    Box { 0, 1 } => BOX,
+    Path { closed, points } => PATH,
+    Polygon { 0 } => POLYGON,
+    Circle { center, radius } => CIRCLE,
 );

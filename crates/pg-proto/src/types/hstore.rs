@@ -42,10 +42,11 @@ pub(crate) fn read_entries<C: Default + Extend<(String, Option<String>)>>(
     Ok(entries)
 }
 
+/// Maps, with what is asked of their hashers to send them and to read them.
 macro_rules! maps {
-    ($([$($generics:tt)*] $rust:ty;)*) => {
+    ($([$($send:tt)*] [$($read:tt)*] $rust:ty;)*) => {
         $(
-            impl<$($generics)*> Encode for $rust {
+            impl<$($send)*> Encode for $rust {
                 fn accepts(ty: &Type) -> bool {
                     matches!(ty.shape(), Shape::Hstore)
                 }
@@ -54,27 +55,14 @@ macro_rules! maps {
                     write_entries(self.len(), self.iter(), ty, out)
                 }
             }
-        )*
-    };
-}
 
-maps! {
-    [S: BuildHasher] HashMap<String, Option<String>, S>;
-    [] BTreeMap<String, Option<String>>;
-}
-
-macro_rules! read_maps {
-    ($([$($generics:tt)*] $rust:ty;)*) => {
-        $(
-            impl<'a, $($generics)*> Decode<'a> for $rust {
+            impl<'a, $($read)*> Decode<'a> for $rust {
                 fn accepts(ty: &Type) -> bool {
                     matches!(ty.shape(), Shape::Hstore)
                 }
 
                 fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-                    if !<Self as Decode>::accepts(ty) {
-                        return decode::mismatch(ty, "map");
-                    }
+                    decode::accepted::<Self>(ty, "map")?;
                     read_entries(bytes)
                 }
 
@@ -87,7 +75,7 @@ macro_rules! read_maps {
     };
 }
 
-read_maps! {
-    [S: BuildHasher + Default] HashMap<String, Option<String>, S>;
-    [] BTreeMap<String, Option<String>>;
+maps! {
+    [S: BuildHasher] [S: BuildHasher + Default] HashMap<String, Option<String>, S>;
+    [] [] BTreeMap<String, Option<String>>;
 }

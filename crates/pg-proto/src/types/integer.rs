@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use super::decode::{self, parsed};
 use super::encode::{self, Encode, Encoded};
 use super::kind::Shape;
-use super::read::Reader;
+use super::read::{Reader, read_bool};
 use super::{Decode, DecodeError, EncodeError, Numeric, Oid, Type};
 
 impl Encode for bool {
@@ -16,9 +16,7 @@ impl Encode for bool {
 
     #[inline]
     fn encode(&self, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
-        if !<Self as Encode>::accepts(ty) {
-            return encode::mismatch(ty, "bool");
-        }
+        encode::accepted::<Self>(ty, "bool")?;
         out.extend_from_slice(&[u8::from(*self)]);
         Encoded::BINARY
     }
@@ -35,29 +33,17 @@ impl<'a> Decode<'a> for bool {
 
     #[inline]
     fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if !<Self as Decode>::accepts(ty) {
-            return decode::mismatch(ty, "bool");
-        }
+        decode::accepted::<Self>(ty, "bool")?;
         read_bool(bytes)
     }
 
     fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if !<Self as Decode>::accepts(ty) {
-            return decode::mismatch(ty, "bool");
-        }
+        decode::accepted::<Self>(ty, "bool")?;
         match bytes {
             b"t" => Ok(true),
             b"f" => Ok(false),
             _ => Err(DecodeError::Invalid { what: "bool" }),
         }
-    }
-}
-
-pub(crate) fn read_bool(bytes: &[u8]) -> Result<bool, DecodeError> {
-    match bytes {
-        [0] => Ok(false),
-        [1] => Ok(true),
-        _ => Err(DecodeError::Invalid { what: "bool" }),
     }
 }
 
@@ -147,9 +133,7 @@ macro_rules! integer {
                 }
 
                 fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-                    if !<Self as Decode>::accepts(ty) {
-                        return decode::mismatch(ty, stringify!($rust));
-                    }
+                    decode::accepted::<Self>(ty, stringify!($rust))?;
                     parsed(bytes, "integer")
                 }
             }
@@ -171,9 +155,7 @@ impl Encode for i8 {
     }
 
     fn encode(&self, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
-        if !<Self as Encode>::accepts(ty) {
-            return encode::mismatch(ty, "i8");
-        }
+        encode::accepted::<Self>(ty, "i8")?;
         out.extend_from_slice(&self.to_be_bytes());
         Encoded::BINARY
     }
@@ -189,16 +171,12 @@ impl<'a> Decode<'a> for i8 {
     }
 
     fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if !<Self as Decode>::accepts(ty) {
-            return decode::mismatch(ty, "i8");
-        }
+        decode::accepted::<Self>(ty, "i8")?;
         fixed(bytes).map(Self::from_be_bytes)
     }
 
     fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if !<Self as Decode>::accepts(ty) {
-            return decode::mismatch(ty, "i8");
-        }
+        decode::accepted::<Self>(ty, "i8")?;
         match bytes {
             [] => Ok(0),
             &[byte] => Ok(byte.cast_signed()),

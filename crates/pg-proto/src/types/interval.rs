@@ -1,15 +1,11 @@
 //! `interval`: months, days and microseconds, kept apart because a month has no fixed number of days, nor a day of hours.
 //! Not a duration. Rule: nothing is carried from one part to another.
 
-use std::fmt::{self, Write};
-use std::str::FromStr;
+use std::fmt;
 
-use bytes::BytesMut;
 use tsumugi_values::iso::{MICROS_PER_SECOND, Scanner, write_fraction};
 
-use super::DecodeError;
-use super::read::Reader;
-use super::scalar::{Scalar, scalar};
+use super::scalar::{from_text, scalar};
 
 /// A span of time. From version 17 on the server has infinite ones: all parts at their largest or all at their smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,10 +31,12 @@ impl Interval {
         days: i32::MIN,
         micros: i64::MIN,
     };
+}
 
+impl fmt::Display for Interval {
     /// As `IntervalStyle = postgres` prints it.
-    pub(crate) fn write_text<W: Write>(self, out: &mut W) -> fmt::Result {
-        match self {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
             Self::INFINITY => return out.write_str("infinity"),
             Self::NEG_INFINITY => return out.write_str("-infinity"),
             _ => {}
@@ -78,13 +76,7 @@ impl Interval {
     }
 }
 
-impl fmt::Display for Interval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_text(f)
-    }
-}
-
-/// Reads what `write_text` writes.
+/// Reads what `Display` writes.
 fn parse(text: &str) -> Option<Interval> {
     match text {
         "infinity" => return Some(Interval::INFINITY),
@@ -137,31 +129,8 @@ fn parse_clock(word: &str) -> Option<i64> {
     i64::try_from(if negative { -micros } else { micros }).ok()
 }
 
-impl FromStr for Interval {
-    type Err = DecodeError;
-
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        parse(text).ok_or(DecodeError::Invalid { what: "interval" })
-    }
+from_text! {
+    Interval "interval" parse;
 }
 
-impl Scalar for Interval {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let micros = reader.i64()?;
-        let days = reader.i32()?;
-        let months = reader.i32()?;
-        Ok(Self {
-            months,
-            days,
-            micros,
-        })
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.micros.to_be_bytes());
-        out.extend_from_slice(&self.days.to_be_bytes());
-        out.extend_from_slice(&self.months.to_be_bytes());
-    }
-}
-
-scalar!(Interval => INTERVAL);
+scalar!(Interval { micros, days, months } => INTERVAL);

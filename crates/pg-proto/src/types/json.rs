@@ -29,11 +29,11 @@ use tsumugi_values::json::{
 use super::array::{ArrayRef, Step};
 use super::composite::{HstoreRef, RowRef};
 use super::decode::utf8;
-use super::integer::{fixed, read_bool};
+use super::integer::fixed;
 use super::kind::{Field, Shape};
 use super::numeric::NumericRef;
 use super::print::{Sink, formatted, print_at};
-use super::read::Reader;
+use super::read::{Reader, read_bool};
 use super::scalar::Scalar;
 use super::text::versioned;
 use super::{

@@ -257,51 +257,10 @@ impl Type {
 }
 
 fn simple(ty: &Type) -> Shape<'static> {
-    match ty.oid {
-        16 => Shape::Bool,
-        17 => Shape::Bytea,
-        18 => Shape::Char,
-        20 => Shape::Int8,
-        21 => Shape::Int2,
-        23 => Shape::Int4,
-        // name, text, unknown, bpchar, varchar, refcursor, cstring
-        19 | 25 | 705 | 1042 | 1043 | 1790 | 2275 => Shape::Text,
-        26 | 28 | 29 => Shape::Oid,
-        27 => Shape::Tid,
-        114 => Shape::Json,
-        600 => Shape::Point,
-        601 => Shape::Lseg,
-        602 => Shape::Path,
-        603 => Shape::Box,
-        604 => Shape::Polygon,
-        628 => Shape::Line,
-        650 | 869 => Shape::Inet,
-        700 => Shape::Float4,
-        701 => Shape::Float8,
-        718 => Shape::Circle,
-        774 => Shape::MacAddr8,
-        790 => Shape::Money,
-        829 => Shape::MacAddr,
-        1082 => Shape::Date,
-        1083 => Shape::Time,
-        1114 => Shape::Timestamp,
-        1184 => Shape::TimestampTz,
-        1186 => Shape::Interval,
-        1266 => Shape::TimeTz,
-        1560 | 1562 => Shape::Bits,
-        1700 => Shape::Numeric,
-        2249 => Shape::Record,
-        2278 => Shape::Void,
-        2950 => Shape::Uuid,
-        3220 => Shape::Lsn,
-        3802 => Shape::Jsonb,
-        4072 => Shape::Versioned,
-        5069 => Shape::Xid8,
-        _ => match &*ty.name {
-            "hstore" => Shape::Hstore,
-            "ltree" | "lquery" | "ltxtquery" => Shape::Versioned,
-            "citext" => Shape::Text,
-            _ => Shape::Opaque,
-        },
-    }
+    Type::builtin_shape(ty.oid).unwrap_or_else(|| match &*ty.name {
+        "hstore" => Shape::Hstore,
+        "ltree" | "lquery" | "ltxtquery" => Shape::Versioned,
+        "citext" => Shape::Text,
+        _ => Shape::Opaque,
+    })
 }

@@ -1,11 +1,12 @@
 //! Text forms of arrays, ranges and rows: braces, separators, quotes. Not the text of what is in them.
 //! Rule: a text is quoted exactly where the server quotes it, so what is printed here is what it would print.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use bytes::BytesMut;
 
-use super::array::{ArrayPosition, Dimension, walk};
+use super::array::{Dimension, Step, walk};
 use super::encode::{Encode, Encoded};
 use super::print::print;
 use super::{DecodeError, EncodeError, Format, Type};
@@ -116,19 +117,13 @@ pub(crate) fn array<T: Encode>(
     let delimiter = element.delimiter();
     let mut text = Vec::new();
     write_bounds(&mut text, dimensions);
-    if dimensions.is_empty() {
-        text.extend_from_slice(b"{}");
-    }
-    walk(dimensions, items.len(), |place| {
-        match place {
-            ArrayPosition::Open => text.push(b'{'),
-            ArrayPosition::Close => text.push(b'}'),
-            ArrayPosition::Separator => text.push(delimiter),
-            ArrayPosition::Item(index) => {
+    walk(dimensions, items.iter().map(Ok), |step| {
+        match step {
+            Step::Open => text.push(b'{'),
+            Step::Close => text.push(b'}'),
+            Step::Separator => text.push(delimiter),
+            Step::Item(item) => {
                 let start = text.len();
-                let Some(item) = items.get(index) else {
-                    return Ok(());
-                };
                 match write_part(item, element, &mut text)? {
                     Some(()) => quote_item(&mut text, start, delimiter),
                     None => text.extend_from_slice(b"NULL"),
@@ -144,18 +139,11 @@ pub(crate) fn array<T: Encode>(
     Encoded::TEXT
 }
 
-/// An item of an array's text.
-pub(crate) enum Text<'a> {
-    Borrowed(&'a [u8]),
-    /// It held backslashes.
-    Unescaped(Vec<u8>),
-}
-
-/// Reads an array's text. `each` gets the items in order, `None` for NULL.
+/// Reads an array's text. `each` gets the items in order, `None` for NULL; one that held backslashes is owned.
 pub(crate) fn read_array<'a>(
     element: &Type,
     bytes: &'a [u8],
-    mut each: impl FnMut(Option<Text<'a>>) -> Result<(), DecodeError>,
+    mut each: impl FnMut(Option<Cow<'a, [u8]>>) -> Result<(), DecodeError>,
 ) -> Result<Vec<Dimension>, DecodeError> {
     let mut parser = Parser {
         rest: bytes,
@@ -232,7 +220,7 @@ impl<'a> Parser<'a> {
         &mut self,
         lengths: &mut Vec<Option<i32>>,
         level: usize,
-        each: &mut impl FnMut(Option<Text<'a>>) -> Result<(), DecodeError>,
+        each: &mut impl FnMut(Option<Cow<'a, [u8]>>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         if level >= ARRAY_DIMENSIONS_MAX || !self.eat(b'{') {
             return Err(INVALID);
@@ -271,7 +259,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn item(&mut self) -> Result<Option<Text<'a>>, DecodeError> {
+    fn item(&mut self) -> Result<Option<Cow<'a, [u8]>>, DecodeError> {
         if self.eat(b'"') {
             return self.quoted().map(Some);
         }
@@ -283,23 +271,23 @@ impl<'a> Parser<'a> {
         let end = end.filter(|end| *end > 0).ok_or(INVALID)?;
         let (item, rest) = self.rest.split_at_checked(end).ok_or(INVALID)?;
         self.rest = rest;
-        Ok((item != b"NULL").then_some(Text::Borrowed(item)))
+        Ok((item != b"NULL").then_some(Cow::Borrowed(item)))
     }
 
     /// After the opening quote.
-    fn quoted(&mut self) -> Result<Text<'a>, DecodeError> {
+    fn quoted(&mut self) -> Result<Cow<'a, [u8]>, DecodeError> {
         let end = memchr::memchr2(b'"', b'\\', self.rest).ok_or(INVALID)?;
         if self.rest.get(end) == Some(&b'"') {
             let (item, rest) = self.rest.split_at_checked(end).ok_or(INVALID)?;
             self.rest = rest.get(1..).unwrap_or_default();
-            return Ok(Text::Borrowed(item));
+            return Ok(Cow::Borrowed(item));
         }
         let mut text = Vec::new();
         loop {
             match self.rest {
                 [b'"', rest @ ..] => {
                     self.rest = rest;
-                    return Ok(Text::Unescaped(text));
+                    return Ok(Cow::Owned(text));
                 }
                 [b'\\', byte, rest @ ..] | [byte, rest @ ..] => {
                     text.push(*byte);

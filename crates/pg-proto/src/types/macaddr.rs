@@ -2,13 +2,8 @@
 //! Not a parser of every spelling the server takes. Rule: what is printed reads back the same.
 
 use std::fmt;
-use std::str::FromStr;
 
-use bytes::BytesMut;
-
-use super::DecodeError;
-use super::read::Reader;
-use super::scalar::{Scalar, scalar};
+use super::scalar::{from_text, scalar};
 
 /// A hardware address of six bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +14,7 @@ pub struct MacAddr(pub [u8; 6]);
 pub struct MacAddr8(pub [u8; 8]);
 
 macro_rules! mac_address {
-    ($rust:ident, $length:literal, $what:literal) => {
+    ($rust:ident) => {
         impl fmt::Display for $rust {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 for (index, byte) in self.0.iter().enumerate() {
@@ -27,26 +22,6 @@ macro_rules! mac_address {
                     write!(f, "{colon}{byte:02x}")?;
                 }
                 Ok(())
-            }
-        }
-
-        impl FromStr for $rust {
-            type Err = DecodeError;
-
-            fn from_str(text: &str) -> Result<Self, DecodeError> {
-                parse::<$length>(text)
-                    .map(Self)
-                    .ok_or(DecodeError::Invalid { what: $what })
-            }
-        }
-
-        impl Scalar for $rust {
-            fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                reader.array().map(Self)
-            }
-
-            fn write(&self, out: &mut BytesMut) {
-                out.extend_from_slice(&self.0);
             }
         }
     };
@@ -62,7 +37,12 @@ fn parse<const N: usize>(text: &str) -> Option<[u8; N]> {
     parts.next().is_none().then_some(bytes)
 }
 
-mac_address!(MacAddr, 6, "macaddr");
-mac_address!(MacAddr8, 8, "macaddr8");
+mac_address!(MacAddr);
+mac_address!(MacAddr8);
 
-scalar!(MacAddr => MACADDR, MacAddr8 => MACADDR8);
+from_text! {
+    MacAddr "macaddr" |text| parse(text).map(Self);
+    MacAddr8 "macaddr8" |text| parse(text).map(Self);
+}
+
+scalar!(MacAddr { 0 } => MACADDR, MacAddr8 { 0 } => MACADDR8);

@@ -55,6 +55,7 @@ mod value;
 pub use array::Dimension;
 pub use bits::Bits;
 pub use decode::Decode;
+pub(crate) use encode::part;
 pub use encode::{Encode, Encoded};
 pub use error::{DecodeError, EncodeError};
 pub use interval::Interval;

@@ -3,13 +3,8 @@
 //! Rule: money is an integer of the smallest unit; it is printed as in the locale C, with two digits after the point.
 
 use std::fmt;
-use std::str::FromStr;
 
-use bytes::BytesMut;
-
-use super::DecodeError;
-use super::read::Reader;
-use super::scalar::{Scalar, scalar};
+use super::scalar::{from_text, scalar};
 
 /// An amount in the smallest unit of the server's currency, such as cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,33 +56,17 @@ fn parse_money(text: &str) -> Option<Money> {
         .map(Money)
 }
 
-impl FromStr for Money {
-    type Err = DecodeError;
-
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        parse_money(text).ok_or(DecodeError::Invalid { what: "money" })
-    }
-}
-
 impl fmt::Display for Lsn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:X}/{:X}", self.0 >> 32, self.0 & 0xffff_ffff)
     }
 }
 
-impl FromStr for Lsn {
-    type Err = DecodeError;
-
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        let parts = text.split_once('/').and_then(|(high, low)| {
-            let high = u32::from_str_radix(high, 16).ok()?;
-            let low = u32::from_str_radix(low, 16).ok()?;
-            Some(u64::from(high) << 32 | u64::from(low))
-        });
-        parts
-            .map(Self)
-            .ok_or(DecodeError::Invalid { what: "pg_lsn" })
-    }
+fn parse_lsn(text: &str) -> Option<Lsn> {
+    let (high, low) = text.split_once('/')?;
+    let high = u32::from_str_radix(high, 16).ok()?;
+    let low = u32::from_str_radix(low, 16).ok()?;
+    Some(Lsn(u64::from(high) << 32 | u64::from(low)))
 }
 
 impl fmt::Display for Tid {
@@ -96,54 +75,19 @@ impl fmt::Display for Tid {
     }
 }
 
-impl FromStr for Tid {
-    type Err = DecodeError;
-
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        let inner = text.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
-        inner
-            .and_then(|inner| inner.split_once(','))
-            .and_then(|(block, offset)| {
-                Some(Self {
-                    block: block.parse().ok()?,
-                    offset: offset.parse().ok()?,
-                })
-            })
-            .ok_or(DecodeError::Invalid { what: "tid" })
-    }
+fn parse_tid(text: &str) -> Option<Tid> {
+    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
+    let (block, offset) = inner.split_once(',')?;
+    Some(Tid {
+        block: block.parse().ok()?,
+        offset: offset.parse().ok()?,
+    })
 }
 
-impl Scalar for Money {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        reader.i64().map(Self)
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.0.to_be_bytes());
-    }
+from_text! {
+    Money "money" parse_money;
+    Lsn "pg_lsn" parse_lsn;
+    Tid "tid" parse_tid;
 }
 
-impl Scalar for Lsn {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        reader.u64().map(Self)
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.0.to_be_bytes());
-    }
-}
-
-impl Scalar for Tid {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let block = reader.u32()?;
-        let offset = reader.u16()?;
-        Ok(Self { block, offset })
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.block.to_be_bytes());
-        out.extend_from_slice(&self.offset.to_be_bytes());
-    }
-}
-
-scalar!(Money => MONEY, Lsn => PG_LSN, Tid => TID);
+scalar!(Money { 0 } => MONEY, Lsn { 0 } => PG_LSN, Tid { block, offset } => TID);

@@ -3,17 +3,17 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::str::FromStr;
 
 use bytes::BytesMut;
 
 use super::read::Reader;
-use super::scalar::{Scalar, scalar};
+use super::scalar::{Scalar, from_text, scalar};
 use super::{Decode, DecodeError, Encode, EncodeError, Encoded, Oid, Type};
 
 /// The server's numbers for the families, which are not every system's.
 const FAMILY_4: u8 = 2;
 const FAMILY_6: u8 = 3;
+const INVALID: DecodeError = DecodeError::Invalid { what: "inet" };
 
 /// An address with the length of its network's prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,23 +80,20 @@ impl fmt::Display for Inet {
     }
 }
 
-impl FromStr for Inet {
-    type Err = DecodeError;
+/// Reads an `inet`; for a `cidr`'s text the prefix is there but the type is not known.
+fn parse(text: &str) -> Option<Inet> {
+    let (address, prefix) = match text.split_once('/') {
+        Some((address, prefix)) => (address.parse().ok()?, prefix.parse().ok()?),
+        None => {
+            let address = text.parse().ok()?;
+            (address, width(address))
+        }
+    };
+    Inet::host(address, prefix)
+}
 
-    /// Reads an `inet`; for a `cidr`'s text the prefix is there but the type is not known.
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        let invalid = DecodeError::Invalid { what: "inet" };
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| invalid.clone())?;
-        let prefix = match prefix {
-            Some(prefix) => prefix.parse().map_err(|_| invalid.clone())?,
-            None => width(address),
-        };
-        Self::host(address, prefix).ok_or(invalid)
-    }
+from_text! {
+    Inet "inet" parse;
 }
 
 impl Scalar for Inet {
@@ -105,14 +102,14 @@ impl Scalar for Inet {
         let address = match (family, length) {
             (FAMILY_4, 4) => IpAddr::V4(Ipv4Addr::from(reader.array::<4>()?)),
             (FAMILY_6, 16) => IpAddr::V6(Ipv6Addr::from(reader.array::<16>()?)),
-            _ => return Err(DecodeError::Invalid { what: "inet" }),
+            _ => return Err(INVALID),
         };
-        let invalid = DecodeError::Invalid { what: "inet" };
-        match network {
-            0 => Self::host(address, prefix).ok_or(invalid),
-            1 => Self::network(address, prefix).ok_or(invalid),
-            _ => Err(invalid),
-        }
+        let inet = match network {
+            0 => Self::host(address, prefix),
+            1 => Self::network(address, prefix),
+            _ => None,
+        };
+        inet.ok_or(INVALID)
     }
 
     fn write(&self, out: &mut BytesMut) {

@@ -336,17 +336,12 @@ impl From<i64> for Numeric {
 impl From<f64> for Numeric {
     /// The decimal with the fewest digits that names the float.
     fn from(number: f64) -> Self {
-        if number.is_nan() {
-            return Self::NAN;
+        match number {
+            f64::INFINITY => Self::INFINITY,
+            f64::NEG_INFINITY => Self::NEG_INFINITY,
+            // Of NaN it is no number either.
+            _ => format!("{number:e}").parse().unwrap_or(Self::NAN),
         }
-        if number.is_infinite() {
-            return if number > 0.0 {
-                Self::INFINITY
-            } else {
-                Self::NEG_INFINITY
-            };
-        }
-        format!("{number:e}").parse().unwrap_or(Self::NAN)
     }
 }
 

@@ -1,7 +1,8 @@
 //! From a value's binary form to the text the server itself would print.
 //! Not for parameters. Rule: dates are ISO, moments in UTC with `+00`, intervals in the style `postgres`, money as in the locale C.
 
-use std::fmt::{self, Write};
+use std::fmt::{self, Display, Write};
+use std::ops::Bound;
 
 use tsumugi_values::json::write_integer;
 
@@ -10,17 +11,18 @@ use super::bits::BitsRef;
 use super::composite::{HstoreRef, RowRef};
 use super::decode::utf8;
 use super::float::{write_f32, write_f64};
-use super::integer::{fixed, read_bool};
+use super::geometry::{Box, Circle, Line, Lseg, Path, Point, Polygon};
+use super::integer::fixed;
 use super::kind::{Field, Shape};
 use super::literal::{self, Escape, write_quoted};
 use super::numeric::NumericRef;
-use super::range::{Range, RangeRef};
-use super::read::Reader;
+use super::range::{Range, RangeRef, bracket};
+use super::read::{Reader, read_bool};
 use super::scalar::Scalar;
 use super::text::versioned;
 use super::{
     Date, DecodeError, Inet, Interval, Lsn, MacAddr, MacAddr8, Money, Tid, Time, TimeTz, Timestamp,
-    TimestampTz, Type, Uuid, geometry,
+    TimestampTz, Type, Uuid,
 };
 use crate::limits::TYPE_DEPTH_MAX;
 
@@ -57,7 +59,7 @@ pub(crate) fn formatted(written: fmt::Result) -> Result<(), DecodeError> {
     written.map_err(|_| DecodeError::Invalid { what: "number" })
 }
 
-fn scalar<T: Scalar>(binary: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+fn scalar<T: Scalar + Display>(binary: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let value = T::scan(binary)?;
     formatted(write!(Sink(out), "{value}"))
 }
@@ -91,6 +93,7 @@ pub(crate) fn print_at(
         Shape::Text | Shape::Json => out.extend_from_slice(utf8(binary)?.as_bytes()),
         Shape::Jsonb | Shape::Versioned => out.extend_from_slice(versioned(binary)?.as_bytes()),
         Shape::Bytea => print_bytea(binary, out),
+        Shape::Bits => print_bits(binary, out)?,
         Shape::Hstore => print_hstore(binary, out)?,
         Shape::Void => Reader::new(binary).end()?,
         Shape::Record => print_row(None, binary, out, depth)?,
@@ -105,41 +108,32 @@ pub(crate) fn print_at(
 }
 
 /// The types of one fixed form that have a Rust type of their own.
-pub(crate) fn print_scalar(
-    shape: Shape<'_>,
-    ty: &Type,
-    binary: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
-    match shape {
-        Shape::Uuid => scalar::<Uuid>(binary, out),
-        Shape::Date => scalar::<Date>(binary, out),
-        Shape::Time => scalar::<Time>(binary, out),
-        Shape::TimeTz => scalar::<TimeTz>(binary, out),
-        Shape::Timestamp => scalar::<Timestamp>(binary, out),
-        Shape::TimestampTz => scalar::<TimestampTz>(binary, out),
-        Shape::Interval => scalar::<Interval>(binary, out),
-        Shape::Money => scalar::<Money>(binary, out),
-        Shape::Inet => scalar::<Inet>(binary, out),
-        Shape::MacAddr => scalar::<MacAddr>(binary, out),
-        Shape::MacAddr8 => scalar::<MacAddr8>(binary, out),
-        Shape::Tid => scalar::<Tid>(binary, out),
-        Shape::Lsn => scalar::<Lsn>(binary, out),
-        Shape::Point => scalar::<geometry::Point>(binary, out),
-        Shape::Line => scalar::<geometry::Line>(binary, out),
-        Shape::Lseg => scalar::<geometry::Lseg>(binary, out),
-        Shape::Box => scalar::<geometry::Box>(binary, out),
-        Shape::Path => scalar::<geometry::Path>(binary, out),
-        Shape::Polygon => scalar::<geometry::Polygon>(binary, out),
-        Shape::Circle => scalar::<geometry::Circle>(binary, out),
-        Shape::Bits => {
-            let mut reader = Reader::new(binary);
-            let bits = BitsRef::read(&mut reader)?;
-            reader.end()?;
-            formatted(write!(Sink(out), "{bits}"))
+macro_rules! scalars {
+    ($($shape:ident)*) => {
+        fn print_scalar(
+            shape: Shape<'_>,
+            ty: &Type,
+            binary: &[u8],
+            out: &mut Vec<u8>,
+        ) -> Result<(), DecodeError> {
+            match shape {
+                $(Shape::$shape => scalar::<$shape>(binary, out),)*
+                _ => Err(DecodeError::UnknownType { oid: ty.oid() }),
+            }
         }
-        _ => Err(DecodeError::UnknownType { oid: ty.oid() }),
-    }
+    };
+}
+
+scalars! {
+    Uuid Date Time TimeTz Timestamp TimestampTz Interval Money Inet MacAddr MacAddr8 Tid Lsn
+    Point Line Lseg Box Path Polygon Circle
+}
+
+fn print_bits(binary: &[u8], out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let mut reader = Reader::new(binary);
+    let bits = BitsRef::read(&mut reader)?;
+    reader.end()?;
+    formatted(write!(Sink(out), "{bits}"))
 }
 
 /// Bytes beyond ASCII as from version 16 on: a backslash and three octal digits. The byte 0 is the empty text.
@@ -236,25 +230,17 @@ fn print_range(
     out: &mut Vec<u8>,
     depth: usize,
 ) -> Result<(), DecodeError> {
-    use std::ops::Bound::{self, Excluded, Included, Unbounded};
     let Range::Between(lower, upper) = RangeRef::scan(binary)? else {
         out.extend_from_slice(b"empty");
         return Ok(());
     };
-    let ends = |bound: &Bound<_>, included, excluded| match bound {
-        Included(_) => included,
-        Excluded(_) | Unbounded => excluded,
-    };
-    let (open, close) = (ends(&lower, b'[', b'('), ends(&upper, b']', b')'));
-    out.push(open);
+    let close = bracket(&upper, b']', b')');
+    out.push(bracket(&lower, b'[', b'('));
     for (bound, after) in [(lower, b','), (upper, close)] {
-        match bound {
-            Included(bytes) | Excluded(bytes) => {
-                let start = out.len();
-                print_at(ty, bytes, out, depth + 1)?;
-                literal::quote_bound(out, start);
-            }
-            Unbounded => {}
+        if let Bound::Included(bytes) | Bound::Excluded(bytes) = bound {
+            let start = out.len();
+            print_at(ty, bytes, out, depth + 1)?;
+            literal::quote_bound(out, start);
         }
         out.push(after);
     }

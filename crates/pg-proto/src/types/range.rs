@@ -69,6 +69,14 @@ fn bound<'a>(
     })
 }
 
+/// What stands beside a bound: `included` if it is inside.
+pub(crate) fn bracket<T>(bound: &Bound<T>, included: u8, excluded: u8) -> u8 {
+    match bound {
+        Bound::Included(_) => included,
+        Bound::Excluded(_) | Bound::Unbounded => excluded,
+    }
+}
+
 impl<T> Range<T> {
     pub(crate) fn try_map<U, E>(
         self,
@@ -165,19 +173,11 @@ fn write_text<T: Encode>(
     ty: &Type,
     out: &mut BytesMut,
 ) -> Result<Encoded, EncodeError> {
-    let mut text = vec![if matches!(lower, Bound::Included(_)) {
-        b'['
-    } else {
-        b'('
-    }];
+    let mut text = vec![bracket(lower, b'[', b'(')];
     write_bound(lower, ty, &mut text)?;
     text.push(b',');
     write_bound(upper, ty, &mut text)?;
-    text.push(if matches!(upper, Bound::Included(_)) {
-        b']'
-    } else {
-        b')'
-    });
+    text.push(bracket(upper, b']', b')'));
     out.extend_from_slice(&text);
     Encoded::TEXT
 }

@@ -81,3 +81,11 @@ impl<'a> Reader<'a> {
         }
     }
 }
+
+pub(crate) fn read_bool(bytes: &[u8]) -> Result<bool, DecodeError> {
+    match bytes {
+        [0] => Ok(false),
+        [1] => Ok(true),
+        _ => Err(DecodeError::Invalid { what: "bool" }),
+    }
+}

@@ -8,54 +8,29 @@ use super::DecodeError;
 use super::read::Reader;
 use super::scalar::{Scalar, scalar};
 
-impl Scalar for Date {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Self::in_range(reader.i32()?).ok_or(DecodeError::Invalid { what: "date" })
-    }
+/// What counts days or microseconds from one of the server's beginnings.
+macro_rules! counted {
+    ($($rust:ident $read:ident $count:ident $what:literal;)*) => {
+        $(
+            impl Scalar for $rust {
+                fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                    let count = Scalar::read(reader)?;
+                    Self::$read(count).ok_or(DecodeError::Invalid { what: $what })
+                }
 
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.days().to_be_bytes());
-    }
+                fn write(&self, out: &mut BytesMut) {
+                    self.$count().write(out);
+                }
+            }
+        )*
+    };
 }
 
-impl Scalar for Time {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Self::from_micros(reader.i64()?).ok_or(DecodeError::Invalid { what: "time" })
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.micros().to_be_bytes());
-    }
-}
-
-impl Scalar for Timestamp {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Self::in_range(reader.i64()?).ok_or(DecodeError::Invalid { what: "timestamp" })
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.micros().to_be_bytes());
-    }
-}
-
-impl Scalar for TimestampTz {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Self::in_range(reader.i64()?).ok_or(DecodeError::Invalid { what: "timestamp" })
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.micros().to_be_bytes());
-    }
-}
-
-impl Scalar for Uuid {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        reader.array().map(Self)
-    }
-
-    fn write(&self, out: &mut BytesMut) {
-        out.extend_from_slice(&self.0);
-    }
+counted! {
+    Date in_range days "date";
+    Time from_micros micros "time";
+    Timestamp in_range micros "timestamp";
+    TimestampTz in_range micros "timestamp";
 }
 
 scalar!(
@@ -63,5 +38,5 @@ scalar!(
     Time => TIME,
     Timestamp => TIMESTAMP,
     TimestampTz => TIMESTAMPTZ,
-    Uuid => UUID,
+    Uuid { 0 } => UUID,
 );

@@ -45,10 +45,6 @@ impl Encode for &str {
             Encoded::BINARY
         }
     }
-
-    fn type_hint() -> Option<Oid> {
-        None
-    }
 }
 
 /// Owned and shared strings are sent as `&str`.
@@ -150,9 +146,7 @@ impl Encode for &[u8] {
 
     #[inline]
     fn encode(&self, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
-        if !<Self as Encode>::accepts(ty) {
-            return encode::mismatch(ty, "[u8]");
-        }
+        encode::accepted::<Self>(ty, "[u8]")?;
         if self.len() > VALUE_BYTES_MAX {
             return Err(EncodeError::TooLong);
         }
@@ -172,9 +166,7 @@ impl<'a> Decode<'a> for &'a [u8] {
 
     #[inline]
     fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if !<Self as Decode>::accepts(ty) {
-            return decode::mismatch(ty, "[u8]");
-        }
+        decode::accepted::<Self>(ty, "[u8]")?;
         Ok(bytes)
     }
 
@@ -213,9 +205,7 @@ macro_rules! owned_bytes {
                 }
 
                 fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-                    if !<Self as Decode>::accepts(ty) {
-                        return decode::mismatch(ty, "[u8]");
-                    }
+                    decode::accepted::<Self>(ty, "[u8]")?;
                     unhex(bytes).map(Self::from)
                 }
 
@@ -240,16 +230,9 @@ fn unhex(text: &[u8]) -> Result<Vec<u8>, DecodeError> {
         return Err(NO_BYTEA);
     };
     let digit = |byte: u8| char::from(byte).to_digit(16);
-    pairs
-        .iter()
-        .map(|&[high, low]| {
-            let byte = digit(high)
-                .zip(digit(low))
-                .map(|(high, low)| high << 4 | low);
-            byte.and_then(|byte| u8::try_from(byte).ok())
-                .ok_or(NO_BYTEA)
-        })
-        .collect()
+    let byte = |&[high, low]: &[u8; 2]| u8::try_from(digit(high)? << 4 | digit(low)?).ok();
+    let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+    bytes.ok_or(NO_BYTEA)
 }
 
 fn unescape(mut text: &[u8]) -> Result<Vec<u8>, DecodeError> {

@@ -1,7 +1,6 @@
 //! `timetz`: a time of day with a zone. Rule: the local time is kept, and the zone beside it.
 
 use std::fmt::{self, Write};
-use std::str::FromStr;
 
 use bytes::BytesMut;
 use tsumugi_values::Time;
@@ -9,7 +8,7 @@ use tsumugi_values::iso::{Scanner, ZONE_SECONDS_MAX, two};
 
 use super::DecodeError;
 use super::read::Reader;
-use super::scalar::{Scalar, scalar};
+use super::scalar::{Scalar, from_text, scalar};
 
 /// A time of day in a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,8 +34,10 @@ impl TimeTz {
     pub const fn zone_seconds_east(self) -> i32 {
         -self.zone
     }
+}
 
-    pub(crate) fn write_iso<W: Write>(self, out: &mut W) -> fmt::Result {
+impl fmt::Display for TimeTz {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.time.write_iso(out)?;
         out.write_char(if self.zone > 0 { '-' } else { '+' })?;
         let seconds = self.zone.unsigned_abs();
@@ -54,23 +55,15 @@ impl TimeTz {
     }
 }
 
-impl fmt::Display for TimeTz {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_iso(f)
-    }
+fn parse(text: &str) -> Option<TimeTz> {
+    let mut scanner = Scanner(text.as_bytes());
+    let time = TimeTz::new(scanner.time()?, scanner.zone()?)?;
+    scanner.end()?;
+    Some(time)
 }
 
-impl FromStr for TimeTz {
-    type Err = DecodeError;
-
-    fn from_str(text: &str) -> Result<Self, DecodeError> {
-        let mut scanner = Scanner(text.as_bytes());
-        let time = scanner
-            .time()
-            .and_then(|time| Self::new(time, scanner.zone()?));
-        time.filter(|_| scanner.0.is_empty())
-            .ok_or(DecodeError::Invalid { what: "timetz" })
-    }
+from_text! {
+    TimeTz "timetz" parse;
 }
 
 impl Scalar for TimeTz {

@@ -16,9 +16,7 @@ impl Encode for Value {
     }
 
     fn encode(&self, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
-        if !<Self as Encode>::accepts(ty) {
-            return encode::mismatch(ty, "serde_json::Value");
-        }
+        encode::accepted::<Self>(ty, "serde_json::Value")?;
         encode::whole(out, |out| {
             if matches!(ty.shape(), Shape::Jsonb) {
                 out.put_u8(1);
@@ -39,17 +37,13 @@ impl<'a> Decode<'a> for Value {
     }
 
     fn from_binary(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if !<Self as Decode>::accepts(ty) {
-            return decode::mismatch(ty, "serde_json::Value");
-        }
+        decode::accepted::<Self>(ty, "serde_json::Value")?;
         let text = read_text(ty, bytes)?.ok_or(INVALID)?;
         serde_json::from_str(text).map_err(|_| INVALID)
     }
 
     fn from_text(ty: &Type, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if !<Self as Decode>::accepts(ty) {
-            return decode::mismatch(ty, "serde_json::Value");
-        }
+        decode::accepted::<Self>(ty, "serde_json::Value")?;
         serde_json::from_slice(bytes).map_err(|_| INVALID)
     }
 }

@@ -10,12 +10,9 @@ use super::composite::RowRef;
 use super::decode::{parsed, utf8};
 use super::encode::{self, Encode, Encoded};
 use super::hstore::{read_entries, write_entries};
-use super::integer::{fixed, read_bool};
 use super::kind::{Field, Shape};
 use super::range::{Range, RangeRef};
 use super::read::Reader;
-use super::scalar::Scalar;
-use super::text::versioned;
 use super::{
     Bits, Date, Decode, DecodeError, EncodeError, Format, Inet, Interval, Lsn, MacAddr, MacAddr8,
     Money, Numeric, Oid, Tid, Time, TimeTz, Timestamp, TimestampTz, Type, Uuid, geometry, literal,
@@ -164,20 +161,6 @@ fn read(ty: &Type, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
         return Err(DecodeError::TooDeep);
     }
     Ok(match ty.shape() {
-        Shape::Bool => Value::Bool(read_bool(bytes)?),
-        Shape::Char => Value::Char(i8::from_be_bytes(fixed(bytes)?)),
-        Shape::Int2 => Value::Int2(i16::from_be_bytes(fixed(bytes)?)),
-        Shape::Int4 => Value::Int4(i32::from_be_bytes(fixed(bytes)?)),
-        Shape::Int8 => Value::Int8(i64::from_be_bytes(fixed(bytes)?)),
-        Shape::Oid => Value::Oid(u32::from_be_bytes(fixed(bytes)?)),
-        Shape::Xid8 => Value::Xid8(u64::from_be_bytes(fixed(bytes)?)),
-        Shape::Float4 => Value::Float4(f32::from_be_bytes(fixed(bytes)?)),
-        Shape::Float8 => Value::Float8(f64::from_be_bytes(fixed(bytes)?)),
-        Shape::Text => Value::Text(utf8(bytes)?.to_owned()),
-        Shape::Versioned => Value::Text(versioned(bytes)?.to_owned()),
-        Shape::Json => Value::Json(utf8(bytes)?.to_owned()),
-        Shape::Jsonb => Value::Json(versioned(bytes)?.to_owned()),
-        Shape::Bytea => Value::Bytea(bytes.to_vec()),
         Shape::Hstore => Value::Hstore(read_entries(bytes)?),
         Shape::Void => {
             Reader::new(bytes).end()?;
@@ -189,36 +172,39 @@ fn read(ty: &Type, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
         Shape::Range(bound) => Value::Range(std::boxed::Box::new(read_range(bound, bytes, depth)?)),
         Shape::Multirange(range) => read_multirange(range, bytes, depth)?,
         Shape::Opaque => return Err(DecodeError::UnknownType { oid: ty.oid() }),
-        shape => return read_scalar(shape, ty, &Form::Binary(bytes)),
+        shape => return read_plain(shape, ty, Form::Binary(bytes)),
     })
 }
 
-/// Both ways to a small value.
+/// Both ways to a value that holds no others.
+#[derive(Clone, Copy)]
 enum Form<'a> {
     Binary(&'a [u8]),
     Text(&'a [u8]),
 }
 
-impl Form<'_> {
-    fn scan<T: Scalar>(&self) -> Result<T, DecodeError> {
+impl<'a> Form<'a> {
+    fn decode<T: Decode<'a>>(self, ty: &Type) -> Result<T, DecodeError> {
         match self {
-            Self::Binary(bytes) => T::scan(bytes),
-            Self::Text(bytes) => T::from_utf8(bytes),
+            Self::Binary(bytes) => T::from_binary(ty, bytes),
+            Self::Text(bytes) => T::from_text(ty, bytes),
         }
     }
 }
 
-/// The types of one form that have a Rust type of their own, which is what their variants hold.
-macro_rules! scalars {
+/// The shapes that have a Rust type of their own, which is what their variants hold.
+macro_rules! plain {
     ($($variant:ident)*) => {
-        fn read_scalar(shape: Shape<'_>, ty: &Type, form: &Form<'_>) -> Result<Value, DecodeError> {
+        fn read_plain(shape: Shape<'_>, ty: &Type, form: Form<'_>) -> Result<Value, DecodeError> {
             Ok(match shape {
-                $(Shape::$variant => Value::$variant(form.scan()?),)*
+                Shape::Text | Shape::Versioned => Value::Text(form.decode(ty)?),
+                Shape::Json | Shape::Jsonb => Value::Json(form.decode(ty)?),
+                $(Shape::$variant => Value::$variant(form.decode(ty)?),)*
                 _ => return Err(DecodeError::UnknownType { oid: ty.oid() }),
             })
         }
 
-        fn encode_scalar(
+        fn encode_plain(
             value: &Value,
             ty: &Type,
             out: &mut BytesMut,
@@ -231,7 +217,8 @@ macro_rules! scalars {
     };
 }
 
-scalars! {
+plain! {
+    Bool Char Int2 Int4 Int8 Oid Xid8 Float4 Float8 Bytea
     Numeric Uuid Date Time TimeTz Timestamp TimestampTz Interval Money Inet MacAddr MacAddr8 Bits Tid Lsn
     Point Line Lseg Box Path Polygon Circle
 }
@@ -293,18 +280,6 @@ fn read_text(ty: &Type, bytes: &[u8], depth: usize) -> Result<Value, DecodeError
         })
     };
     Ok(match ty.shape() {
-        Shape::Bool => Value::Bool(bool::from_text(ty, bytes)?),
-        Shape::Char => Value::Char(i8::from_text(ty, bytes)?),
-        Shape::Int2 => Value::Int2(parsed(bytes, "int2")?),
-        Shape::Int4 => Value::Int4(parsed(bytes, "int4")?),
-        Shape::Int8 => Value::Int8(parsed(bytes, "int8")?),
-        Shape::Oid => Value::Oid(parsed(bytes, "oid")?),
-        Shape::Xid8 => Value::Xid8(parsed(bytes, "xid8")?),
-        Shape::Float4 => Value::Float4(parsed(bytes, "float4")?),
-        Shape::Float8 => Value::Float8(parsed(bytes, "float8")?),
-        Shape::Text | Shape::Versioned => Value::Text(utf8(bytes)?.to_owned()),
-        Shape::Json | Shape::Jsonb => Value::Json(utf8(bytes)?.to_owned()),
-        Shape::Bytea => Value::Bytea(Vec::from_text(ty, bytes)?),
         Shape::Void => Value::Void,
         Shape::Array(element) => read_text_array(element, bytes, depth)?,
         // Another locale's money is text.
@@ -324,7 +299,7 @@ fn read_text(ty: &Type, bytes: &[u8], depth: usize) -> Result<Value, DecodeError
         | Shape::Range(_)
         | Shape::Multirange(_)
         | Shape::Opaque => return other(),
-        shape => return read_scalar(shape, ty, &Form::Text(bytes)),
+        shape => return read_plain(shape, ty, Form::Text(bytes)),
     })
 }
 
@@ -333,8 +308,7 @@ fn read_text_array(element: &Type, bytes: &[u8], depth: usize) -> Result<Value, 
     let dimensions = literal::read_array(element, bytes, |item| {
         values.push(match item {
             None => Value::Null,
-            Some(literal::Text::Borrowed(text)) => read_text(element, text, depth + 1)?,
-            Some(literal::Text::Unescaped(text)) => read_text(element, &text, depth + 1)?,
+            Some(text) => read_text(element, &text, depth + 1)?,
         });
         Ok(())
     })?;
@@ -349,19 +323,9 @@ impl Encode for Value {
     fn encode(&self, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
         match self {
             Self::Null => Ok(Encoded::Null),
-            Self::Bool(value) => value.encode(ty, out),
-            Self::Char(value) => value.encode(ty, out),
-            Self::Int2(value) => value.encode(ty, out),
-            Self::Int4(value) => value.encode(ty, out),
-            Self::Int8(value) => value.encode(ty, out),
-            Self::Oid(value) => value.encode(ty, out),
-            Self::Xid8(value) => value.encode(ty, out),
-            Self::Float4(value) => value.encode(ty, out),
-            Self::Float8(value) => value.encode(ty, out),
             Self::Text(value) | Self::Json(value) | Self::Other { text: value, .. } => {
                 value.encode(ty, out)
             }
-            Self::Bytea(value) => value.encode(ty, out),
             Self::Hstore(entries) => {
                 let pairs = entries.iter().map(|(key, value)| (key, value));
                 write_entries(entries.len(), pairs, ty, out)
@@ -372,7 +336,7 @@ impl Encode for Value {
             Self::Range(range) => range.encode(ty, out),
             Self::Multirange(ranges) => encode_multirange(ranges, ty, out),
             Self::Composite(columns) => encode_row(columns, ty, out),
-            scalar => encode_scalar(scalar, ty, out),
+            plain => encode_plain(plain, ty, out),
         }
     }
 }

@@ -2,14 +2,14 @@
 //! Rule: a step means the same in every database, or is refused before any of the steps has become SQL.
 
 use super::column::{Column, Kind, Nulls};
-use super::commands::{add_check, alter_column, altered, drop_index, one};
+use super::commands::{add_check, alter_column, altered, drop_index};
 use super::describe::Description;
 use super::known_table::KnownTable;
 use super::{Index, Keys, Table};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result, usage};
 use crate::name::Name;
-use crate::write::Writer;
+use crate::write::{Writer, one};
 
 /// What is to change about a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -292,11 +292,8 @@ impl Step {
             Step::Add(column) => add(table, column, dialect),
             Step::Change(column) => change(table, column, dialect),
             Step::RenameColumn(from, to) => Ok(vec![altered(table, dialect, |writer| {
-                writer.text(if firebird {
-                    "alter column "
-                } else {
-                    "rename column "
-                });
+                writer.text(if firebird { "alter" } else { "rename" });
+                writer.text(" column ");
                 writer.bare_name(from)?;
                 writer.text(" to ");
                 writer.bare_name(to)
@@ -312,7 +309,8 @@ impl Step {
                     .map(|index| drop_index(table, &index, dialect))
                     .collect::<Result<Vec<String>>>()?;
                 statements.push(altered(table, dialect, |writer| {
-                    writer.text(if firebird { "drop " } else { "drop column " });
+                    writer.text("drop ");
+                    writer.text(if firebird { "" } else { "column " });
                     writer.bare_name(name)
                 })?);
                 Ok(statements)
@@ -364,11 +362,8 @@ fn add(table: &Name, column: &Column, dialect: &Dialect) -> Result<Vec<String>> 
             .unsupported("column with a default that is calculated for a table that is there");
     }
     let mut statements = vec![altered(table, dialect, |writer| {
-        writer.text(if dialect.family == Family::Firebird {
-            "add "
-        } else {
-            "add column "
-        });
+        let firebird = dialect.family == Family::Firebird;
+        writer.text(if firebird { "add " } else { "add column " });
         writer.column_definition(table, column)?;
         match &column.foreign {
             Some(foreign) if sqlite => writer.references(column, foreign),
@@ -448,9 +443,9 @@ fn anew(from: &Table, to: &Table, dialect: &Dialect) -> Result<Vec<String>> {
     let copy = one(dialect, |writer| {
         writer.text("insert into ");
         writer.table(&name)?;
-        writer.text(" (");
-        writer.list(&copied, |writer, name| writer.bare_name(name))?;
-        writer.text(") select ");
+        writer.text(" ");
+        writer.columns(copied.iter().copied())?;
+        writer.text(" select ");
         writer.list(&copied, |writer, name| writer.bare_name(name))?;
         writer.text(" from ");
         writer.table(&from.name)

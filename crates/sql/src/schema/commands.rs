@@ -4,20 +4,10 @@
 use super::Index;
 use super::column::Column;
 use super::kinds::Check;
-use crate::dialect::{Dialect, Schemas};
+use crate::dialect::{Dialect, Support};
 use crate::error::Result;
 use crate::name::Name;
-use crate::write::Writer;
-
-/// One statement.
-pub(super) fn one(
-    dialect: &Dialect,
-    write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
-) -> Result<String> {
-    let mut writer = Writer::new(dialect);
-    write(&mut writer)?;
-    Ok(writer.finish()?.sql)
-}
+use crate::write::{Writer, one};
 
 /// `alter table …` with what follows.
 pub(super) fn altered(
@@ -66,7 +56,7 @@ pub(super) fn drop_index(table: &Name, index: &Index, dialect: &Dialect) -> Resu
         // An index is in the schema of its table.
         let parts: Vec<&str> = table.parts().collect();
         for schema in parts.iter().rev().skip(1).rev() {
-            if dialect.schemas == Schemas::Unsupported {
+            if dialect.schemas == Support::Unsupported {
                 return writer.unsupported("schemas");
             }
             writer.part(schema)?;

@@ -5,10 +5,10 @@ use super::column::{Column, Default, Foreign, Kind, Nulls};
 use super::kinds::Check;
 use super::{Index, Keys, Table, literal};
 use crate::dialect::{Dialect, Family};
-use crate::error::{Error, Result, usage};
+use crate::error::{Result, exceeded, usage};
 use crate::limits::COLUMNS_MAX;
 use crate::name::Name;
-use crate::write::Writer;
+use crate::write::{Writer, one};
 
 impl Table {
     /// The statements that make it, one after the other.
@@ -17,8 +17,12 @@ impl Table {
         for index in self.all_indexes() {
             statements.push(index.create(&self.name, dialect)?);
         }
-        if dialect.family != Family::Sqlite {
-            statements.extend(self.comments(dialect)?);
+        statements.extend(comment_on(self.comment.as_ref(), dialect, |writer| {
+            writer.text("table ");
+            writer.table(&self.name)
+        })?);
+        for column in &self.columns {
+            statements.extend(column.comment_on(&self.name, dialect)?);
         }
         Ok(statements)
     }
@@ -26,48 +30,31 @@ impl Table {
     /// `create table` alone, under another name.
     pub(super) fn create_as(&self, name: &Name, dialect: &Dialect) -> Result<String> {
         self.check()?;
-        let mut writer = Writer::new(dialect);
-        writer.text("create table ");
-        writer.table(name)?;
-        writer.text(" (");
-        writer.list(&self.columns, |writer, column| {
-            writer.column_definition(&self.name, column)
-        })?;
-        let primary = self.primary_key();
-        if !primary.is_empty() && self.inline_primary(dialect).is_none() {
-            writer.text(", primary key (");
-            writer.list(primary, |writer, name| writer.bare_name(name))?;
+        one(dialect, |writer| {
+            writer.text("create table ");
+            writer.table(name)?;
+            writer.text(" (");
+            writer.list(&self.columns, |writer, column| {
+                writer.column_definition(&self.name, column)
+            })?;
+            let primary = self.primary_key();
+            if !primary.is_empty() && !self.has_inline_primary(dialect) {
+                writer.text(", primary key ");
+                writer.columns(primary)?;
+            }
+            for (column, foreign) in self.foreign_keys() {
+                writer.text(", ");
+                writer.foreign_key(&self.name, column, foreign)?;
+            }
             writer.text(")");
-        }
-        for (column, foreign) in self.foreign_keys() {
-            writer.text(", ");
-            writer.foreign_key(&self.name, column, foreign)?;
-        }
-        writer.text(")");
-        Ok(writer.finish()?.sql)
+            Ok(())
+        })
     }
 
-    /// The column whose type says already that it is the primary key.
-    fn inline_primary(&self, dialect: &Dialect) -> Option<&Column> {
-        let increments = |column: &&Column| column.kind == Kind::Increments;
-        let column = self.columns.iter().find(increments)?;
-        (dialect.family == Family::Sqlite).then_some(column)
-    }
-
-    fn comments(&self, dialect: &Dialect) -> Result<Vec<String>> {
-        let mut statements = Vec::new();
-        if let Some(comment) = &self.comment {
-            let mut writer = Writer::new(dialect);
-            writer.text("comment on table ");
-            writer.table(&self.name)?;
-            writer.text(" is ");
-            writer.text(&literal::text(comment)?);
-            statements.push(writer.finish()?.sql);
-        }
-        for column in &self.columns {
-            statements.extend(column.comment_on(&self.name, dialect)?);
-        }
-        Ok(statements)
+    /// Whether the type of a column says already that it is the primary key.
+    fn has_inline_primary(&self, dialect: &Dialect) -> bool {
+        let increments = |column: &Column| column.kind == Kind::Increments;
+        dialect.family == Family::Sqlite && self.columns.iter().any(increments)
     }
 
     /// Refuses what no database could make of it.
@@ -77,8 +64,7 @@ impl Table {
             return usage(format!("the table {table} has no column"));
         }
         if self.columns.len() > COLUMNS_MAX {
-            let (limit, max) = ("COLUMNS_MAX", COLUMNS_MAX);
-            return Err(Error::Limit { limit, max });
+            return exceeded("COLUMNS_MAX", COLUMNS_MAX);
         }
         let names = || self.columns.iter().map(|column| &column.name);
         for (index, name) in names().enumerate() {
@@ -116,21 +102,12 @@ impl Table {
 
 impl Column {
     pub(super) fn comment_on(&self, table: &Name, dialect: &Dialect) -> Result<Option<String>> {
-        let Some(comment) = self
-            .comment
-            .as_ref()
-            .filter(|_| dialect.family != Family::Sqlite)
-        else {
-            return Ok(None);
-        };
-        let mut writer = Writer::new(dialect);
-        writer.text("comment on column ");
-        writer.table(table)?;
-        writer.text(".");
-        writer.bare_name(&self.name)?;
-        writer.text(" is ");
-        writer.text(&literal::text(comment)?);
-        Ok(Some(writer.finish()?.sql))
+        comment_on(self.comment.as_ref(), dialect, |writer| {
+            writer.text("column ");
+            writer.table(table)?;
+            writer.text(".");
+            writer.bare_name(&self.name)
+        })
     }
 
     /// Whether the default is a value.
@@ -144,13 +121,29 @@ impl Column {
             None => None,
             Some(Default::Value(value)) => Some(literal::value(value, dialect)?),
             Some(Default::Now) => Some(self.kind.now(dialect)?.0.to_owned()),
-            Some(Default::Raw(sql)) => {
-                let mut writer = Writer::new(dialect);
-                writer.raw_text(sql, &[])?;
-                Some(writer.finish()?.sql)
-            }
+            Some(Default::Raw(sql)) => Some(one(dialect, |writer| writer.raw_text(sql, &[]))?),
         })
     }
+}
+
+/// The comment on what `name` writes, if there is one and the database keeps it.
+fn comment_on(
+    comment: Option<&String>,
+    dialect: &Dialect,
+    name: impl FnOnce(&mut Writer<'_>) -> Result<()>,
+) -> Result<Option<String>> {
+    let Some(comment) = comment.filter(|_| dialect.family != Family::Sqlite) else {
+        return Ok(None);
+    };
+    let comment = literal::text(comment)?;
+    let statement = one(dialect, |writer| {
+        writer.text("comment on ");
+        name(writer)?;
+        writer.text(" is ");
+        writer.text(&comment);
+        Ok(())
+    })?;
+    Ok(Some(statement))
 }
 
 impl Index {
@@ -158,18 +151,17 @@ impl Index {
         if self.columns.is_empty() {
             return usage("an index has at least one column");
         }
-        let mut writer = Writer::new(dialect);
-        writer.text(match self.keys {
-            Keys::Unique => "create unique index ",
-            Keys::Any => "create index ",
-        });
-        writer.index_name(table, self)?;
-        writer.text(" on ");
-        writer.table(table)?;
-        writer.text(" (");
-        writer.list(&self.columns, |writer, name| writer.bare_name(name))?;
-        writer.text(")");
-        Ok(writer.finish()?.sql)
+        one(dialect, |writer| {
+            writer.text(match self.keys {
+                Keys::Unique => "create unique index ",
+                Keys::Any => "create index ",
+            });
+            writer.index_name(table, self)?;
+            writer.text(" on ");
+            writer.table(table)?;
+            writer.text(" ");
+            writer.columns(&self.columns)
+        })
     }
 }
 
@@ -256,9 +248,8 @@ impl Writer<'_> {
     ) -> Result<()> {
         self.text("constraint ");
         self.made_name(table, &[&column.name], "foreign")?;
-        self.text(" foreign key (");
-        self.bare_name(&column.name)?;
-        self.text(")");
+        self.text(" foreign key ");
+        self.columns([&column.name])?;
         self.references(column, foreign)
     }
 
@@ -269,9 +260,8 @@ impl Writer<'_> {
         };
         self.text(" references ");
         self.table(other)?;
-        self.text(" (");
-        self.bare_name(&foreign.column)?;
-        self.text(")");
+        self.text(" ");
+        self.columns([&foreign.column])?;
         let action = foreign.on_delete.written(self.dialect);
         if action != "no action" {
             self.text(" on delete ");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::catalog::{CatalogRows, said};
 use super::column::{Column, Default, Kind, Nulls};
-use super::{Keys, Table, literal, restore};
+use super::{Table, literal, restore};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Error, Result};
 use crate::name::Name;
@@ -18,14 +18,12 @@ pub struct Description {
     pub(super) columns: Vec<CatalogColumn>,
     pub(super) primary: Vec<String>,
     is_numbered: bool,
-    /// `unique`, `index` or `partial`, and the columns.
-    pub(super) indexes: BTreeSet<(String, Vec<String>)>,
     /// By column: table, column there, what happens on delete.
     pub(super) foreign_keys: BTreeMap<String, (String, Option<String>, String)>,
     /// By name: the texts in it.
     pub(super) checks: BTreeMap<String, Vec<String>>,
-    /// By kind and columns, as in `indexes`: the name of the index.
-    pub(super) index_names: BTreeMap<(String, Vec<String>), String>,
+    /// By kind, which is `unique`, `index` or `partial`, and columns: the name of the index.
+    pub(super) indexes: BTreeMap<(String, Vec<String>), String>,
     /// By column: the name of the constraint that refers.
     pub(super) foreign_names: BTreeMap<String, String>,
     /// By name, of Firebird's: the column that a check begins with.
@@ -56,15 +54,14 @@ impl Description {
             .iter()
             .map(|row| CatalogColumn::read(row, dialect))
             .collect();
-        for key in rows.keys.chunk_by(|one, next| one.first() == next.first()) {
+        let same = |one: &Vec<_>, next: &Vec<_>| one.first() == next.first();
+        for key in rows.keys.chunk_by(same) {
             let columns: Vec<String> = key.iter().map(|row| named(row, 2)).collect();
             match key.first().map(|row| text(row, 1)) {
                 Some(kind) if kind == "primary" => description.primary = columns,
                 Some(kind) => {
                     let name = key.first().map(|row| named(row, 0)).unwrap_or_default();
-                    let index = (kind, columns);
-                    description.index_names.insert(index.clone(), name);
-                    description.indexes.insert(index);
+                    description.indexes.insert((kind, columns), name);
                 }
                 None => {}
             }
@@ -77,15 +74,10 @@ impl Description {
                 .insert(named(row, 1), named(row, 0));
             description.foreign_keys.insert(named(row, 1), other);
         }
-        for key in rows
-            .foreign_keys
-            .chunk_by(|one, next| one.first() == next.first())
-        {
-            if key.len() > 1 {
-                let others = &mut description.others;
-                others.push("a foreign key of several columns".to_owned());
-            }
-        }
+        let keys = rows.foreign_keys.chunk_by(same);
+        let wide = keys.filter(|key| key.len() > 1);
+        let others = &mut description.others;
+        others.extend(wide.map(|_| "a foreign key of several columns".to_owned()));
         for row in &rows.checks {
             match row.first().cloned().flatten() {
                 Some(name) if row.get(1).is_none_or(Option::is_none) => {
@@ -323,22 +315,19 @@ impl Table {
             .all_indexes()
             .into_iter()
             .map(|index| {
-                let kind = match index.keys {
-                    Keys::Unique => "unique",
-                    Keys::Any => "index",
-                };
                 let columns = index.columns.iter().map(|name| name.as_str().to_owned());
-                (kind.to_owned(), columns.collect())
+                (index.word().to_owned(), columns.collect())
             })
             .collect();
         let shown = |(kind, columns): &(String, Vec<String>)| match kind.as_str() {
             "index" => format!("index on ({})", columns.join(", ")),
             kind => format!("{kind} index on ({})", columns.join(", ")),
         };
-        if let Some(missing) = wanted.difference(&found.indexes).next() {
+        let is_missing = |index: &&(String, Vec<String>)| !found.indexes.contains_key(*index);
+        if let Some(missing) = wanted.iter().find(is_missing) {
             return self.differs(format!("there is no {}", shown(missing)));
         }
-        if let Some(extra) = found.indexes.difference(&wanted).next() {
+        if let Some(extra) = found.indexes.keys().find(|index| !wanted.contains(*index)) {
             return self.differs(format!(
                 "there is {}, and none is wanted",
                 article(&shown(extra))

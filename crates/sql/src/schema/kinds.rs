@@ -5,9 +5,9 @@
 use super::column::{Column, Kind, Sign};
 use super::literal;
 use crate::dialect::{Dialect, Family};
-use crate::error::{Error, Result, usage};
+use crate::error::{Result, exceeded, usage};
 use crate::limits::DECIMAL_DIGITS_MAX;
-use crate::write::Writer;
+use crate::write::one;
 
 /// Most characters of a `char` or `string`: what PostgreSQL allows.
 const CHARACTERS_MAX: u32 = 10_485_760;
@@ -51,6 +51,15 @@ macro_rules! kinds {
                         shown: $shown,
                         firebird: $firebird,
                     },)*
+                }
+            }
+        }
+
+        impl Kind {
+            /// The kind without its size.
+            pub fn name(&self) -> KindName {
+                match self {
+                    $(Kind::$name { .. } => KindName::$name,)*
                 }
             }
         }
@@ -100,32 +109,6 @@ impl KindName {
 }
 
 impl Kind {
-    /// The kind without its size.
-    pub fn name(&self) -> KindName {
-        match self {
-            Kind::Increments => KindName::Increments,
-            Kind::SmallInteger => KindName::SmallInteger,
-            Kind::MediumInteger => KindName::MediumInteger,
-            Kind::Integer => KindName::Integer,
-            Kind::BigInteger => KindName::BigInteger,
-            Kind::Decimal { .. } => KindName::Decimal,
-            Kind::Double => KindName::Double,
-            Kind::Float => KindName::Float,
-            Kind::Uuid => KindName::Uuid,
-            Kind::Char(_) => KindName::Char,
-            Kind::String(_) => KindName::String,
-            Kind::Text => KindName::Text,
-            Kind::Date => KindName::Date,
-            Kind::DateTime => KindName::DateTime,
-            Kind::Time => KindName::Time,
-            Kind::Timestamp => KindName::Timestamp,
-            Kind::Binary => KindName::Binary,
-            Kind::Boolean => KindName::Boolean,
-            Kind::Enum(_) => KindName::Enum,
-            Kind::Json => KindName::Json,
-        }
-    }
-
     /// The type as it is written in a statement.
     pub(crate) fn written(&self, dialect: &Dialect) -> Result<String> {
         self.check(dialect)?;
@@ -198,8 +181,7 @@ impl Kind {
                 }
                 if precision > dialect.decimal_digits_max {
                     let max = usize::from(dialect.decimal_digits_max);
-                    let limit = "decimal_digits_max";
-                    return Err(Error::Limit { limit, max });
+                    return exceeded("decimal_digits_max", max);
                 }
             }
             Kind::Char(n) | Kind::String(n) if n == 0 || n > CHARACTERS_MAX => {
@@ -292,9 +274,7 @@ pub(crate) struct Check {
 impl Column {
     /// What must be checked because the type does not.
     pub(crate) fn checks(&self, dialect: &Dialect) -> Result<Vec<Check>> {
-        let mut name = Writer::new(dialect);
-        name.bare_name(&self.name)?;
-        let name = name.finish()?.sql;
+        let name = one(dialect, |writer| writer.bare_name(&self.name))?;
         let mut checks = Vec::new();
         let mut check = |word, condition| checks.push(Check { word, condition });
         if self.sign == Sign::Positive {

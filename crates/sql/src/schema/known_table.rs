@@ -4,19 +4,20 @@
 
 use super::Index;
 use super::column::{Column, Nulls};
-use super::commands::{add_check, alter_column, altered, drop_index, one};
+use super::commands::{add_check, alter_column, altered, drop_index};
 use super::describe::Description;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::name::Name;
-use crate::write::Writer;
+use crate::write::{Writer, one};
 
 pub(super) struct KnownTable {
     columns: Vec<KnownColumn>,
-    indexes: Vec<TableObject>,
-    /// Constraints that refer to other tables.
-    foreign: Vec<TableObject>,
-    checks: Vec<TableObject>,
+    indexes: Vec<KnownIndex>,
+    /// Names of the constraints that refer to other tables, each with its column.
+    foreign: Vec<(String, String)>,
+    /// Names of the checks, each with its column.
+    checks: Vec<(String, String)>,
 }
 
 struct KnownColumn {
@@ -26,24 +27,11 @@ struct KnownColumn {
     has_default: bool,
 }
 
-/// Something with a name, and the columns it is of.
-struct TableObject {
+struct KnownIndex {
     name: String,
-    /// `unique` or `index`, of indexes.
+    /// `unique` or `index`.
     kind: String,
     columns: Vec<String>,
-}
-
-impl TableObject {
-    fn of(name: &str, kind: &str, columns: &[String]) -> TableObject {
-        let columns = columns.to_vec();
-        let (name, kind) = (name.to_owned(), kind.to_owned());
-        TableObject {
-            name,
-            kind,
-            columns,
-        }
-    }
 }
 
 impl KnownTable {
@@ -54,21 +42,20 @@ impl KnownTable {
             nullable: column.nullable == "yes",
             has_default: column.default.is_some(),
         });
-        let indexes = found.index_names.iter();
-        let one = |(column, name): (&String, &String)| {
-            TableObject::of(name, "", std::slice::from_ref(column))
-        };
+        let indexes = found.indexes.iter();
+        let indexes = indexes.map(|((kind, columns), name)| KnownIndex {
+            name: name.clone(),
+            kind: kind.clone(),
+            columns: columns.clone(),
+        });
+        let foreign = found.foreign_names.iter();
         KnownTable {
             columns: columns.collect(),
-            indexes: indexes
-                .map(|((kind, columns), name)| TableObject::of(name, kind, columns))
+            indexes: indexes.collect(),
+            foreign: foreign
+                .map(|(column, name)| (name.clone(), column.clone()))
                 .collect(),
-            foreign: found.foreign_names.iter().map(one).collect(),
-            checks: found
-                .checked
-                .iter()
-                .map(|(name, column)| one((column, name)))
-                .collect(),
+            checks: found.checked.clone().into_iter().collect(),
         }
     }
 
@@ -76,15 +63,13 @@ impl KnownTable {
         let name = column.name.as_str().to_owned();
         let made = |word| Writer::made(table, &[&column.name], word, dialect);
         if column.foreign.is_some() {
-            let foreign = TableObject::of(&made("foreign"), "", std::slice::from_ref(&name));
-            self.foreign.push(foreign);
+            self.foreign.push((made("foreign"), name.clone()));
         }
         if let Some(index) = column.own_index() {
             self.add_index(table, &index, dialect);
         }
         for check in column.checks(dialect).unwrap_or_default() {
-            let check = TableObject::of(&made(check.word), "", std::slice::from_ref(&name));
-            self.checks.push(check);
+            self.checks.push((made(check.word), name.clone()));
         }
         self.columns.push(KnownColumn {
             name,
@@ -96,20 +81,22 @@ impl KnownTable {
 
     pub(super) fn add_index(&mut self, table: &Name, index: &Index, dialect: &Dialect) {
         let columns: Vec<&Name> = index.columns.iter().collect();
-        let name = Writer::made(table, &columns, index.word(), dialect);
-        let columns: Vec<String> = columns
-            .iter()
-            .map(|name| name.as_str().to_owned())
-            .collect();
-        self.indexes
-            .push(TableObject::of(&name, index.word(), &columns));
+        self.indexes.push(KnownIndex {
+            name: Writer::made(table, &columns, index.word(), dialect),
+            kind: index.word().to_owned(),
+            columns: columns
+                .into_iter()
+                .map(|name| name.as_str().to_owned())
+                .collect(),
+        });
     }
 
     pub(super) fn rename(&mut self, from: &Name, to: &Name) {
         let names = self.columns.iter_mut().map(|column| &mut column.name);
-        let made = self.indexes.iter_mut().chain(&mut self.foreign);
-        let made = made.chain(&mut self.checks);
-        let names = names.chain(made.flat_map(|made| &mut made.columns));
+        let indexes = self.indexes.iter_mut();
+        let names = names.chain(indexes.flat_map(|index| &mut index.columns));
+        let constraints = self.foreign.iter_mut().chain(&mut self.checks);
+        let names = names.chain(constraints.map(|(_, column)| column));
         for name in names.filter(|name| *name == from.as_str()) {
             *name = to.as_str().to_owned();
         }
@@ -123,10 +110,11 @@ impl KnownTable {
         dialect: &Dialect,
     ) -> Result<Vec<String>> {
         let mut statements = self.drop_checks(table, column, dialect)?;
-        let of = |made: &mut TableObject| made.columns.iter().any(|name| name == column.as_str());
-        for foreign in self.foreign.extract_if(.., of) {
-            statements.push(drop_constraint(table, &foreign.name, dialect)?);
+        let of = |(_, of): &mut (String, String)| of == column.as_str();
+        for (name, _) in self.foreign.extract_if(.., of) {
+            statements.push(drop_constraint(table, &name, dialect)?);
         }
+        let of = |index: &mut KnownIndex| index.columns.iter().any(|name| name == column.as_str());
         for index in self.indexes.extract_if(.., of) {
             statements.push(drop_named(&index.name, dialect)?);
         }
@@ -187,8 +175,7 @@ impl KnownTable {
         for check in column.checks(dialect)? {
             statements.push(add_check(table, column, &check, dialect)?);
             let name = Writer::made(table, &[&column.name], check.word, dialect);
-            let columns = [column.name.as_str().to_owned()];
-            self.checks.push(TableObject::of(&name, "", &columns));
+            self.checks.push((name, column.name.as_str().to_owned()));
         }
         if let Some(is) = is {
             is.kind = kind;
@@ -205,10 +192,10 @@ impl KnownTable {
         column: &Name,
         dialect: &Dialect,
     ) -> Result<Vec<String>> {
-        let of = |made: &mut TableObject| made.columns.iter().any(|name| name == column.as_str());
+        let of = |(_, of): &mut (String, String)| of == column.as_str();
         let checks = self.checks.extract_if(.., of);
         checks
-            .map(|check| drop_constraint(table, &check.name, dialect))
+            .map(|(name, _)| drop_constraint(table, &name, dialect))
             .collect()
     }
 }

@@ -154,10 +154,7 @@ impl Table {
 
     /// The columns that refer to another table.
     pub(crate) fn foreign_keys(&self) -> impl Iterator<Item = (&Column, &Foreign)> {
-        let foreign = |column: &'_ Column| column.foreign.is_some();
-        self.columns
-            .iter()
-            .filter(move |column| foreign(column))
-            .filter_map(|column| Some((column, column.foreign.as_ref()?)))
+        let columns = self.columns.iter();
+        columns.filter_map(|column| Some((column, column.foreign.as_ref()?)))
     }
 }

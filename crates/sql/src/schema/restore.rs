@@ -13,37 +13,8 @@ use crate::value::Value;
 use crate::write::Writer;
 
 /// The words that a statement of ours has outside quotes, but types.
-const WORDS: &[&str] = &[
-    "action",
-    "autoincrement",
-    "cascade",
-    "check",
-    "collate",
-    "constraint",
-    "create",
-    "date",
-    "decimal",
-    "default",
-    "delete",
-    "false",
-    "foreign",
-    "in",
-    "key",
-    "length",
-    "no",
-    "not",
-    "null",
-    "on",
-    "primary",
-    "references",
-    "restrict",
-    "set",
-    "strftime",
-    "table",
-    "time",
-    "true",
-    "x",
-];
+const WORDS: &str = "action autoincrement cascade check collate constraint create date decimal default delete false foreign in key length no not null \
+    on primary references restrict set strftime table time true x";
 
 /// What shows that a table was not made here, or not here alone: a word that we do not write.
 pub(super) fn unknown_word(sql: &str, dialect: &Dialect) -> Option<String> {
@@ -51,7 +22,8 @@ pub(super) fn unknown_word(sql: &str, dialect: &Dialect) -> Option<String> {
     let mut words = code
         .map(|piece| piece.text.to_ascii_lowercase())
         .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
-    let ours = |word: &String| WORDS.contains(&word.as_str()) || KindName::declared(word).is_some();
+    let is_own = |word: &str| WORDS.split(' ').any(|own| own == word);
+    let ours = |word: &String| is_own(word) || KindName::declared(word).is_some();
     let unknown = words.find(|word| !ours(word));
     unknown.map(|word| format!("the word {word} in its definition"))
 }
@@ -114,7 +86,7 @@ impl Description {
         if !given {
             table.primary = self.primary.iter().map(|name| Name::exact(name)).collect();
         }
-        for (kind, columns) in &self.indexes {
+        for (kind, columns) in self.indexes.keys() {
             let keys = match kind.as_str() {
                 "unique" => Keys::Unique,
                 "index" => Keys::Any,

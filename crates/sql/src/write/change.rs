@@ -4,11 +4,11 @@
 use super::Writer;
 use super::expr::{too_deep, too_large};
 use crate::dialect::{Dialect, Inserts, Returning, Upsert};
-use crate::error::{Error, Result, usage};
+use crate::error::{Result, exceeded, usage};
 use crate::expr::excluded;
 use crate::limits::{COLUMNS_MAX, NODES_MAX};
 use crate::name::Name;
-use crate::parts::{Action, Conflict, Origin, Source};
+use crate::parts::{Action, Conflict, Origin};
 use crate::query::{Parts, Query, Scope};
 use crate::record::Record;
 use crate::statement::Statement;
@@ -21,7 +21,7 @@ impl Query {
         let mut writer = Writer::new(dialect);
         let columns = columns(record)?;
         if self.size().and(record.size()).nodes > NODES_MAX {
-            return Err(too_large());
+            return too_large();
         }
         writer.insert_into(parts, &columns)?;
         if columns.is_empty() {
@@ -99,10 +99,10 @@ impl Query {
     /// The parts, if this change can use all that would matter.
     fn changed(&self, change: Change) -> Result<&Parts> {
         if self.is_too_deep() {
-            return Err(too_deep());
+            return too_deep();
         }
         if self.is_too_large() {
-            return Err(too_large());
+            return too_large();
         }
         let parts = self.parts();
         if let Some(clause) = parts.unusable(change) {
@@ -189,8 +189,7 @@ impl Change {
 /// The columns of a record, each once.
 fn columns(record: &Record) -> Result<Vec<Name>> {
     if record.iter().len() > COLUMNS_MAX {
-        let (limit, max) = ("COLUMNS_MAX", COLUMNS_MAX);
-        return Err(Error::Limit { limit, max });
+        return exceeded("COLUMNS_MAX", COLUMNS_MAX);
     }
     let columns: Vec<Name> = record.iter().map(|(name, _)| name.clone()).collect();
     for (index, column) in columns.iter().enumerate() {
@@ -227,12 +226,7 @@ impl Writer<'_> {
     /// The table that is changed.
     fn target(&mut self, parts: &Parts) -> Result<()> {
         match &parts.source {
-            Some(
-                source @ Source {
-                    of: Origin::Table(_),
-                    ..
-                },
-            ) => self.source(source),
+            Some(source) if matches!(source.of, Origin::Table(_)) => self.source(source),
             _ => usage("rows of a table can be changed, not of a query or of nothing"),
         }
     }
@@ -271,30 +265,24 @@ impl Writer<'_> {
 
     fn insert_into(&mut self, parts: &Parts, columns: &[Name]) -> Result<()> {
         let matching = parts.conflict.is_some() && self.dialect.upsert == Upsert::Matching;
-        self.text(if matching {
-            "update or insert into "
-        } else {
-            "insert into "
-        });
+        self.text(if matching { "update or " } else { "" });
+        self.text("insert into ");
         self.target(parts)?;
         if columns.is_empty() {
             return Ok(());
         }
-        self.text(" (");
-        self.list(columns, |writer, column| writer.bare_name(column))?;
-        self.text(")");
-        Ok(())
+        self.text(" ");
+        self.columns(columns)
     }
 
     /// One row's values, in the order of the columns.
     fn row(&mut self, record: &Record, columns: &[Name]) -> Result<()> {
-        self.text("(");
-        self.list(columns, |writer, column| match record.of(column) {
-            Some(value) => writer.expr(value),
-            None => usage("a row has no value for a column"),
-        })?;
-        self.text(")");
-        Ok(())
+        self.enclosed(|writer| {
+            writer.list(columns, |writer, column| match record.of(column) {
+                Some(value) => writer.expr(value),
+                None => usage("a row has no value for a column"),
+            })
+        })
     }
 
     /// As many rows as one statement takes; the others.
@@ -312,7 +300,7 @@ impl Writer<'_> {
                 self.text(", ");
             }
             let written = match nodes > nodes_max {
-                true => Err(too_large()),
+                true => too_large(),
                 false => self.row(record, columns).and_then(|()| self.fits()),
             };
             match written {
@@ -343,9 +331,8 @@ impl Writer<'_> {
     fn on_conflict(&mut self, parts: &Parts, conflict: &Conflict, columns: &[Name]) -> Result<()> {
         self.text(" on conflict");
         if !conflict.target.is_empty() {
-            self.text(" (");
-            self.list(&conflict.target, |writer, column| writer.bare_name(column))?;
-            self.text(")");
+            self.text(" ");
+            self.columns(&conflict.target)?;
         }
         let sets = match &conflict.action {
             Action::Ignore => Record::new(),
@@ -378,10 +365,8 @@ impl Writer<'_> {
     fn matching(&mut self, conflict: &Conflict, columns: &[Name]) -> Result<()> {
         match &conflict.action {
             Action::Replace if !conflict.target.is_empty() && !columns.is_empty() => {
-                self.text(" matching (");
-                self.list(&conflict.target, |writer, column| writer.bare_name(column))?;
-                self.text(")");
-                Ok(())
+                self.text(" matching ");
+                self.columns(&conflict.target)
             }
             Action::Replace => usage("name the columns of the key on which a conflict updates"),
             Action::Ignore => self.unsupported("insert that leaves a row with the same key alone"),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use super::{Writer, pattern};
 use crate::condition::{all, any};
-use crate::dialect::{Average, Decimals, FIREBIRD, Like, ParameterTypes, Remainder, RowValues};
-use crate::error::{Error, Result, usage};
+use crate::dialect::{Average, Decimals, FIREBIRD, Like, ParameterTypes, Remainder, Support};
+use crate::error::{Error, Result, exceeded, usage};
 use crate::expr::{Binary, Call, Case, Distinct, Expr, Is, Node};
 use crate::limits::{DEPTH_MAX, NODES_MAX};
 use crate::value::Value;
@@ -84,18 +84,13 @@ impl Writer<'_> {
             }
             Node::Call(call) => self.call(call),
             Node::Query(query) => self.nested(query),
-            Node::Raw(raw) => {
-                self.text("(");
-                self.raw_text(&raw.sql, &raw.values)?;
-                self.text(")");
-                Ok(())
-            }
+            Node::Raw(raw) => self.enclosed(|writer| writer.raw_text(&raw.sql, &raw.values)),
             Node::One => {
                 self.text("1");
                 Ok(())
             }
-            Node::TooDeep => Err(too_deep()),
-            Node::TooLarge => Err(too_large()),
+            Node::TooDeep => too_deep(),
+            Node::TooLarge => too_large(),
             _ => self.condition(expr.node()),
         }
     }
@@ -105,21 +100,18 @@ impl Writer<'_> {
         if level(expr) > outer {
             return self.expr(expr);
         }
-        self.text("(");
-        self.expr(expr)?;
-        self.text(")");
-        Ok(())
+        self.enclosed(|writer| writer.expr(expr))
     }
 
     fn binary(&mut self, left: &Expr, operator: Binary, right: &Expr) -> Result<()> {
         if operator == Binary::Remainder && self.dialect.remainder == Remainder::Mod {
             self.numbers_only([left, right])?;
-            self.text("mod(");
-            self.calculated(left, Level::Any, type_of_number)?;
-            self.text(", ");
-            self.calculated(right, Level::Any, type_of_number)?;
-            self.text(")");
-            return Ok(());
+            self.text("mod");
+            return self.enclosed(|writer| {
+                writer.list([left, right], |writer, side| {
+                    writer.calculated(side, Level::Any, type_of_number)
+                })
+            });
         }
         let outer = match operator {
             Binary::Add | Binary::Subtract => Level::Sum,
@@ -330,10 +322,8 @@ impl Writer<'_> {
     fn condition(&mut self, node: &Node) -> Result<()> {
         match node {
             Node::Not(of) => {
-                self.text("not (");
-                self.expr(of)?;
-                self.text(")");
-                Ok(())
+                self.text("not ");
+                self.enclosed(|writer| writer.expr(of))
             }
             Node::All(list) => self.every(list),
             Node::Any(list) => self.group(list, " or ", "1 = 0", Level::Any),
@@ -363,7 +353,7 @@ impl Writer<'_> {
                 self.nested(query)
             }
             Node::After(fields, operator, values) => self.after(fields, *operator, values),
-            _ => Err(too_deep()),
+            _ => too_deep(),
         }
     }
 
@@ -445,7 +435,7 @@ impl Writer<'_> {
         if let ([field], [value]) = (fields, values) {
             return self.binary(field, operator, &value.clone().into());
         }
-        if self.dialect.row_values == RowValues::Unsupported {
+        if self.dialect.row_values == Support::Unsupported {
             let beyond = (0..fields.len()).map(|last| {
                 let same = pairs().take(last).map(|(field, value)| field.eq(value));
                 let next = pairs().nth(last).map(|(field, value)| match operator {
@@ -454,22 +444,16 @@ impl Writer<'_> {
                 });
                 all(same.chain(next))
             });
-            self.text("(");
-            self.expr(&any(beyond))?;
-            self.text(")");
-            return Ok(());
+            return self.enclosed(|writer| writer.expr(&any(beyond)));
         }
-        self.text("(");
-        self.list(fields, |writer, field| writer.expr(field))?;
-        self.text(")");
+        self.enclosed(|writer| writer.list(fields, |writer, field| writer.expr(field)))?;
         self.text(operator.sign());
-        self.text("(");
-        self.list(values, |writer, value| {
-            writer.bind(value.clone());
-            Ok(())
-        })?;
-        self.text(")");
-        Ok(())
+        self.enclosed(|writer| {
+            writer.list(values, |writer, value| {
+                writer.bind(value.clone());
+                Ok(())
+            })
+        })
     }
 }
 
@@ -574,16 +558,13 @@ fn digits(text: &str) -> bool {
     !(whole.is_empty() && part.is_empty()) && plain(whole) && plain(part)
 }
 
-pub(super) fn too_large() -> Error {
-    Error::Limit {
-        limit: "NODES_MAX",
-        max: usize::try_from(NODES_MAX).unwrap_or(usize::MAX),
-    }
+pub(super) fn too_large<T>() -> Result<T> {
+    exceeded(
+        "NODES_MAX",
+        usize::try_from(NODES_MAX).unwrap_or(usize::MAX),
+    )
 }
 
-pub(super) fn too_deep() -> Error {
-    Error::Limit {
-        limit: "DEPTH_MAX",
-        max: usize::from(DEPTH_MAX),
-    }
+pub(super) fn too_deep<T>() -> Result<T> {
+    exceeded("DEPTH_MAX", DEPTH_MAX.into())
 }

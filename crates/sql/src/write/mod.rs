@@ -9,8 +9,8 @@ mod read;
 
 use std::borrow::Cow;
 
-use crate::dialect::{Dialect, Limit, Names, Placeholder, Schemas};
-use crate::error::{Error, Result, usage};
+use crate::dialect::{Dialect, Limit, Names, Placeholder, Support};
+use crate::error::{Error, Result, exceeded, usage};
 use crate::limits::{BINDS_BYTES_MAX, SQL_BYTES_MAX};
 use crate::name::Name;
 use crate::scan::{self, Kind, SentPiece};
@@ -94,7 +94,6 @@ impl<'d> Writer<'d> {
 
     /// Refuses a statement that has become too long: also while it is written, for what it shares takes no room before.
     fn fits(&self) -> Result<()> {
-        let exceeded = |limit, max| Err(Error::Limit { limit, max });
         if self.binds.len() > self.room.binds {
             return exceeded("binds_max", self.dialect.binds_max);
         }
@@ -133,6 +132,19 @@ impl<'d> Writer<'d> {
         Ok(())
     }
 
+    /// What `write` writes, in parentheses.
+    pub(crate) fn enclosed(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.text("(");
+        write(self)?;
+        self.text(")");
+        Ok(())
+    }
+
+    /// Names of columns, in parentheses.
+    pub(crate) fn columns<'n>(&mut self, names: impl IntoIterator<Item = &'n Name>) -> Result<()> {
+        self.enclosed(|writer| writer.list(names, |writer, name| writer.bare_name(name)))
+    }
+
     /// A name with all its parts.
     pub(crate) fn name(&mut self, name: &Name) -> Result<()> {
         for (index, part) in name.parts().enumerate() {
@@ -146,7 +158,7 @@ impl<'d> Writer<'d> {
 
     /// The name of a table, which may be in a schema.
     pub(crate) fn table(&mut self, name: &Name) -> Result<()> {
-        if self.dialect.schemas == Schemas::Unsupported && name.parts().nth(1).is_some() {
+        if self.dialect.schemas == Support::Unsupported && name.parts().nth(1).is_some() {
             return self.unsupported("schemas");
         }
         self.name(name)
@@ -193,10 +205,7 @@ impl<'d> Writer<'d> {
             ));
         }
         if part.len() > self.dialect.name_bytes_max {
-            return Err(Error::Limit {
-                limit: "name_bytes_max",
-                max: self.dialect.name_bytes_max,
-            });
+            return exceeded("name_bytes_max", self.dialect.name_bytes_max);
         }
         match self.dialect.names {
             Names::Quoted(quote) => self.quoted(part, quote),
@@ -245,20 +254,14 @@ impl<'d> Writer<'d> {
         if rows > 1 && self.dialect.limit != Limit::Negative {
             return self.bind_rows(rows);
         }
-        let Ok(rows) = i64::try_from(rows) else {
-            return too_many_rows();
-        };
         let mut digits = itoa::Buffer::new();
-        self.text(digits.format(rows));
+        self.text(digits.format(row_count(rows)?));
         Ok(())
     }
 
     /// A number of rows.
     fn bind_rows(&mut self, rows: u64) -> Result<()> {
-        let Ok(rows) = i64::try_from(rows) else {
-            return too_many_rows();
-        };
-        self.bind(Value::Integer(rows));
+        self.bind(Value::Integer(row_count(rows)?));
         Ok(())
     }
 
@@ -313,6 +316,16 @@ impl<'d> Writer<'d> {
     }
 }
 
+/// One statement without values.
+pub(crate) fn one(
+    dialect: &Dialect,
+    write: impl FnOnce(&mut Writer<'_>) -> Result<()>,
+) -> Result<String> {
+    let mut writer = Writer::new(dialect);
+    write(&mut writer)?;
+    Ok(writer.finish()?.sql)
+}
+
 /// A name as a database keeps it that folds to upper case.
 pub(crate) fn stored(part: &str) -> Cow<'_, str> {
     if is_plain(part) {
@@ -322,8 +335,9 @@ pub(crate) fn stored(part: &str) -> Cow<'_, str> {
     }
 }
 
-fn too_many_rows<T>() -> Result<T> {
-    usage("a limit or an offset is at most 9223372036854775807 rows")
+fn row_count(rows: u64) -> Result<i64> {
+    let message = "a limit or an offset is at most 9223372036854775807 rows";
+    i64::try_from(rows).or_else(|_| usage(message))
 }
 
 /// Whether a name is one that a database that folds to upper case can have without quotes.

@@ -167,9 +167,7 @@ impl Writer<'_> {
     pub(super) fn nested(&mut self, query: &Query) -> Result<()> {
         let owner = self.owner.take();
         self.nested += 1;
-        self.text("(");
-        self.select(query)?;
-        self.text(")");
+        self.enclosed(|writer| writer.select(query))?;
         self.nested -= 1;
         self.owner = owner;
         Ok(())
@@ -182,10 +180,10 @@ impl Writer<'_> {
     /// The query with another limit.
     fn select_up_to(&mut self, query: &Query, limit: Option<u64>) -> Result<()> {
         if query.is_too_deep() {
-            return Err(too_deep());
+            return too_deep();
         }
         if query.is_too_large() {
-            return Err(too_large());
+            return too_large();
         }
         self.fits()?;
         let parts = query.parts();
@@ -231,17 +229,13 @@ impl Writer<'_> {
         if parts.ctes.is_empty() {
             return Ok(());
         }
-        self.text(if parts.recursive {
-            "with recursive "
-        } else {
-            "with "
-        });
+        self.text("with ");
+        self.text(if parts.recursive { "recursive " } else { "" });
         self.list(&parts.ctes, |writer, cte| {
             writer.name(&cte.name)?;
             if !cte.columns.is_empty() {
-                writer.text(" (");
-                writer.list(&cte.columns, |writer, name| writer.bare_name(name))?;
-                writer.text(")");
+                writer.text(" ");
+                writer.columns(&cte.columns)?;
             }
             writer.text(" as ");
             match &cte.body {
@@ -252,12 +246,7 @@ impl Writer<'_> {
                     }
                     writer.nested(query)
                 }
-                Body::Raw(raw) => {
-                    writer.text("(");
-                    writer.raw_text(&raw.sql, &raw.values)?;
-                    writer.text(")");
-                    Ok(())
-                }
+                Body::Raw(raw) => writer.enclosed(|writer| writer.raw_text(&raw.sql, &raw.values)),
             }
         })?;
         self.text(" ");
