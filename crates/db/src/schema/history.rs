@@ -405,7 +405,7 @@ impl<M: AsRef<MigrationSource>> History<M> {
 
     /// What is noted, where the table of notes may be absent.
     async fn noted(&self, executor: &Executor) -> Result<Vec<Note>> {
-        match executor.describe(NOTES.into()).await? {
+        match executor.describe(NOTES).await? {
             Some(_) => read_notes(executor).await,
             None => Ok(Vec::new()),
         }

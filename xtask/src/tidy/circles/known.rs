@@ -35,11 +35,6 @@ pub const KNOWN: &[Circle] = &[
     },
     Circle {
         name: "crates/db",
-        files: &["postgres/listen.rs", "session.rs"],
-        reason: "a session's listener is PostgreSQL's, and that one gives the events that the session's file defines",
-    },
-    Circle {
-        name: "crates/db",
         files: &[
             "error.rs",
             "firebird/rows.rs",
@@ -125,12 +120,8 @@ pub const KNOWN: &[Circle] = &[
     },
     Circle {
         name: "crates/pg",
-        files: &[
-            "blocking/copy.rs",
-            "blocking/mod.rs",
-            "blocking/transaction.rs",
-        ],
-        reason: "the blocking transaction and copies run on the client's link",
+        files: &["blocking/copy.rs", "blocking/mod.rs"],
+        reason: "blocking copies run on the client's link",
     },
     Circle {
         name: "crates/pg",
