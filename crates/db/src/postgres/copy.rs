@@ -10,6 +10,7 @@ use tsumugi_pg::Connection;
 
 use super::backend::{Inner, Postgres};
 use super::link::ExclusiveConnection;
+use super::plan::{self, CopyEnd};
 use crate::error::{Error, Result};
 use crate::outcome::guarded;
 use crate::server::{Pool, Transaction, TransactionInner};
@@ -49,8 +50,16 @@ impl CopyCall {
         pool: &Rc<Inner>,
         connection: ExclusiveConnection,
         sql: Arc<str>,
+        end: CopyEnd,
         open: impl AsyncFnOnce(&Connection, &str) -> tsumugi_pg::Result<C>,
     ) -> Result<(C, CopyCall)> {
+        if !plan::is_copy(&sql, end) {
+            let usage = match end {
+                CopyEnd::Stdin => "copy_in takes one statement, COPY … FROM STDIN",
+                CopyEnd::Stdout => "copy_out takes one statement, COPY … TO STDOUT",
+            };
+            return pool.stats.count(Err(Error::usage(usage)));
+        }
         let started = pool.stats.start();
         let copy = open(&connection, &sql).await;
         let call = CopyCall {
@@ -108,7 +117,7 @@ impl CopyIn {
         sql: Arc<str>,
     ) -> Result<CopyIn> {
         let open = async |on: &Connection, sql: &str| on.copy_in(sql).await;
-        let (copy, call) = CopyCall::open(pool, connection, sql, open).await?;
+        let (copy, call) = CopyCall::open(pool, connection, sql, CopyEnd::Stdin, open).await?;
         Ok(CopyIn {
             copy,
             transaction: Weak::new(),
@@ -152,7 +161,7 @@ impl CopyOut {
         sql: Arc<str>,
     ) -> Result<CopyOut> {
         let open = async |on: &Connection, sql: &str| on.copy_out(sql).await;
-        let (copy, call) = CopyCall::open(pool, connection, sql, open).await?;
+        let (copy, call) = CopyCall::open(pool, connection, sql, CopyEnd::Stdout, open).await?;
         Ok(CopyOut { copy, call })
     }
 
