@@ -230,29 +230,20 @@ impl Database {
 
     /// Whether both are the same database, as far as their URLs tell.
     pub fn is_same_as(&self, other: &Database) -> bool {
-        match self {
-            Database::Sqlite(_) => self.shares_connections_with(other),
-            Database::Postgres(pool) => {
-                matches!(other, Database::Postgres(other) if pool.is_same_as(other))
-            }
-            Database::Firebird(pool) => {
-                matches!(other, Database::Firebird(other) if pool.is_same_as(other))
-            }
+        match (self, other) {
+            (Self::Postgres(one), Self::Postgres(other)) => one.is_same_as(other),
+            (Self::Firebird(one), Self::Firebird(other)) => one.is_same_as(other),
+            _ => self.shares_connections_with(other),
         }
     }
 
     /// Whether both are the same database with the same connections.
     pub fn shares_connections_with(&self, other: &Database) -> bool {
-        match self {
-            Database::Sqlite(pool) => {
-                matches!(other, Database::Sqlite(other) if pool.shares_connections_with(other))
-            }
-            Database::Postgres(pool) => {
-                matches!(other, Database::Postgres(other) if pool.shares_connections_with(other))
-            }
-            Database::Firebird(pool) => {
-                matches!(other, Database::Firebird(other) if pool.shares_connections_with(other))
-            }
+        match (self, other) {
+            (Self::Sqlite(one), Self::Sqlite(other)) => one.shares_connections_with(other),
+            (Self::Postgres(one), Self::Postgres(other)) => one.shares_connections_with(other),
+            (Self::Firebird(one), Self::Firebird(other)) => one.shares_connections_with(other),
+            _ => false,
         }
     }
 }
@@ -367,14 +358,6 @@ impl Transaction {
         )
     }
 
-    /// Whether a statement has failed after which the server takes no other one.
-    pub(crate) fn is_spoiled(&self) -> bool {
-        match self {
-            Transaction::Postgres(own) => own.is_spoiled(),
-            Transaction::Sqlite(_) | Transaction::Firebird(_) => false,
-        }
-    }
-
     /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
     ///
@@ -422,10 +405,11 @@ impl Savepoint {
         on_each!(Savepoint, self, own => guarded!(own.owner(), own.release()))
     }
 
-    /// Leaves things as they are: the transaction is spoiled, and the savepoint ends with it or with the one around it.
-    pub(crate) fn forget(self) {
+    /// Drops it, but leaves a transaction as it is of which a statement has failed after which the server takes no other one: the savepoint then
+    /// ends with it or with the one around it.
+    pub(crate) fn drop_unless_spoiled(self) {
         if let Savepoint::Postgres(savepoint) = self {
-            savepoint.forget();
+            savepoint.drop_unless_spoiled();
         }
     }
 

@@ -4,7 +4,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_sql::schema::Description;
 use tsumugi_sql::{Dialect, Name, Statement};
 
 use crate::batch::BatchSize;
@@ -13,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::keys::{PrimaryKey, PrimaryKeys};
 use crate::options::{PipelineAtomicity, TransactionOptions};
+use crate::postgres::{CopyIn, CopyOut, Session};
 use crate::rows::Rows;
 use crate::sequence::{in_turn, undone};
-use crate::session::{CopyIn, CopyOut, Session};
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
@@ -55,7 +54,11 @@ impl Executor {
     ///
     /// # Errors
     /// As there, and in a transaction as [`Transaction::query`].
-    pub async fn query(&self, sql: impl Into<SqlText>, values: Vec<Value>) -> Result<Rows> {
+    pub async fn query(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
         on_each!(self, query(sql, values))
     }
 
@@ -66,7 +69,7 @@ impl Executor {
     pub async fn execute(
         &self,
         sql: impl Into<SqlText>,
-        values: Vec<Value>,
+        values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
         on_each!(self, execute(sql, values))
     }
@@ -86,42 +89,10 @@ impl Executor {
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
-        values: Vec<Value>,
+        values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
         on_each!(self, stream_by(sql, values, by))
-    }
-
-    /// The rows of a statement of the builder.
-    ///
-    /// # Errors
-    /// As [`Executor::query`].
-    pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
-        on_each!(self, fetch(statement))
-    }
-
-    /// What a statement of the builder changed.
-    ///
-    /// # Errors
-    /// As [`Executor::query`].
-    pub async fn run(&self, statement: Statement) -> Result<ExecuteResult> {
-        on_each!(self, run(statement))
-    }
-
-    /// The rows of a statement of the builder in batches.
-    ///
-    /// # Errors
-    /// As [`Executor::stream_by`].
-    pub async fn follow_by(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
-        on_each!(self, follow_by(statement, by))
-    }
-
-    /// What the database says of a table; none if there is no such table.
-    ///
-    /// # Errors
-    /// As [`Executor::query`], of the questions that are asked of the catalog.
-    pub async fn describe(&self, table: Name) -> Result<Option<Description>> {
-        on_each!(self, describe(table))
     }
 
     /// The primary key of a table, which the database is asked for unless it is known; none where there is no such table.
@@ -177,7 +148,10 @@ impl Executor {
         match self {
             Executor::Transaction(transaction) => transaction.atomically(statements, here).await,
             Executor::Session(session) if session.is_in_transaction().await? => {
-                session.atomically(statements, here).await
+                let within = session.open_transaction();
+                // Where this is dropped the savepoint is undone, and the transaction goes on.
+                let savepoint = Savepoint::Postgres(within.savepoint().await?);
+                behind(savepoint, statements, here).await
             }
             Executor::Database(_) | Executor::Session(_) => {
                 let transaction = Rc::new(self.begin(TransactionOptions::default()).await?);
@@ -261,7 +235,7 @@ impl Executor {
     pub async fn run_beside_changes(
         &self,
         sql: impl Into<SqlText>,
-        values: Vec<Value>,
+        values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         match self {
             Executor::Transaction(transaction) => transaction.run_beside_changes(sql, values).await,
@@ -279,22 +253,13 @@ impl Executor {
 }
 
 impl Transaction {
-    /// Runs statements in turn. Of those before one that fails nothing is kept; a transaction that one statement would have spoiled is
-    /// left so.
+    /// Runs statements in turn, as [`behind`] a savepoint.
     pub(crate) async fn atomically<T>(
         &self,
         statements: Vec<Statement>,
         run: impl AsyncFn(Statement) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let savepoint = self.savepoint().await?;
-        let results = in_turn(statements, run).await;
-        if results.is_err() && self.is_spoiled() {
-            savepoint.forget();
-            return results;
-        }
-        let results = results?;
-        savepoint.release().await?;
-        Ok(results)
+        behind(self.savepoint().await?, statements, run).await
     }
 
     async fn pipeline_by(
@@ -316,4 +281,19 @@ impl Transaction {
         savepoint.release().await?;
         Ok(outcomes)
     }
+}
+
+/// Runs statements in turn behind a savepoint. Of those before one that fails nothing is kept; a transaction that one statement would have spoiled
+/// is left so.
+async fn behind<T>(
+    savepoint: Savepoint,
+    statements: Vec<Statement>,
+    run: impl AsyncFn(Statement) -> Result<T>,
+) -> Result<Vec<T>> {
+    let results = in_turn(statements, run).await;
+    match results.is_ok() {
+        true => savepoint.release().await?,
+        false => savepoint.drop_unless_spoiled(),
+    }
+    results
 }

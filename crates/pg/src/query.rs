@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use bytes::BytesMut;
-use tsumugi_pg_proto::backend::{Message, ServerError, TransactionStatus};
+use tsumugi_pg_proto::backend::{CommandTag, Message, ServerError, TransactionStatus};
 use tsumugi_pg_proto::connection::{Request, Shape, StatementName};
 use tsumugi_pg_proto::frontend::{BindWriter, ResultFormats};
 use tsumugi_pg_proto::sqlstate::SqlState;
@@ -188,8 +188,21 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`]: of the first that failed.
     pub async fn script(&self, sql: &str) -> Result<()> {
+        self.script_with(sql, |_| {}).await
+    }
+
+    /// Like [`Connection::script`]; `each` gets the command tag of every statement that was done, of those before an error too.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn script_with(&self, sql: &str, mut each: impl FnMut(CommandTag<'_>)) -> Result<()> {
         self.room().await;
         let reply = self.simple(sql)?.await?;
+        for message in reply.messages() {
+            if let Message::CommandComplete(tag) = message.map_err(Error::Protocol)? {
+                each(tag);
+            }
+        }
         succeeded(&reply)
     }
 

@@ -153,7 +153,12 @@ impl ServerBackend for Postgres {
     ) -> impl Future<Output = tsumugi_pg::Result<()>> {
         // A script may say SET and whatever else.
         connection.changed.set(true);
-        connection.script(sql)
+        connection.script_left_transaction.set(false);
+        connection.script_with(sql, |tag| {
+            if plan::ends_transaction(sql, tag.command()) {
+                connection.script_left_transaction.set(true);
+            }
+        })
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Session {
     pub(super) connection: Connection,
     /// A setting was changed, a channel is listened to, or something else was left behind.
     pub(super) changed: Cell<bool>,
+    /// The script that ran last ended the transaction it ran in, or began one.
+    pub(super) script_left_transaction: Cell<bool>,
     /// The server watches over no `statement_timeout` here, because for it all batches of a stream are one statement.
     timeless: Cell<bool>,
     /// Settings that are not as they were when the connection was opened, of those that the server reports.
@@ -55,6 +57,7 @@ impl Session {
         Session {
             connection,
             changed: Cell::new(false),
+            script_left_transaction: Cell::new(false),
             timeless: Cell::new(false),
             differing_settings,
         }

@@ -208,18 +208,80 @@ fn effect(sql: &str) -> StatementEffect {
     }
 }
 
-/// What a query does besides: functions that lock for the session or change a setting, and rows kept in a temporary table.
+/// What a query does besides: functions that lock for the session or change a setting, and rows kept in a temporary table, which EXPLAIN ANALYZE
+/// makes too.
 fn effect_within(sql: &str) -> StatementEffect {
-    let mut after_into = false;
-    for name in names(sql) {
+    let mut makes = false;
+    let mut names = names(sql).peekable();
+    while let Some(name) = names.next() {
         let locks = name.starts_with("pg_") && name.contains("advisory_lock");
-        let keeps = after_into && matches!(&*name, "temp" | "temporary" | "pg_temp");
+        if makes && matches!(&*name, "local" | "global") && names.peek().is_some_and(is_temporary) {
+            continue;
+        }
+        let keeps = makes && (is_temporary(&name) || name == "pg_temp");
         if locks || keeps || name == "set_config" || name == ESCAPED {
             return StatementEffect::Session;
         }
-        after_into = name == "into";
+        makes = matches!(&*name, "into" | "create");
     }
     StatementEffect::None
+}
+
+fn is_temporary(name: &Cow<'_, str>) -> bool {
+    matches!(&**name, "temp" | "temporary")
+}
+
+/// Whether `sql` is a COPY whose other end is `end`, and nothing besides: the server would run all statements of a text, whatever they do to the
+/// caller's transaction or to the session.
+pub(super) fn is_copy(sql: &str, end: CopyEnd) -> bool {
+    let mut words = words(sql);
+    let end = match end {
+        CopyEnd::Stdin => "stdin",
+        CopyEnd::Stdout => "stdout",
+    };
+    let mut next_is = |word: &str| {
+        words
+            .next()
+            .is_some_and(|next| next.eq_ignore_ascii_case(word))
+    };
+    next_is("copy") && words.any(|word| word.eq_ignore_ascii_case(end)) && is_single(sql)
+}
+
+/// Where the data of a COPY come from or go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CopyEnd {
+    Stdin,
+    Stdout,
+}
+
+/// Whether nothing follows the first semicolon.
+fn is_single(sql: &str) -> bool {
+    let mut ended = false;
+    scan::pieces(sql, POSTGRES.lexicon).all(|piece| {
+        let behind = match (piece.kind, ended) {
+            (Kind::Comment, _) => "",
+            (Kind::Code, false) => match piece.text.split_once(';') {
+                Some((_, behind)) => {
+                    ended = true;
+                    behind
+                }
+                None => "",
+            },
+            (Kind::Quoted, false) => "",
+            (Kind::Code | Kind::Quoted, true) => piece.text,
+        };
+        behind.chars().all(|c| c == ';' || c.is_whitespace())
+    })
+}
+
+/// Whether a statement of a script, by its command tag, ended the transaction that the script ran in. One that begins a transaction comes behind
+/// such a one, or means nothing; `ROLLBACK` is also the tag of `rollback to savepoint`, which ends none.
+pub(super) fn ends_transaction(script: &str, command: &str) -> bool {
+    match command {
+        "COMMIT" | "BEGIN" | "START TRANSACTION" | "PREPARE TRANSACTION" => true,
+        "ROLLBACK" => words(script).any(|word| word.eq_ignore_ascii_case("chain")),
+        _ => false,
+    }
 }
 
 /// Stands for a name with escapes, `U&"\0061"`, which may be any.
@@ -407,6 +469,8 @@ mod tests {
             "update settings set a = 1",
             "create function f() returns text language sql as $$ select set_config('a', 'b', false) $$",
             "grant execute on function pg_advisory_lock(bigint) to somebody",
+            "insert into local values (1)",
+            "explain analyze create table t as select 1",
             "copy t to stdout",
             "",
         ] {
@@ -417,6 +481,65 @@ mod tests {
         check_effect("do $$ begin end $$", StatementEffect::Procedure);
         check_effect("CALL p()", StatementEffect::Procedure);
         check_effect("savepoint block", StatementEffect::Transaction);
+    }
+
+    #[test]
+    fn temporary_tables_are_seen_wherever_a_query_makes_them() {
+        for sql in [
+            "explain analyze create temp table t as select 1",
+            "explain (analyze) create local temporary table t as select 1",
+            "select 1 as n into local temp x",
+            "select 1 as n into temporary x",
+        ] {
+            check_effect(sql, StatementEffect::Session);
+        }
+    }
+
+    #[test]
+    fn copy_is_one_statement_between_the_client_and_a_table() {
+        for (sql, end) in [
+            ("copy t from stdin", CopyEnd::Stdin),
+            (
+                "/* a */ COPY t (a, b) FROM STDIN with (format csv, delimiter ';');\n-- b;\n",
+                CopyEnd::Stdin,
+            ),
+            (
+                "copy (select ';' from \"a;b\") to stdout ; ;",
+                CopyEnd::Stdout,
+            ),
+        ] {
+            assert!(is_copy(sql, end), "{sql}");
+        }
+        for sql in [
+            "commit; copy t from stdin",
+            "copy t from stdin; commit",
+            "copy t from stdin;/**/commit",
+            "copy t from stdin;'x'",
+            "insert into t values (1)",
+            "copy t to stdout",
+            "copy t from '/tmp/stdin'",
+            "",
+        ] {
+            assert!(!is_copy(sql, CopyEnd::Stdin), "{sql}");
+        }
+    }
+
+    #[test]
+    fn script_ends_its_transaction_by_what_the_server_says_of_it() {
+        for (script, command, expected) in [
+            ("commit; begin", "COMMIT", true),
+            ("rollback; begin", "ROLLBACK", false),
+            ("rollback; begin", "BEGIN", true),
+            ("rollback and chain", "ROLLBACK", true),
+            ("rollback to s", "ROLLBACK", false),
+            ("insert into t values (1)", "INSERT 0 1", false),
+        ] {
+            assert_eq!(
+                ends_transaction(script, command),
+                expected,
+                "{script}: {command}"
+            );
+        }
     }
 
     #[test]

@@ -36,6 +36,8 @@ enum Lender {
     Pool,
     /// A session that goes on.
     Session,
+    /// Whoever began it in a session, and ends it.
+    Beginner,
 }
 
 impl std::ops::Deref for OpenTransaction {
@@ -72,6 +74,14 @@ pub(super) async fn begin_within(
         lender: Lender::Session,
     };
     begin(pool, open, options).await
+}
+
+/// What is open on a session's connection, whoever began it. It goes on when this is dropped.
+pub(super) fn begun_on(connection: &ExclusiveConnection) -> OpenTransaction {
+    OpenTransaction {
+        connection: Rc::clone(connection),
+        lender: Lender::Beginner,
+    }
 }
 
 async fn begin(
@@ -174,12 +184,13 @@ impl Transactional for Postgres {
         let pool = &transaction.pool;
         let run = pool.script(&open, &sql, &sql).await;
         transaction.settle(&run);
-        pool.finish_script(&sql, run)?;
-        if open.status() == TransactionStatus::Idle {
+        let finished = pool.finish_script(&sql, run);
+        // Also when it failed behind its COMMIT: what followed in the transaction would stand for itself.
+        if open.script_left_transaction.get() || open.status() == TransactionStatus::Idle {
             transaction.end(EndReason::ByScript);
-            return Err(EndReason::ByScript.error());
+            return finished.and(Err(EndReason::ByScript.error()));
         }
-        Ok(())
+        finished
     }
 
     /// One that was gone back to is released as well, because the next would else be one within it, and so on for as long as the

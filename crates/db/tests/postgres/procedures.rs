@@ -66,3 +66,66 @@ fn a_script_that_commits_ends_the_transaction_it_is_in() {
         assert_eq!(times(&db).await, 1);
     });
 }
+
+#[test]
+fn script_that_commits_on_its_way_ends_the_transaction_it_is_in() {
+    with("?pool=1", async |db| {
+        db.execute("create table ran(n int)", []).await.unwrap();
+        for script in [
+            "insert into ran values (1); commit; begin",
+            "insert into ran values (1); commit and chain",
+            "insert into ran values (1); commit; begin; select 1 / 0",
+            "insert into ran values (1); commit; select 1 / 0",
+        ] {
+            let tx = db.begin(TransactionOptions::default()).await.unwrap();
+            assert!(tx.execute_script(script).await.is_err(), "{script}");
+            let later = tx.execute("insert into ran values (2)", []).await;
+            let reason = later.unwrap_err().to_string();
+            assert!(reason.contains("a script in it"), "{script}: {reason}");
+            drop(tx);
+            assert_eq!(times(&db).await, 1, "{script}");
+        }
+        for script in [
+            "rollback; begin; insert into ran values (1)",
+            "rollback and chain; insert into ran values (1)",
+        ] {
+            let tx = db.begin(TransactionOptions::default()).await.unwrap();
+            assert!(tx.execute_script(script).await.is_err(), "{script}");
+            assert!(tx.commit().await.is_err(), "{script}");
+            assert_eq!(times(&db).await, 0, "{script}");
+        }
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        let script = "savepoint s; insert into ran values (1); rollback to s; release s";
+        tx.execute_script(script).await.unwrap();
+        tx.execute("insert into ran values (2)", []).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(times(&db).await, 1);
+    });
+}
+
+#[test]
+fn copy_with_another_statement_beside_it_is_refused_and_runs_nothing() {
+    with("?pool=1", async |db| {
+        db.execute("create table ran(n int)", []).await.unwrap();
+        let tx = db.begin(TransactionOptions::default()).await.unwrap();
+        tx.execute("insert into ran values (1)", []).await.unwrap();
+        for sql in [
+            "commit; copy ran from stdin",
+            "copy ran from stdin; commit",
+            "insert into ran values (3)",
+        ] {
+            let refused = tx.copy_in(sql).await.map(drop);
+            assert_eq!(refused.unwrap_err().kind(), "UsageError", "{sql}");
+        }
+        let refused = tx.copy_out("rollback; copy ran to stdout").await.map(drop);
+        assert_eq!(refused.unwrap_err().kind(), "UsageError");
+        drop(tx);
+        assert_eq!(times(&db).await, 0);
+        let sql = "set search_path to pg_catalog; copy public.ran to stdout";
+        assert!(db.copy_out(sql).await.map(drop).is_err());
+        let session = db.session().await.unwrap();
+        assert!(session.copy_out(sql).await.map(drop).is_err());
+        drop(session);
+        assert_eq!(times(&db).await, 0);
+    });
+}
