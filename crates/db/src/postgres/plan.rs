@@ -274,6 +274,40 @@ fn is_single(sql: &str) -> bool {
     })
 }
 
+/// Whether a statement of a script begins, ends or marks a transaction, as far as its first word shows. `end`, which may be that of a function's body,
+/// does not: [`ends_transaction`] sees it.
+pub(super) fn has_transaction_command(script: &str) -> bool {
+    let mut words = first_words(script);
+    words.any(|(first, second)| match &*first {
+        "begin" | "start" | "commit" | "rollback" | "abort" | "savepoint" | "release" => true,
+        "prepare" => second == "transaction",
+        _ => false,
+    })
+}
+
+/// The first two words of each statement of a script.
+fn first_words(script: &str) -> impl Iterator<Item = (String, String)> {
+    let mut pieces = scan::pieces(script, POSTGRES.lexicon)
+        .filter(|piece| piece.kind != Kind::Comment)
+        .filter(|piece| !piece.text.trim().is_empty());
+    std::iter::from_fn(move || {
+        let mut words = [String::new(), String::new()];
+        let mut place = words.iter_mut();
+        let mut any = false;
+        for piece in pieces.by_ref() {
+            any = true;
+            if piece.kind == Kind::Code && piece.text.contains(';') {
+                break;
+            }
+            if let Some(word) = place.next() {
+                *word = piece.text.to_ascii_lowercase();
+            }
+        }
+        let [first, second] = words;
+        any.then_some((first, second))
+    })
+}
+
 /// Whether a statement of a script, by its command tag, ended the transaction that the script ran in. One that begins a transaction comes behind
 /// such a one, or means nothing; `ROLLBACK` is also the tag of `rollback to savepoint`, which ends none.
 pub(super) fn ends_transaction(script: &str, command: &str) -> bool {
@@ -521,6 +555,29 @@ mod tests {
             "",
         ] {
             assert!(!is_copy(sql, CopyEnd::Stdin), "{sql}");
+        }
+    }
+
+    #[test]
+    fn commands_of_transactions_are_seen_at_the_beginning_of_statements() {
+        for script in [
+            "commit",
+            "insert into t values (';'); -- ;\n Commit and chain",
+            "select 1;; begin; select 2",
+            "select f();/* a */start transaction",
+            "savepoint s",
+            "prepare transaction 'a'",
+        ] {
+            assert!(has_transaction_command(script), "{script}");
+        }
+        for script in [
+            "",
+            "insert into t values ('; commit; ')",
+            "do $$ begin commit; end $$; select \"commit\"",
+            "prepare p as select 1; comment on table t is 'begin'",
+            "create function f() returns int begin atomic select 1; select 2; end; select 3",
+        ] {
+            assert!(!has_transaction_command(script), "{script}");
         }
     }
 

@@ -8,11 +8,11 @@ use tsumugi_pg_proto::TransactionStatus;
 
 use super::backend::{Inner, Postgres};
 use super::link::{ExclusiveConnection, Link};
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::settings;
 use super::stream::PortalRows;
 use crate::batch::BatchSize;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::{Access, Isolation, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
@@ -21,6 +21,10 @@ use crate::server::{
     Transactional,
 };
 use crate::sql_text::SqlText;
+
+/// Of a script in a transaction. The same is refused on the other databases.
+const TRANSACTION_COMMAND: &str =
+    "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are for a transaction's own methods";
 
 /// The connection of a transaction that is open.
 #[derive(Clone)]
@@ -182,6 +186,9 @@ impl Transactional for Postgres {
     async fn script_within(transaction: &TransactionInner<Postgres>, sql: SqlText) -> Result<()> {
         let open = transaction.ready().await?;
         let pool = &transaction.pool;
+        if plan::has_transaction_command(&sql) {
+            return pool.stats.count(Err(Error::usage(TRANSACTION_COMMAND)));
+        }
         let run = pool.script(&open, &sql, &sql).await;
         transaction.settle(&run);
         let finished = pool.finish_script(&sql, run);
