@@ -367,14 +367,6 @@ impl Transaction {
         )
     }
 
-    /// Whether a statement has failed after which the server takes no other one.
-    pub(crate) fn is_spoiled(&self) -> bool {
-        match self {
-            Transaction::Postgres(own) => own.is_spoiled(),
-            Transaction::Sqlite(_) | Transaction::Firebird(_) => false,
-        }
-    }
-
     /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
     ///
@@ -422,10 +414,11 @@ impl Savepoint {
         on_each!(Savepoint, self, own => guarded!(own.owner(), own.release()))
     }
 
-    /// Leaves things as they are: the transaction is spoiled, and the savepoint ends with it or with the one around it.
-    pub(crate) fn forget(self) {
+    /// Drops it, but leaves a transaction as it is of which a statement has failed after which the server takes no other one: the savepoint then
+    /// ends with it or with the one around it.
+    pub(crate) fn drop_unless_spoiled(self) {
         if let Savepoint::Postgres(savepoint) = self {
-            savepoint.forget();
+            savepoint.drop_unless_spoiled();
         }
     }
 

@@ -177,7 +177,10 @@ impl Executor {
         match self {
             Executor::Transaction(transaction) => transaction.atomically(statements, here).await,
             Executor::Session(session) if session.is_in_transaction().await? => {
-                session.atomically(statements, here).await
+                let within = session.open_transaction();
+                // Where this is dropped the savepoint is undone, and the transaction goes on.
+                let savepoint = Savepoint::Postgres(within.savepoint().await?);
+                behind(savepoint, statements, here).await
             }
             Executor::Database(_) | Executor::Session(_) => {
                 let transaction = Rc::new(self.begin(TransactionOptions::default()).await?);
@@ -279,22 +282,13 @@ impl Executor {
 }
 
 impl Transaction {
-    /// Runs statements in turn. Of those before one that fails nothing is kept; a transaction that one statement would have spoiled is
-    /// left so.
+    /// Runs statements in turn, as [`behind`] a savepoint.
     pub(crate) async fn atomically<T>(
         &self,
         statements: Vec<Statement>,
         run: impl AsyncFn(Statement) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let savepoint = self.savepoint().await?;
-        let results = in_turn(statements, run).await;
-        if results.is_err() && self.is_spoiled() {
-            savepoint.forget();
-            return results;
-        }
-        let results = results?;
-        savepoint.release().await?;
-        Ok(results)
+        behind(self.savepoint().await?, statements, run).await
     }
 
     async fn pipeline_by(
@@ -316,4 +310,19 @@ impl Transaction {
         savepoint.release().await?;
         Ok(outcomes)
     }
+}
+
+/// Runs statements in turn behind a savepoint. Of those before one that fails nothing is kept; a transaction that one statement would have spoiled
+/// is left so.
+async fn behind<T>(
+    savepoint: Savepoint,
+    statements: Vec<Statement>,
+    run: impl AsyncFn(Statement) -> Result<T>,
+) -> Result<Vec<T>> {
+    let results = in_turn(statements, run).await;
+    match results.is_ok() {
+        true => savepoint.release().await?,
+        false => savepoint.drop_unless_spoiled(),
+    }
+    results
 }

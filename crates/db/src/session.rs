@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tsumugi_sql::Statement;
 
 use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
@@ -12,11 +11,10 @@ use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::outcome::guarded;
-use crate::postgres;
 use crate::rows::Rows;
-use crate::sequence::in_turn;
 use crate::sql_text::SqlText;
 use crate::value::{Value, bounded, bounded_together};
+use crate::{postgres, server};
 
 impl Database {
     /// A connection of the caller's own, for what a session keeps: settings, temporary tables, locks, prepared plans. It counts
@@ -186,17 +184,10 @@ impl Session {
         own.is_in_transaction().await
     }
 
-    /// Like [`Transaction::atomically`], in the transaction that is open.
-    pub(crate) async fn atomically<T>(
-        &self,
-        statements: Vec<Statement>,
-        run: impl AsyncFn(Statement) -> Result<T>,
-    ) -> Result<Vec<T>> {
+    /// The transaction that is open, for savepoints in it. Dropped, it goes on.
+    pub(crate) fn open_transaction(&self) -> server::Transaction<postgres::Postgres> {
         let Session::Postgres(own) = self;
-        let savepoint = own.savepoint().await?;
-        let results = in_turn(statements, run).await?;
-        own.release(savepoint).await?;
-        Ok(results)
+        own.open_transaction()
     }
 
     /// Begins a transaction on this connection, unless SQL has begun one. Until it ends, all statements of the session belong to it; dropped, it is rolled

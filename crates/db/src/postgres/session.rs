@@ -13,7 +13,7 @@ use super::copy::{CopyIn, CopyOut};
 use super::link::ExclusiveConnection;
 use super::pipeline::{Statements, pipeline_on};
 use super::stream::PortalRows;
-use super::transaction::begin_within;
+use super::transaction::{begin_within, begun_on};
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
@@ -102,6 +102,7 @@ impl Session {
             return Err(Error::usage(refusal));
         }
         let open = begin_within(&self.pool, &self.connection, options).await?;
+        self.pool.stats.count_transaction();
         let transaction = Transaction::new(&self.pool, open, ());
         self.transaction.replace(Rc::downgrade(transaction.inner()));
         Ok(transaction)
@@ -124,18 +125,9 @@ impl Session {
         Ok(self.connection.status() != TransactionStatus::Idle)
     }
 
-    /// Sets a savepoint in the transaction that is open.
-    pub(crate) async fn savepoint(&self) -> Result<SessionSavepoint> {
-        let savepoint = SessionSavepoint(Some(Rc::clone(&self.connection)));
-        self.command(&format!("SAVEPOINT {SAVEPOINT}")).await?;
-        Ok(savepoint)
-    }
-
-    /// Releases the savepoint: what was done since stays.
-    pub(crate) async fn release(&self, mut savepoint: SessionSavepoint) -> Result<()> {
-        savepoint.0 = None;
-        self.command(&format!("RELEASE SAVEPOINT {SAVEPOINT}"))
-            .await
+    /// The transaction that is open, for savepoints in it. Dropped, it goes on.
+    pub(crate) fn open_transaction(&self) -> Transaction<Postgres> {
+        Transaction::new(&self.pool, begun_on(&self.connection), ())
     }
 
     async fn command(&self, sql: &str) -> Result<()> {
@@ -147,24 +139,6 @@ impl Session {
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
         let pool = &self.pool;
         pool.run_on(&self.connection, &plan, &sql, &values).await
-    }
-}
-
-/// Within it there may be another of this name, which is then the one that is meant.
-const SAVEPOINT: &str = "tsumugi_batch";
-
-/// A savepoint in the transaction of a session. Dropped, what was done since is undone, before anything else is, unless an error of the server's has spoiled
-/// the transaction: then it stays so.
-pub(crate) struct SessionSavepoint(Option<ExclusiveConnection>);
-
-impl Drop for SessionSavepoint {
-    fn drop(&mut self) {
-        let own = self.0.take();
-        if let Some(own) = own.filter(|own| own.status() == TransactionStatus::InTransaction) {
-            own.send_unawaited(&format!(
-                "ROLLBACK TO SAVEPOINT {SAVEPOINT}; RELEASE SAVEPOINT {SAVEPOINT}"
-            ));
-        }
     }
 }
 

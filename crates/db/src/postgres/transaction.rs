@@ -36,6 +36,8 @@ enum Lender {
     Pool,
     /// A session that goes on.
     Session,
+    /// Whoever began it in a session, and ends it.
+    Beginner,
 }
 
 impl std::ops::Deref for OpenTransaction {
@@ -72,6 +74,14 @@ pub(super) async fn begin_within(
         lender: Lender::Session,
     };
     begin(pool, open, options).await
+}
+
+/// What is open on a session's connection, whoever began it. It goes on when this is dropped.
+pub(super) fn begun_on(connection: &ExclusiveConnection) -> OpenTransaction {
+    OpenTransaction {
+        connection: Rc::clone(connection),
+        lender: Lender::Beginner,
+    }
 }
 
 async fn begin(

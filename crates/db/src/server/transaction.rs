@@ -159,12 +159,12 @@ impl<B: Transactional> Transaction<B> {
     ) -> Result<Transaction<B>> {
         let connection = pool.exclusive("BEGIN", &[]).await?;
         let (open, state) = B::begin(pool, connection, options).await?;
+        pool.stats.count_transaction();
         Ok(Transaction::new(pool, open, state))
     }
 
     /// One that has begun.
     pub(crate) fn new(pool: &Rc<PoolInner<B>>, open: B::Open, state: B::State) -> Transaction<B> {
-        pool.stats.count_transaction();
         let inner = Rc::new(TransactionInner {
             pool: Rc::clone(pool),
             open: RefCell::new(Some(open)),
@@ -270,10 +270,6 @@ impl<B: Transactional> Transaction<B> {
         let pool = &self.0.pool;
         let rolled_back = pool.command("ROLLBACK", B::roll_back(closing)).await;
         rolled_back.map_err(|fault| pool.error("ROLLBACK", fault))
-    }
-
-    pub(crate) fn is_spoiled(&self) -> bool {
-        self.0.open.borrow().as_ref().is_some_and(B::is_spoiled)
     }
 
     pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
@@ -491,9 +487,11 @@ impl<B: Transactional> Savepoint<B> {
         self.finish(SavepointCommand::RollBack).await
     }
 
-    /// Leaves things as they are.
-    pub(crate) fn forget(self) {
-        if let Some(transaction) = self.transaction.upgrade() {
+    /// Drops it, but leaves a spoiled transaction as it is.
+    pub(crate) fn drop_unless_spoiled(self) {
+        if let Some(transaction) = self.transaction.upgrade()
+            && transaction.open().as_ref().is_some_and(B::is_spoiled)
+        {
             transaction.savepoints.borrow_mut().close(self.name.number);
         }
     }
