@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::keys::{PrimaryKey, PrimaryKeys};
 use crate::options::{PipelineAtomicity, TransactionOptions};
+use crate::postgres::{CopyIn, CopyOut, Session};
 use crate::rows::Rows;
 use crate::sequence::{in_turn, undone};
-use crate::session::{CopyIn, CopyOut, Session};
 use crate::sql_text::SqlText;
 use crate::value::Value;
 

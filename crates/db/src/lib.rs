@@ -65,9 +65,9 @@ pub use options::{
     AbsentFile, Access, Isolation, Names, Options, PipelineAtomicity, StatementLog,
     TransactionMode, TransactionOptions,
 };
+pub use postgres::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
-pub use session::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use sql_text::SqlText;
 pub use value::{BindRoom, TypedValueRef, Value, ValueKind, ValueRef};
 

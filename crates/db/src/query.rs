@@ -9,8 +9,8 @@ use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::Result;
 use crate::execution::ExecuteResult;
+use crate::postgres::Session;
 use crate::rows::Rows;
-use crate::session::Session;
 use crate::sql_text::SqlText;
 use crate::value::{Value, ValueRef};
 
@@ -46,9 +46,7 @@ impl Transaction {
 impl Session {
     /// The SQL that the builder writes for this database.
     pub fn dialect(&self) -> &'static Dialect {
-        match self {
-            Session::Postgres(_) => &POSTGRES,
-        }
+        &POSTGRES
     }
 }
 

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use tsumugi_pg::Connection;
 
 use super::backend::{Inner, Postgres};
 use super::link::ExclusiveConnection;
 use crate::error::{Error, Result};
-use crate::outcome::Abandon;
+use crate::outcome::guarded;
 use crate::server::{Pool, Transaction, TransactionInner};
 
-/// Data on their way into a table. See [`crate::CopyIn`].
+/// Data on their way into a table. Dropped before [`CopyIn::finish`] nothing is copied.
 pub struct CopyIn {
     copy: tsumugi_pg::CopyIn,
     /// The one that ends when it is not known what was copied; none outside of one.
@@ -21,7 +22,7 @@ pub struct CopyIn {
     call: CopyCall,
 }
 
-/// Data on their way out of a table. See [`crate::CopyOut`].
+/// Data on their way out of a table. Dropped before its end the server stops it.
 pub struct CopyOut {
     copy: tsumugi_pg::CopyOut,
     call: CopyCall,
@@ -43,14 +44,26 @@ impl CopyCall {
         self.pool.stats.log(self.started, &self.sql, &[], rows);
     }
 
-    /// What came of opening it, logged and counted.
-    fn opened<C>(&self, copy: tsumugi_pg::Result<C>) -> Result<C> {
+    /// A COPY that `open` begins, logged and counted.
+    async fn open<C>(
+        pool: &Rc<Inner>,
+        connection: ExclusiveConnection,
+        sql: Arc<str>,
+        open: impl AsyncFnOnce(&Connection, &str) -> tsumugi_pg::Result<C>,
+    ) -> Result<(C, CopyCall)> {
+        let started = pool.stats.start();
+        let copy = open(&connection, &sql).await;
+        let call = CopyCall {
+            pool: Rc::clone(pool),
+            sql,
+            started,
+            _connection: connection,
+        };
         if let Err(error) = &copy {
-            self.ended(Err(error));
+            call.ended(Err(error));
         }
-        self.pool
-            .stats
-            .count(copy.map_err(|error| self.failed(error)))
+        let copy = pool.stats.count(copy.map_err(|error| call.failed(error)))?;
+        Ok((copy, call))
     }
 
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
@@ -94,15 +107,8 @@ impl CopyIn {
         connection: ExclusiveConnection,
         sql: Arc<str>,
     ) -> Result<CopyIn> {
-        let started = pool.stats.start();
-        let copy = connection.copy_in(&sql).await;
-        let call = CopyCall {
-            pool: Rc::clone(pool),
-            sql,
-            started,
-            _connection: connection,
-        };
-        let copy = call.opened(copy)?;
+        let open = async |on: &Connection, sql: &str| on.copy_in(sql).await;
+        let (copy, call) = CopyCall::open(pool, connection, sql, open).await?;
         Ok(CopyIn {
             copy,
             transaction: Weak::new(),
@@ -110,21 +116,30 @@ impl CopyIn {
         })
     }
 
-    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
-        self.transaction.clone()
-    }
-
-    pub(crate) async fn send(&mut self, data: &[u8]) -> Result<()> {
-        let sent = self.copy.send(data).await;
+    /// Sends some data, which need not end where a row ends. Waits while the server is slower. In a transaction, dropping the future
+    /// ends that, like any call that is not waited for.
+    ///
+    /// # Errors
+    /// What the server says to data sent before. The COPY is over then.
+    pub async fn send(&mut self, data: &[u8]) -> Result<()> {
+        let sent = guarded!(self.transaction.clone(), self.copy.send(data));
         if let Err(error) = &sent {
             self.call.ended(Err(error));
         }
         sent.map_err(|error| self.call.failed(error))
     }
 
-    pub(crate) async fn finish(self) -> Result<u64> {
-        let CopyIn { copy, call, .. } = self;
-        let finished = copy.finish().await;
+    /// Ends the data and says how many rows were copied. In a transaction, dropping the future ends that.
+    ///
+    /// # Errors
+    /// What the server says to the data; nothing is copied then.
+    pub async fn finish(self) -> Result<u64> {
+        let CopyIn {
+            copy,
+            transaction,
+            call,
+        } = self;
+        let finished = guarded!(transaction, copy.finish());
         call.ended(finished.as_ref().map(|rows| Some(*rows)));
         finished.map_err(|error| call.failed(error))
     }
@@ -136,19 +151,16 @@ impl CopyOut {
         connection: ExclusiveConnection,
         sql: Arc<str>,
     ) -> Result<CopyOut> {
-        let started = pool.stats.start();
-        let copy = connection.copy_out(&sql).await;
-        let call = CopyCall {
-            pool: Rc::clone(pool),
-            sql,
-            started,
-            _connection: connection,
-        };
-        let copy = call.opened(copy)?;
+        let open = async |on: &Connection, sql: &str| on.copy_out(sql).await;
+        let (copy, call) = CopyCall::open(pool, connection, sql, open).await?;
         Ok(CopyOut { copy, call })
     }
 
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>> {
+    /// Some more data, never empty; none after the last. They need not end where a row ends. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// What the server says. There are no more data after an error.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
         let next = self.copy.next().await;
         match &next {
             Ok(Some(_)) => {}

@@ -8,12 +8,28 @@ use super::backend::{Inner, Postgres};
 use crate::error::{Error, FailedStatement, Result};
 use crate::limits::LISTENERS_MAX;
 use crate::server::{Limits, Pool};
-use crate::session::ListenerEvent;
 
-/// Hears what is notified. See [`crate::Listener`].
+/// Receives notifications. Dropped, its connection is closed.
 pub struct Listener {
     listener: tsumugi_pg::Listener,
     place: ListenerSlot,
+}
+
+/// What a [`Listener`] receives.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListenerEvent {
+    /// A notification came.
+    Notification {
+        /// The channel.
+        channel: String,
+        /// May be empty.
+        payload: String,
+        /// The server's process for the connection that sent it.
+        process_id: u32,
+    },
+    /// The connection had been lost, or more came than may wait: notifications may have been missed.
+    Gap,
 }
 
 /// One of the places for listeners, free again when it is dropped.
@@ -60,7 +76,11 @@ impl Pool<Postgres> {
 }
 
 impl Listener {
-    pub(crate) async fn recv(&mut self) -> Result<ListenerEvent> {
+    /// What came next. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] when the server understood and refused; otherwise a lost connection is opened again.
+    pub async fn recv(&mut self) -> Result<ListenerEvent> {
         let heard = self.listener.recv().await;
         let pool = &self.place.0;
         match heard.map_err(|error| pool.error("LISTEN", error))? {

@@ -19,6 +19,6 @@ mod transaction;
 
 pub use backend::Postgres;
 pub use copy::{CopyIn, CopyOut};
-pub use listen::Listener;
+pub use listen::{Listener, ListenerEvent};
 pub(crate) use rows::{Field, Row, Rows};
 pub use session::Session;

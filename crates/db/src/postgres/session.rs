@@ -11,19 +11,20 @@ use super::backend::{Inner, Postgres};
 use super::bind::Binds;
 use super::copy::{CopyIn, CopyOut};
 use super::link::ExclusiveConnection;
-use super::pipeline::{Statements, pipeline_on};
+use super::pipeline::pipeline_on;
 use super::stream::PortalRows;
 use super::transaction::{begin_within, begun_on};
 use crate::batch::BatchSize;
+use crate::database::{RowStream, Transaction};
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
-use crate::server::{Answer, Limits, Pool, RowStream, Scope, Transaction, TransactionInner};
+use crate::server::{self, Answer, Limits, Pool, Scope, TransactionInner};
 use crate::sql_text::SqlText;
-use crate::value::Value;
+use crate::value::{Value, bounded, bounded_together};
 
-/// A connection that its caller has alone. See [`crate::Session`].
+/// A connection that its caller has alone. See [`Database::session`](crate::Database::session).
 pub struct Session {
     pool: Rc<Inner>,
     connection: ExclusiveConnection,
@@ -50,38 +51,71 @@ impl Pool<Postgres> {
 }
 
 impl Session {
-    pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
-        self.run(sql, values).await.map(|answer| answer.rows)
+    /// Like [`Database::query`](crate::Database::query), and the statement may change the session.
+    ///
+    /// # Errors
+    /// As [`Database::query`](crate::Database::query), but for the wait for a connection; [`Error::Usage`] while a stream of the session is open.
+    pub async fn query(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
+        let answer = self.answer(sql.into(), bounded(values)?).await;
+        answer.map(|answer| answer.rows)
     }
 
-    pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
-        let answer = self.run(sql, values).await;
+    /// Like [`Database::execute`](crate::Database::execute), and the statement may change the session.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub async fn execute(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<ExecuteResult> {
+        let answer = self.answer(sql.into(), bounded(values)?).await;
         answer.map(|answer| answer.executed())
     }
 
-    pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
+    /// Like [`Database::execute_script`](crate::Database::execute_script), on this connection.
+    ///
+    /// # Errors
+    /// As [`Session::query`], of the first statement that fails; those after it do not run.
+    pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
+        let sql = sql.into();
         let run = self.pool.script(&self.connection, &sql, &sql).await;
         self.pool.finish_script(&sql, run)
     }
 
-    pub(crate) async fn stream(
+    /// Like [`Database::stream_by`](crate::Database::stream_by), on this connection, which can do nothing else until the stream ends or is dropped.
+    ///
+    /// # Errors
+    /// As [`Session::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
+    pub async fn stream_by(
         &self,
-        sql: SqlText,
-        values: Vec<Value>,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
         by: BatchSize,
-    ) -> Result<RowStream<Postgres>> {
+    ) -> Result<RowStream> {
+        let (sql, values) = (sql.into(), bounded(values)?);
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
         let started = self.pool.stats.start();
         let (connection, binds) = (Rc::clone(&self.connection), Binds(&values));
         let cursor = PortalRows::open(&self.pool, connection, &plan, &binds, by).await;
-        RowStream::new(&self.pool, started, sql, values, cursor, None)
+        let stream = server::RowStream::new(&self.pool, started, sql, values, cursor, None);
+        stream.map(RowStream::Postgres)
     }
 
-    pub(crate) async fn pipeline(
+    /// Like [`Database::pipeline`](crate::Database::pipeline), on this connection.
+    ///
+    /// # Errors
+    /// Where nothing could be sent, as [`Session::query`]. What fails in a statement stands in its place among the outcomes.
+    pub async fn pipeline(
         &self,
-        statements: Statements,
+        statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
+        let statements = bounded_together(statements)?;
         let outcomes = pipeline_on(&self.pool, &self.connection, statements, atomicity).await?;
         outcomes.map_err(|fault| self.pool.error("", fault))
     }
@@ -90,7 +124,12 @@ impl Session {
         &self.pool.options
     }
 
-    pub(crate) async fn begin(&self, options: TransactionOptions) -> Result<Transaction<Postgres>> {
+    /// Begins a transaction on this connection, unless SQL has begun one. Until it ends, all statements of the session belong to it; dropped, it is rolled
+    /// back before the session's next statement.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] while a transaction of this session is open, by this call or by SQL; [`Error::Lost`].
+    pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         if self.is_in_transaction().await? {
             let running = self.transaction.borrow().upgrade();
             let refusal = match running.is_some_and(|running| running.is_open()) {
@@ -103,17 +142,25 @@ impl Session {
         }
         let open = begin_within(&self.pool, &self.connection, options).await?;
         self.pool.stats.count_transaction();
-        let transaction = Transaction::new(&self.pool, open, ());
+        let transaction = server::Transaction::new(&self.pool, open, ());
         self.transaction.replace(Rc::downgrade(transaction.inner()));
-        Ok(transaction)
+        Ok(Transaction::Postgres(transaction))
     }
 
-    pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
-        CopyIn::begin(&self.pool, Rc::clone(&self.connection), sql).await
+    /// Like [`Database::copy_in`](crate::Database::copy_in), on this connection.
+    ///
+    /// # Errors
+    /// What the server says to the statement.
+    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
+        CopyIn::begin(&self.pool, Rc::clone(&self.connection), sql.into()).await
     }
 
-    pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
-        CopyOut::begin(&self.pool, Rc::clone(&self.connection), sql).await
+    /// Like [`Database::copy_out`](crate::Database::copy_out), on this connection.
+    ///
+    /// # Errors
+    /// As [`Session::copy_in`].
+    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
+        CopyOut::begin(&self.pool, Rc::clone(&self.connection), sql.into()).await
     }
 
     /// Whether a transaction is open, also one that SQL began.
@@ -126,8 +173,8 @@ impl Session {
     }
 
     /// The transaction that is open, for savepoints in it. Dropped, it goes on.
-    pub(crate) fn open_transaction(&self) -> Transaction<Postgres> {
-        Transaction::new(&self.pool, begun_on(&self.connection), ())
+    pub(crate) fn open_transaction(&self) -> server::Transaction<Postgres> {
+        server::Transaction::new(&self.pool, begun_on(&self.connection), ())
     }
 
     async fn command(&self, sql: &str) -> Result<()> {
@@ -135,7 +182,7 @@ impl Session {
         run.map_err(|fault| self.pool.error(sql, fault))
     }
 
-    async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
+    async fn answer(&self, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
         let pool = &self.pool;
         pool.run_on(&self.connection, &plan, &sql, &values).await
