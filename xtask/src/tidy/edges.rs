@@ -13,7 +13,7 @@ tsumugi-worker:
 tsumugi-mruby:
 tsumugi-values:
 tsumugi-pg-proto: tsumugi-testkit tsumugi-values
-tsumugi-firebird-proto:
+tsumugi-firebird-proto: tsumugi-values
 tsumugi-kv: tsumugi-testkit
 tsumugi-sql: tsumugi-testkit tsumugi-values
 tsumugi-wire:

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use tsumugi_firebird_proto::Value as Sent;
-use tsumugi_firebird_proto::values::{Date, Time, Timestamp};
+use tsumugi_firebird_proto::values::Timestamp;
 
 use crate::json;
 use crate::value::Value;
@@ -36,41 +36,16 @@ fn text_or_time(text: &str) -> Sent<'_> {
     }
 }
 
-/// A date, `T`, a time of day and `Z`, all of it.
+/// A date, `T`, a time of day and `Z`, all of it. What is finer than Firebird's times is cut off.
 fn timestamp(text: &str) -> Option<Timestamp> {
-    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let (year, rest) = date.split_once('-')?;
-    let (month, day) = rest.split_once('-')?;
-    let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let (hour, rest) = clock.split_once(':')?;
-    let (minute, second) = rest.split_once(':')?;
-    let date = Date::from_ymd(
-        digits(year, 4)?.into(),
-        u8::try_from(digits(month, 2)?).ok()?,
-        u8::try_from(digits(day, 2)?).ok()?,
-    )?;
-    let small = |text| u8::try_from(digits(text, 2)?).ok();
-    let time = Time::from_hms(
-        small(hour)?,
-        small(minute)?,
-        small(second)?,
-        fraction_of(fraction)?,
-    )?;
-    Some(Timestamp { date, time })
-}
-
-/// Ten-thousandths of a second; what is finer is cut off.
-fn fraction_of(digits: &str) -> Option<u16> {
-    if digits.len() > 9 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let four: String = digits.chars().chain("0000".chars()).take(4).collect();
-    four.parse().ok()
-}
-
-fn digits(text: &str, count: usize) -> Option<u16> {
-    let digits = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
+    let local = text.strip_suffix('Z')?;
+    // Up to microseconds; a nanosecond has three digits more.
+    let (local, finer) = local.split_at_checked(26).unwrap_or((local, ""));
+    let is_time = local.as_bytes().get(10) == Some(&b'T')
+        && finer.len() <= 3
+        && finer.bytes().all(|byte| byte.is_ascii_digit());
+    let at = local.parse().ok().filter(|_| is_time)?;
+    Timestamp::from_calendar(at)
 }
 
 #[cfg(test)]
@@ -90,6 +65,7 @@ mod tests {
         check("2024-02-29T03:04:05Z", "2024-02-29 03:04:05");
         check("2024-02-29T03:04:05.678901Z", "2024-02-29 03:04:05.6789");
         check("2024-02-29T03:04:05.5Z", "2024-02-29 03:04:05.5");
+        check("2024-02-29T03:04:05.678912345Z", "2024-02-29 03:04:05.6789");
     }
 
     #[test]
@@ -102,6 +78,10 @@ mod tests {
             "",
             "24-02-29T03:04:05Z",
             "2024-02-29T03:04:05.Z5Z",
+            "2024-02-29T03:04:05.123456xZ",
+            "2024-02-29T03:04:05.1234567890Z",
+            "2024-02-29T03:04:05 BCZ",
+            "0000-02-29T03:04:05Z",
         ] {
             check(text, text);
         }

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tsumugi_firebird_proto::values::{Timestamp, TimestampTz};
+use tsumugi_firebird_proto::values::TimestampTz;
 use tsumugi_firebird_proto::{Field as Raw, Format, Kind, Row as RawRow, Value};
 use tsumugi_values::json;
 
@@ -271,7 +271,7 @@ impl<'a> Field<'a> {
     pub(crate) fn unix_micros(self) -> Option<i64> {
         match self.field.value(RULES) {
             Value::Timestamp(at) | Value::TimestampTz(TimestampTz { utc: at, .. }) => {
-                Some(at.unix_micros())
+                at.calendar()?.unix_micros()
             }
             _ => None,
         }
@@ -308,15 +308,9 @@ impl<'a> Field<'a> {
                 ValueRef::Text(text) => json::write_string(text, out),
                 _ => json::write_bytes(self.blobs.content(id), out),
             },
-            Value::Timestamp(at) => {
-                out.push(b'"');
-                iso(at, out);
-                out.push(b'"');
-            }
-            Value::TimestampTz(at) => {
-                out.push(b'"');
-                iso(at.utc, out);
-                out.extend_from_slice(b"Z\"");
+            Value::Timestamp(at) => print(out, format_args!("\"{}T{}\"", at.date, at.time)),
+            Value::TimestampTz(TimestampTz { utc: at, .. }) => {
+                print(out, format_args!("\"{}T{}Z\"", at.date, at.time));
             }
             _ => {
                 out.push(b'"');
@@ -333,12 +327,6 @@ impl<'a> Field<'a> {
             reason: "it is an array, which is not read; select its elements".to_owned(),
         }
     }
-}
-
-fn iso(at: Timestamp, out: &mut Vec<u8>) {
-    print(out, at.date);
-    out.push(b'T');
-    print(out, at.time);
 }
 
 fn print(out: &mut Vec<u8>, value: impl Display) {

@@ -1,5 +1,7 @@
 //! Values both ways. Types of Firebird 4 and 5 are tested on constructed bytes only: no such server has been asked.
 
+use tsumugi_values as calendar;
+
 use super::*;
 use crate::describe::Column;
 use crate::row::Field;
@@ -247,16 +249,19 @@ fn times_with_a_zone_are_shown_there_and_regions_in_utc() {
 }
 
 #[test]
-fn timestamps_and_unix_time_convert() {
+fn timestamps_and_those_of_the_calendar_convert() {
     let at = Timestamp {
         date: Date::from_ymd(2024, 2, 29).unwrap(),
         time: Time::from_hms(12, 0, 0, 5).unwrap(),
     };
-    assert_eq!(at.unix_micros(), 1_709_208_000_000_500);
-    assert_eq!(Timestamp::from_unix_micros(at.unix_micros()), Some(at));
-    let before = Timestamp::from_unix_micros(-100).unwrap();
+    let calendar = at.calendar().unwrap();
+    assert_eq!(calendar.unix_micros(), Some(1_709_208_000_000_500));
+    assert_eq!(Timestamp::from_calendar(calendar), Some(at));
+    let before = calendar::Timestamp::from_unix_micros(-1).unwrap();
+    let before = Timestamp::from_calendar(before).unwrap();
     assert_eq!(before.to_string(), "1969-12-31 23:59:59.9999");
-    assert_eq!(Timestamp::from_unix_micros(i64::MAX), None);
+    let infinity = calendar::Timestamp::INFINITY;
+    assert_eq!(Timestamp::from_calendar(infinity), None);
     assert_eq!(Date::from_ymd(2023, 2, 29), None);
     assert_eq!(Date::from_ymd(0, 1, 1), None);
     assert_eq!(Date::from_ymd(10_000, 1, 1), None);
