@@ -17,6 +17,8 @@ pub enum Isolation {
     /// As the server is configured; read committed unless that was changed.
     #[default]
     Server,
+    /// The same as read committed on PostgreSQL.
+    ReadUncommitted,
     /// Each statement sees what was committed before it began.
     ReadCommitted,
     /// All statements see what was committed before the first.
@@ -51,6 +53,7 @@ impl TransactionOptions {
         let mut sql = "BEGIN".to_owned();
         sql.push_str(match self.isolation {
             Isolation::Server => "",
+            Isolation::ReadUncommitted => " ISOLATION LEVEL READ UNCOMMITTED",
             Isolation::ReadCommitted => " ISOLATION LEVEL READ COMMITTED",
             Isolation::RepeatableRead => " ISOLATION LEVEL REPEATABLE READ",
             Isolation::Serializable => " ISOLATION LEVEL SERIALIZABLE",

@@ -40,6 +40,7 @@ use crate::connection::Connection;
 use crate::query::Parameters;
 use crate::rows::Rows;
 use crate::statement::{Columns, Description};
+use crate::transaction::TransactionOptions;
 
 pub use self::copy::{CopyInWriter, CopyOutReader};
 pub use self::row::{Row, RowIndex, SimpleQueryMessage, SimpleQueryRow};
@@ -250,7 +251,10 @@ impl Client {
 
     /// A transaction with choices.
     pub fn build_transaction(&mut self) -> TransactionBuilder<'_> {
-        TransactionBuilder::new(&self.link)
+        TransactionBuilder {
+            link: &self.link,
+            options: TransactionOptions::default(),
+        }
     }
 
     /// Whether the connection has ended, as far as the last call has shown.

@@ -19,34 +19,28 @@ pub struct Row {
 
 /// The place of a column: its number, counted from 0, or its name.
 pub trait RowIndex {
-    /// The column's number, counted from 0.
+    /// The value in the column.
     ///
     /// # Errors
-    /// [`Error::Column`] when there is none.
-    fn place(&self, columns: &Columns) -> Result<usize>;
+    /// [`Error::Column`] when there is no such column or its value cannot be a `T`.
+    fn value<'r, T: Decode<'r>>(&self, row: crate::Row<'r>) -> Result<T>;
 }
 
 impl RowIndex for usize {
-    fn place(&self, columns: &Columns) -> Result<usize> {
-        if *self < columns.len() {
-            Ok(*self)
-        } else {
-            Err(Error::no_column(*self, columns.len()))
-        }
+    fn value<'r, T: Decode<'r>>(&self, row: crate::Row<'r>) -> Result<T> {
+        row.value(*self)
     }
 }
 
 impl RowIndex for str {
-    fn place(&self, columns: &Columns) -> Result<usize> {
-        columns
-            .find(self)
-            .ok_or_else(|| Error::no_column_called(self))
+    fn value<'r, T: Decode<'r>>(&self, row: crate::Row<'r>) -> Result<T> {
+        row.find(self)
     }
 }
 
 impl<I: RowIndex + ?Sized> RowIndex for &I {
-    fn place(&self, columns: &Columns) -> Result<usize> {
-        (**self).place(columns)
+    fn value<'r, T: Decode<'r>>(&self, row: crate::Row<'r>) -> Result<T> {
+        (**self).value(row)
     }
 }
 
@@ -93,28 +87,9 @@ impl Row {
     /// # Errors
     /// [`Error::Column`] when there is no such column or its value cannot be a `T`.
     pub fn try_get<'a, I: RowIndex, T: Decode<'a>>(&'a self, index: I) -> Result<T> {
-        let place = index.place(self.columns())?;
         match self.rows.row(self.index)? {
-            Some(row) => row.value(place),
+            Some(row) => index.value(row),
             None => Err(Error::RowCount { found: self.index }),
-        }
-    }
-
-    /// As the server sent it.
-    fn text(&self, place: usize) -> Result<Option<&str>> {
-        let Some(row) = self.rows.row(self.index)? else {
-            return Ok(None);
-        };
-        match row.fields().nth(place).transpose()?.flatten() {
-            None => Ok(None),
-            Some(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => Ok(Some(text)),
-                Err(_) => Err(Error::Column {
-                    column: place.to_string(),
-                    reason: "it is no UTF-8".to_owned(),
-                    source: None,
-                }),
-            },
         }
     }
 }
@@ -154,10 +129,7 @@ impl SimpleQueryRow {
     /// When there is no such column, or it is no UTF-8.
     #[track_caller]
     pub fn get<I: RowIndex>(&self, index: I) -> Option<&str> {
-        match self.try_get(index) {
-            Ok(text) => text,
-            Err(error) => panic!("{error}"),
-        }
+        self.0.get(index)
     }
 
     /// The text in a column; `None` is NULL.
@@ -165,7 +137,7 @@ impl SimpleQueryRow {
     /// # Errors
     /// [`Error::Column`] when there is no such column, or it is no UTF-8.
     pub fn try_get<I: RowIndex>(&self, index: I) -> Result<Option<&str>> {
-        self.0.text(index.place(self.columns())?)
+        self.0.try_get(index)
     }
 }
 

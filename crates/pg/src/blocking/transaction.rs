@@ -3,53 +3,26 @@
 
 use super::Link;
 use crate::error::Error;
-use crate::transaction::{Access, Isolation, TransactionOptions};
+use crate::transaction::{Access, TransactionOptions};
 
-/// How a transaction sees the changes of others.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IsolationLevel {
-    /// The same as read committed on PostgreSQL.
-    ReadUncommitted,
-    /// Each statement sees what was committed before it began.
-    ReadCommitted,
-    /// All statements see what was committed before the first.
-    RepeatableRead,
-    /// As if transactions ran one after the other; some fail and have to be run again.
-    Serializable,
-}
+pub use crate::transaction::Isolation as IsolationLevel;
 
 /// The choices for a transaction.
 pub struct TransactionBuilder<'a> {
-    link: &'a Link,
-    isolation: Isolation,
-    access: Access,
+    pub(super) link: &'a Link,
+    pub(super) options: TransactionOptions,
 }
 
 impl<'a> TransactionBuilder<'a> {
-    pub(super) fn new(link: &'a Link) -> Self {
-        TransactionBuilder {
-            link,
-            isolation: Isolation::default(),
-            access: Access::default(),
-        }
-    }
-
     /// How it sees the changes of others.
     pub fn isolation_level(mut self, level: IsolationLevel) -> Self {
-        self.isolation = match level {
-            IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted => {
-                Isolation::ReadCommitted
-            }
-            IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
-            IsolationLevel::Serializable => Isolation::Serializable,
-        };
+        self.options.isolation = level;
         self
     }
 
     /// Whether it may write.
     pub fn access(mut self, access: Access) -> Self {
-        self.access = access;
+        self.options.access = access;
         self
     }
 
@@ -58,12 +31,8 @@ impl<'a> TransactionBuilder<'a> {
     /// # Errors
     /// As [`Connection::query`](crate::Connection::query).
     pub fn start(self) -> Result<Transaction<'a>, Error> {
-        let options = TransactionOptions {
-            isolation: self.isolation,
-            access: self.access,
-        };
-        self.link
-            .wait(self.link.connection.begin_unguarded(options))?;
+        let begun = self.link.connection.begin_unguarded(self.options);
+        self.link.wait(begun)?;
         Ok(Transaction {
             link: self.link.clone(),
             savepoint: None,
