@@ -2,6 +2,7 @@
 //! Rule: no text has a password, and none is a guess.
 
 use std::io;
+use std::time::Duration;
 
 use thiserror::Error as Failure;
 use tsumugi_firebird_proto::{Misuse, Violation};
@@ -16,6 +17,9 @@ pub enum Cause {
     /// The server closed the connection without a word.
     #[error("the server closed the connection")]
     Closed,
+    /// The host did not answer within `connect_timeout`, which is this long.
+    #[error("no answer within connect_timeout ({} s)", .0.as_secs_f64())]
+    Timeout(Duration),
     /// The server refused, the two sides could not agree, or one broke the protocol.
     #[error("{0}")]
     Handshake(#[from] tsumugi_firebird_proto::Error),

@@ -2,7 +2,6 @@
 //! Rule: no text has a password or a value of the user's; the cause is in `source()`.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use thiserror::Error as Failure;
 use tsumugi_firebird_proto::values::EncodeError;
@@ -39,16 +38,6 @@ pub enum Error {
         /// Why it failed.
         #[source]
         cause: Cause,
-    },
-    /// The host did not answer in time. No statement was sent.
-    #[error("cannot connect to {host} ({phase}): no answer within connect_timeout ({} s)", limit.as_secs_f64())]
-    Timeout {
-        /// The host and the port.
-        host: String,
-        /// What was being waited for.
-        phase: Phase,
-        /// The time that was given.
-        limit: Duration,
     },
     /// The server refused the statement. The connection is still usable.
     #[error("{0}")]

@@ -40,16 +40,6 @@ pub enum Error {
         #[source]
         cause: Cause,
     },
-    /// The host did not answer in time. No statement was sent.
-    #[error("cannot connect to {host} ({phase}): no answer within connect_timeout ({} s)", limit.as_secs_f64())]
-    Timeout {
-        /// The host, as it was configured.
-        host: String,
-        /// What was being waited for.
-        phase: Phase,
-        /// The time that was given.
-        limit: Duration,
-    },
     /// No host accepted the connection; one error for each.
     #[error("no host accepted the connection: {}", joined(.0))]
     Hosts(Vec<Error>),
@@ -179,7 +169,7 @@ impl Error {
     pub(crate) fn is_about_one_host(&self) -> bool {
         match self {
             Error::Connect { cause, .. } => cause.is_about_one_host(),
-            Error::Timeout { .. } | Error::Hosts(_) => true,
+            Error::Hosts(_) => true,
             _ => false,
         }
     }
@@ -210,6 +200,9 @@ pub enum Cause {
     /// The server closed the connection without a word.
     #[error("the server closed the connection")]
     Closed,
+    /// The host did not answer within `connect_timeout`, which is this long.
+    #[error("no answer within connect_timeout ({} s)", .0.as_secs_f64())]
+    Timeout(Duration),
     /// The TLS handshake failed.
     #[error("{0}")]
     Tls(#[source] io::Error),
@@ -232,7 +225,11 @@ impl Cause {
     pub(crate) fn is_about_one_host(&self) -> bool {
         use tsumugi_pg_proto::{Error as Startup, Refusal};
         match self {
-            Cause::Io(_) | Cause::Closed | Cause::Tls(_) | Cause::Unsuitable(_) => true,
+            Cause::Io(_)
+            | Cause::Closed
+            | Cause::Timeout(_)
+            | Cause::Tls(_)
+            | Cause::Unsuitable(_) => true,
             Cause::PasswordMissing(_) | Cause::Configuration(_) => false,
             // Starting up, shutting down, out of connections or memory.
             Cause::Startup(Startup::Server(error)) => {

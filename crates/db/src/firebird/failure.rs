@@ -40,7 +40,7 @@ impl DriverError for Driver {
             },
             Driver::Protocol(violation) => Error::protocol(violation),
             Driver::TooLarge { reply_bytes_max } => statement.too_large(reply_bytes_max),
-            error @ (Driver::Connect { .. } | Driver::Timeout { .. }) => Error::Unreachable {
+            error @ Driver::Connect { .. } => Error::Unreachable {
                 reason: error.to_string(),
             },
             Driver::Values(error) if !matches!(error, EncodeError::Count { .. }) => {

@@ -36,11 +36,9 @@ impl DriverError for Driver {
             } => lost(reason, ran, server.as_deref()),
             Driver::TooLarge { reply_bytes_max } => statement.too_large(reply_bytes_max),
             Driver::Protocol(violation) => Error::protocol(violation),
-            error @ (Driver::Connect { .. } | Driver::Timeout { .. } | Driver::Hosts(_)) => {
-                Error::Unreachable {
-                    reason: error.to_string(),
-                }
-            }
+            error @ (Driver::Connect { .. } | Driver::Hosts(_)) => Error::Unreachable {
+                reason: error.to_string(),
+            },
             Driver::RolledBack => Error::RolledBack {
                 reason: "a statement in it had failed",
             },

@@ -7,7 +7,6 @@ mod login;
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
-use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -124,21 +123,17 @@ impl Connector {
         phase: &Cell<Phase>,
         steps: impl Future<Output = Result<T, Cause>>,
     ) -> Result<T, Error> {
-        let host = || self.config.place();
-        let limit = self.config.connect_timeout;
-        // A hundred years are for ever.
-        let done = timeout(limit.unwrap_or(Duration::from_secs(3_155_760_000)), steps).await;
-        match done {
-            Ok(result) => result.map_err(|cause| Error::Connect {
-                host: host(),
-                phase: phase.get(),
-                cause,
-            }),
-            Err(_) => Err(Error::Timeout {
-                host: host(),
-                phase: phase.get(),
-                limit: limit.unwrap_or_default(),
-            }),
-        }
+        let done = match self.config.connect_timeout {
+            Some(limit) => {
+                let done = timeout(limit, steps).await;
+                done.unwrap_or(Err(Cause::Timeout(limit)))
+            }
+            None => steps.await,
+        };
+        done.map_err(|cause| Error::Connect {
+            host: self.config.place(),
+            phase: phase.get(),
+            cause,
+        })
     }
 }

@@ -14,7 +14,7 @@ impl Connection {
     /// that are not `Send`.
     ///
     /// # Errors
-    /// [`Error::Connect`](crate::Error::Connect), [`Error::Timeout`](crate::Error::Timeout).
+    /// [`Error::Connect`](crate::Error::Connect).
     pub async fn open(connector: &Connector) -> Result<Connection> {
         let connection = Connection::opened(connector, Opening::Attach).await?;
         connection.automatic().await?;

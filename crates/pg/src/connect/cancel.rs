@@ -2,6 +2,7 @@
 //! It cannot name a statement, only a connection: the caller sees to it that the right statement runs there.
 //! Rule: it is done when the server has closed the socket; before that the signal may still be on its way.
 
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -10,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg_proto::{CancelKey, Refusal, frontend};
 
 use super::address::Address;
-use super::{attempt, socket};
+use super::{attempt, limited, socket};
 use crate::config::{Config, Host, SslNegotiation};
 use crate::error::{Cause, Error};
 use crate::phase::Phase;
@@ -36,15 +37,8 @@ impl Canceller {
     /// Sends the request and waits until the server has taken it, at most `connect_timeout`. Whether there was anything to cancel
     /// is not known.
     pub async fn cancel(&self) -> Result<(), Error> {
-        let (host, phase) = (self.host.to_string(), Phase::Cancel);
-        let sent = match self.config.connect_timeout {
-            Some(limit) => match tokio::time::timeout(limit, self.send()).await {
-                Ok(sent) => sent,
-                Err(_) => return Err(Error::Timeout { host, phase, limit }),
-            },
-            None => self.send().await,
-        };
-        sent.map_err(|cause| Error::Connect { host, phase, cause })
+        let phase = Cell::new(Phase::Cancel);
+        limited(&self.config, &self.host, &phase, self.send()).await
     }
 
     async fn send(&self) -> Result<(), Cause> {

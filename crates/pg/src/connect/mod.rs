@@ -107,8 +107,8 @@ impl Connector {
         failures: &mut Vec<Error>,
     ) -> Result<Option<StartedConnection>, Error> {
         let phase = Cell::new(Phase::Resolve);
-        let found = self.limited(host, &phase, address::look_up(host)).await?;
-        let mut addresses = found;
+        let found = address::look_up(host);
+        let mut addresses = limited(&self.config, host, &phase, found).await?;
         if self.config.load_balance_hosts == LoadBalanceHosts::Random {
             address::shuffle(&mut addresses, random);
         }
@@ -119,10 +119,8 @@ impl Connector {
                 address: &address,
                 phase: &phase,
             };
-            match self
-                .limited(host, &phase, attempt.run(wanted, random))
-                .await
-            {
+            let run = attempt.run(wanted, random);
+            match limited(&self.config, host, &phase, run).await {
                 Ok(connected) => return Ok(Some(connected)),
                 Err(error) if error.is_about_one_host() => failures.push(error),
                 Err(error) => return Err(error),
@@ -130,29 +128,28 @@ impl Connector {
         }
         Ok(None)
     }
+}
 
-    /// Runs one step within `connect_timeout`, and says what it was doing if it fails.
-    async fn limited<T>(
-        &self,
-        host: &Host,
-        phase: &Cell<Phase>,
-        step: impl Future<Output = Result<T, Cause>>,
-    ) -> Result<T, Error> {
-        let result = match self.config.connect_timeout {
-            Some(limit) => timeout(limit, step).await.map_err(|_| Error::Timeout {
-                host: host.to_string(),
-                phase: phase.get(),
-                limit,
-            })?,
-            None => step.await,
-        };
-        result.map_err(|cause| match cause {
-            Cause::Configuration(error) => *error,
-            cause => Error::Connect {
-                host: host.to_string(),
-                phase: phase.get(),
-                cause,
-            },
-        })
-    }
+/// Runs one step within `connect_timeout`, and says what it was doing if it fails.
+async fn limited<T>(
+    config: &Config,
+    host: &Host,
+    phase: &Cell<Phase>,
+    step: impl Future<Output = Result<T, Cause>>,
+) -> Result<T, Error> {
+    let done = match config.connect_timeout {
+        Some(limit) => {
+            let done = timeout(limit, step).await;
+            done.unwrap_or(Err(Cause::Timeout(limit)))
+        }
+        None => step.await,
+    };
+    done.map_err(|cause| match cause {
+        Cause::Configuration(error) => *error,
+        cause => Error::Connect {
+            host: host.to_string(),
+            phase: phase.get(),
+            cause,
+        },
+    })
 }

@@ -4,7 +4,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::{Behaviour, Cancel, Connection};
 use crate::connect::Connector;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// So many bits of a statement's number count statements; those above are random, so that no two connections use the same names.
 const STATEMENT_BITS: u32 = 20;
@@ -13,8 +13,7 @@ impl Connection {
     /// Connects as `connector` is configured, and spawns the connection's task on this thread.
     ///
     /// # Errors
-    /// [`Error::Connect`](crate::Error::Connect), [`Error::Timeout`](crate::Error::Timeout),
-    /// [`Error::Hosts`](crate::Error::Hosts).
+    /// [`Error::Connect`](crate::Error::Connect), [`Error::Hosts`](crate::Error::Hosts).
     pub async fn open(connector: &Connector) -> Result<Connection> {
         Connection::open_with(connector, Behaviour::of(connector.config())).await
     }
@@ -31,7 +30,10 @@ impl Connection {
                 let canceller = canceller.clone();
                 async move {
                     canceller.cancel().await.map_err(|error| match error {
-                        Error::Timeout { .. } => std::io::ErrorKind::TimedOut.into(),
+                        Error::Connect {
+                            cause: Cause::Timeout(_),
+                            ..
+                        } => std::io::ErrorKind::TimedOut.into(),
                         error => std::io::Error::other(error),
                     })
                 }

@@ -133,7 +133,13 @@ async fn silent(scripts: Vec<Vec<Step>>, words: &str, expected: Phase) {
     let port = stub(scripts).await;
     let limit = Some(Duration::from_millis(300));
     match connect_within(&format!("port={port} {words}"), limit).await {
-        Err(error @ Error::Timeout { phase, .. }) => {
+        Err(
+            error @ Error::Connect {
+                phase,
+                cause: Cause::Timeout(_),
+                ..
+            },
+        ) => {
             assert_eq!(phase, expected);
             assert_eq!(
                 error.to_string(),
@@ -207,7 +213,11 @@ async fn silent_tcp_peer_times_out() {
     }
     let words = format!("port={}", address.port());
     match connect_within(&words, Some(Duration::from_millis(300))).await {
-        Err(Error::Timeout { phase, .. }) => assert_eq!(phase, Phase::Socket),
+        Err(Error::Connect {
+            phase,
+            cause: Cause::Timeout(_),
+            ..
+        }) => assert_eq!(phase, Phase::Socket),
         other => panic!("{:?}", other.err()),
     }
 }
