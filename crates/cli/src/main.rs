@@ -8,7 +8,6 @@ mod application;
 mod check;
 mod console;
 mod kv;
-mod limit;
 mod limits;
 mod migrate;
 mod new;

@@ -9,7 +9,6 @@ use tsumugi_server::Options;
 use tsumugi_worker::Exit;
 
 use crate::kv::embedded;
-use crate::limit::RubyLimits;
 use crate::{application, watch};
 
 /// Options of `serve`.
@@ -19,7 +18,7 @@ pub struct Arguments {
     #[arg(default_value = "app.rb")]
     app: PathBuf,
     #[command(flatten)]
-    options: Options<RubyLimits>,
+    options: Options<tsumugi_ruby::Limits>,
     #[command(flatten)]
     kv: embedded::Options,
 }
@@ -33,7 +32,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         app: arguments.app,
         data_dir: prepared.data_dir.clone(),
         mode: prepared.mode,
-        limits: prepared.limits.app.0.clone(),
+        limits: prepared.limits.app.clone(),
         http: prepared.limits.http.clone(),
         ..Settings::default()
     };

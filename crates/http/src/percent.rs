@@ -1,5 +1,6 @@
 //! Percent-decoding (RFC 3986 section 2.1) of text that a client sent. Pure: bytes in, text out.
-//! An escape that is no escape and bytes that are not UTF-8 are errors, never guesses. The result is never longer than the input.
+//! An escape that is no escape and bytes that are not UTF-8 are errors, never guesses, unless the caller is lenient. The result is never longer
+//! than the input.
 
 use std::borrow::Cow;
 
@@ -34,6 +35,24 @@ pub fn decode(text: &str, plus: Plus) -> Result<Cow<'_, str>> {
     let decoded =
         String::from_utf8(decoded).map_err(|_| Error::Malformed("percent escape: not UTF-8"))?;
     Ok(Cow::Owned(decoded))
+}
+
+/// Bytes with their escapes decoded; what is no escape stays as it is. Where a text is shown or Ruby decides what becomes of it.
+pub fn decode_leniently(bytes: &[u8], plus: Plus) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut bytes = bytes.iter().copied();
+    while let Some(byte) = bytes.next() {
+        let mut after = bytes.clone();
+        decoded.push(match byte {
+            b'%' => escaped(after.next(), after.next()).map_or(byte, |escaped| {
+                bytes = after;
+                escaped
+            }),
+            b'+' if plus == Plus::Space => b' ',
+            other => other,
+        });
+    }
+    decoded
 }
 
 fn escaped(high: Option<u8>, low: Option<u8>) -> Option<u8> {
@@ -76,6 +95,17 @@ mod tests {
             "%", "a%", "%4", "%zz", "%4g", "%+1", "% 1", "%%41", "%\u{e9}",
         ] {
             check(text, None);
+        }
+    }
+
+    #[test]
+    fn broken_escapes_stay_where_the_caller_is_lenient() {
+        for text in ["%", "%4", "%zz", "a%2", "%%41+", "%\u{e9}"] {
+            for (plus, space) in [(Plus::Plus, "+"), (Plus::Space, " ")] {
+                let decoded = decode_leniently(text.as_bytes(), plus);
+                let expected = text.replace("%41", "A").replace('+', space);
+                assert_eq!(decoded, expected.as_bytes());
+            }
         }
     }
 

@@ -64,3 +64,12 @@ pub fn printed(program: &Path, output: Output) -> String {
         .trim_end()
         .to_owned()
 }
+
+/// The names of fields in what `{:?}` shows of a struct of numbers.
+pub fn field_names(shown: &str) -> Vec<&str> {
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let fields = shown
+        .split([' ', '{', ','])
+        .filter_map(|word| word.strip_suffix(':'));
+    fields.filter(|name| name.chars().all(is_name)).collect()
+}

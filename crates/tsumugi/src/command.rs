@@ -2,7 +2,6 @@
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage.
 
 use std::io::Write as _;
-use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -11,34 +10,10 @@ use crate::{AppInstance, Db, Migration, Plugin, Program, Router, Settings, Worke
 use anyhow::{Result, anyhow};
 use clap::{Parser, Subcommand};
 use tsumugi_server::commands;
-use tsumugi_server::{DataFolder, LimitSet, Mode, Options, Row, limited};
+use tsumugi_server::{DataFolder, Mode, Options};
 use tsumugi_worker::ERRORS;
 
 use crate::maintain::{DatabaseCommands, MaintenanceTarget, MigrateCommand};
-
-/// The limits of an application in Rust.
-#[derive(Clone, Debug, Default)]
-struct Native(crate::Limits);
-
-impl Deref for Native {
-    type Target = crate::Limits;
-
-    fn deref(&self) -> &crate::Limits {
-        &self.0
-    }
-}
-
-impl DerefMut for Native {
-    fn deref_mut(&mut self) -> &mut crate::Limits {
-        &mut self.0
-    }
-}
-
-impl LimitSet for Native {
-    const DEV: &'static str = "Development: show errors in the page";
-
-    const LIMITS: &'static [Row<Native>] = limited!(requests_max request_ms_max);
-}
 
 /// A server of its own.
 #[derive(Parser)]
@@ -57,7 +32,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage.";
 #[derive(Subcommand)]
 enum Command {
     /// Serve
-    Serve(Box<Options<Native>>),
+    Serve(Box<Options<crate::Limits>>),
     /// Say whether the plugin starts
     Check {
         /// The application's data; a temporary folder by default, so that a check changes nothing
@@ -171,7 +146,7 @@ where
     code
 }
 
-fn serve<S, F>(options: Options<Native>, routes: F) -> Result<ExitCode>
+fn serve<S, F>(options: Options<crate::Limits>, routes: F) -> Result<ExitCode>
 where
     S: Plugin,
     F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
@@ -180,7 +155,7 @@ where
     let settings = Settings {
         data_dir: prepared.data_dir.clone(),
         mode: prepared.mode,
-        limits: prepared.limits.app.0.clone(),
+        limits: prepared.limits.app.clone(),
         http: prepared.limits.http.clone(),
         ..Settings::default()
     };

@@ -1,5 +1,7 @@
 //! The limits of applications in Rust. Those of connections and bodies are HTTP's.
 
+use tsumugi_server::{LimitSet, Row, limited};
+
 /// Bytes that the client of the same process lets wait in each direction of a WebSocket.
 pub(crate) const SOCKET_BYTES: usize = 64 * 1024;
 
@@ -19,4 +21,10 @@ impl Default for Limits {
             request_ms_max: 30_000,
         }
     }
+}
+
+impl LimitSet for Limits {
+    const DEV: &'static str = "Development: show errors in the page";
+
+    const LIMITS: &'static [Row<Limits>] = limited!(requests_max request_ms_max);
 }

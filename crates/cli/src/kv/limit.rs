@@ -68,7 +68,7 @@ impl LimitSetting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::field_names;
+    use tsumugi_testkit::field_names;
 
     #[test]
     fn every_limit_has_its_name_here() {

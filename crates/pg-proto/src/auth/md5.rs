@@ -3,8 +3,6 @@
 
 use md5::{Digest, Md5};
 
-const HEX: &[u8; 16] = b"0123456789abcdef";
-
 /// What to send as the password: `md5` and 32 hexadecimal digits.
 pub fn md5_password(user: &str, password: &str, salt: [u8; 4]) -> String {
     let inner = hex(&[password.as_bytes(), user.as_bytes()]);
@@ -16,7 +14,7 @@ fn hex(parts: &[&[u8]]) -> String {
     for part in parts {
         hash.update(part);
     }
-    let digit = |value: u8| HEX.get(usize::from(value)).copied().map_or('0', char::from);
-    let digits = |byte: &u8| [digit(byte >> 4), digit(byte & 15)];
-    hash.finalize().iter().flat_map(digits).collect()
+    let hash = hash.finalize();
+    let digits = hash.iter().map(|byte| format!("{byte:02x}"));
+    digits.collect()
 }

@@ -6,6 +6,7 @@ use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Request, StatusCode};
 use tonic::Code;
+use tsumugi_http::percent::{Plus, decode_leniently};
 
 use super::channel::{OpenChannel, RpcChannel};
 use crate::error::{Error, Result};
@@ -148,31 +149,8 @@ fn verdict(metadata: &HeaderMap) -> Result<()> {
 
 /// A text with `%XX` for bytes that metadata cannot carry.
 fn decoded(text: &[u8]) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, tail)) = rest.split_first() {
-        let coded = match (first, tail) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        match coded {
-            Some((high, low)) => {
-                bytes.push(high << 4 | low);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
+    let bytes = decode_leniently(text, Plus::Plus);
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|digit| u8::try_from(digit).ok())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
+use tsumugi_http::percent::{Plus, decode_leniently};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use crate::limits::STRING_BYTES_MAX;
@@ -41,9 +42,12 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         with(scope, given, |bytes| percent_encode(bytes, spaces))
     })?;
     natives.plain("percent_decode", |_, scope, call| {
-        let spaces = call.argument(1).truthy();
+        let plus = match call.argument(1).truthy() {
+            true => Plus::Space,
+            false => Plus::Plus,
+        };
         with(scope, call.argument(0), |bytes| {
-            percent_decode(bytes, spaces)
+            decode_leniently(bytes, plus)
         })
     })?;
     natives.plain("html_escape", |_, scope, call| {
@@ -165,29 +169,6 @@ fn percent_encode(bytes: &[u8], spaces_as_plus: bool) -> Vec<u8> {
     out
 }
 
-/// What is no escape stays as it is.
-fn percent_decode(bytes: &[u8], plus_as_space: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while let Some(byte) = bytes.get(i).copied() {
-        i += 1;
-        let digit = |at: usize| {
-            bytes
-                .get(at)
-                .and_then(|byte| char::from(*byte).to_digit(16))
-        };
-        match (byte, digit(i), digit(i + 1)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push(u8::try_from(high * 16 + low).unwrap_or_default());
-                i += 2;
-            }
-            (b'+', _, _) if plus_as_space => out.push(b' '),
-            _ => out.push(byte),
-        }
-    }
-    out
-}
-
 fn entity(byte: u8) -> Option<&'static [u8]> {
     Some(match byte {
         b'&' => b"&amp;",
@@ -278,14 +259,6 @@ fn unescape(name: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn malformed_escape_is_kept_as_text() {
-        for text in ["%", "%4", "%zz", "a%2", "%%41"] {
-            let decoded = percent_decode(text.as_bytes(), true);
-            assert_eq!(decoded, text.replace("%41", "A").into_bytes());
-        }
-    }
 
     #[test]
     fn markup_is_escaped_wherever_it_stands() {
