@@ -230,29 +230,20 @@ impl Database {
 
     /// Whether both are the same database, as far as their URLs tell.
     pub fn is_same_as(&self, other: &Database) -> bool {
-        match self {
-            Database::Sqlite(_) => self.shares_connections_with(other),
-            Database::Postgres(pool) => {
-                matches!(other, Database::Postgres(other) if pool.is_same_as(other))
-            }
-            Database::Firebird(pool) => {
-                matches!(other, Database::Firebird(other) if pool.is_same_as(other))
-            }
+        match (self, other) {
+            (Self::Postgres(one), Self::Postgres(other)) => one.is_same_as(other),
+            (Self::Firebird(one), Self::Firebird(other)) => one.is_same_as(other),
+            _ => self.shares_connections_with(other),
         }
     }
 
     /// Whether both are the same database with the same connections.
     pub fn shares_connections_with(&self, other: &Database) -> bool {
-        match self {
-            Database::Sqlite(pool) => {
-                matches!(other, Database::Sqlite(other) if pool.shares_connections_with(other))
-            }
-            Database::Postgres(pool) => {
-                matches!(other, Database::Postgres(other) if pool.shares_connections_with(other))
-            }
-            Database::Firebird(pool) => {
-                matches!(other, Database::Firebird(other) if pool.shares_connections_with(other))
-            }
+        match (self, other) {
+            (Self::Sqlite(one), Self::Sqlite(other)) => one.shares_connections_with(other),
+            (Self::Postgres(one), Self::Postgres(other)) => one.shares_connections_with(other),
+            (Self::Firebird(one), Self::Firebird(other)) => one.shares_connections_with(other),
+            _ => false,
         }
     }
 }

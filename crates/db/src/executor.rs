@@ -4,7 +4,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_sql::schema::Description;
 use tsumugi_sql::{Dialect, Name, Statement};
 
 use crate::batch::BatchSize;
@@ -55,7 +54,11 @@ impl Executor {
     ///
     /// # Errors
     /// As there, and in a transaction as [`Transaction::query`].
-    pub async fn query(&self, sql: impl Into<SqlText>, values: Vec<Value>) -> Result<Rows> {
+    pub async fn query(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
         on_each!(self, query(sql, values))
     }
 
@@ -66,7 +69,7 @@ impl Executor {
     pub async fn execute(
         &self,
         sql: impl Into<SqlText>,
-        values: Vec<Value>,
+        values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
         on_each!(self, execute(sql, values))
     }
@@ -86,42 +89,10 @@ impl Executor {
     pub async fn stream_by(
         &self,
         sql: impl Into<SqlText>,
-        values: Vec<Value>,
+        values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
         on_each!(self, stream_by(sql, values, by))
-    }
-
-    /// The rows of a statement of the builder.
-    ///
-    /// # Errors
-    /// As [`Executor::query`].
-    pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
-        on_each!(self, fetch(statement))
-    }
-
-    /// What a statement of the builder changed.
-    ///
-    /// # Errors
-    /// As [`Executor::query`].
-    pub async fn run(&self, statement: Statement) -> Result<ExecuteResult> {
-        on_each!(self, run(statement))
-    }
-
-    /// The rows of a statement of the builder in batches.
-    ///
-    /// # Errors
-    /// As [`Executor::stream_by`].
-    pub async fn follow_by(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
-        on_each!(self, follow_by(statement, by))
-    }
-
-    /// What the database says of a table; none if there is no such table.
-    ///
-    /// # Errors
-    /// As [`Executor::query`], of the questions that are asked of the catalog.
-    pub async fn describe(&self, table: Name) -> Result<Option<Description>> {
-        on_each!(self, describe(table))
     }
 
     /// The primary key of a table, which the database is asked for unless it is known; none where there is no such table.
@@ -264,7 +235,7 @@ impl Executor {
     pub async fn run_beside_changes(
         &self,
         sql: impl Into<SqlText>,
-        values: Vec<Value>,
+        values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         match self {
             Executor::Transaction(transaction) => transaction.run_beside_changes(sql, values).await,

@@ -9,6 +9,7 @@ use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Transaction};
 use crate::error::Result;
 use crate::execution::ExecuteResult;
+use crate::executor::Executor;
 use crate::postgres::Session;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
@@ -90,11 +91,16 @@ macro_rules! runs {
             pub async fn describe(&self, table: impl Into<Name>) -> Result<Option<Description>> {
                 let dialect = self.dialect();
                 let catalog = Catalog::of(table, dialect)?;
+                // The catalog has what a transaction has changed.
+                let rows = async |question: Statement| {
+                    let (sql, values) = sendable(question);
+                    self.$catalog(sql, values).await.map(|rows| texts(&rows))
+                };
                 let rows = CatalogRows {
-                    columns: texts(&self.$catalog(catalog.columns).await?),
-                    keys: texts(&self.$catalog(catalog.keys).await?),
-                    foreign_keys: texts(&self.$catalog(catalog.foreign_keys).await?),
-                    checks: texts(&self.$catalog(catalog.checks).await?),
+                    columns: rows(catalog.columns).await?,
+                    keys: rows(catalog.keys).await?,
+                    foreign_keys: rows(catalog.foreign_keys).await?,
+                    checks: rows(catalog.checks).await?,
                 };
                 Ok(Description::read(&rows, dialect))
             }
@@ -102,15 +108,7 @@ macro_rules! runs {
     };
 }
 
-runs!(Database: fetch, Transaction: fetch_beside_changes, Session: fetch);
-
-impl Transaction {
-    /// Rows of the catalog, which has what the transaction has changed.
-    async fn fetch_beside_changes(&self, question: Statement) -> Result<Rows> {
-        let (sql, values) = sendable(question);
-        self.run_beside_changes(sql, values).await
-    }
-}
+runs!(Database: query, Transaction: run_beside_changes, Session: query, Executor: run_beside_changes);
 
 /// Rows of text and NULL.
 fn texts(rows: &Rows) -> Vec<Vec<Option<String>>> {

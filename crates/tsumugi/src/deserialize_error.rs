@@ -64,9 +64,22 @@ macro_rules! into_itself {
     };
 }
 
-/// The methods that all sequences of values have alike: unit is accepted, a struct is a map, a newtype is its content.
+/// The methods that all sequences of values have alike: a tuple has as many as are expected, unit is accepted, a struct is a map, a newtype is its content.
 macro_rules! sequence_methods {
-    ($one:ident) => {
+    ($one:ident, $all:ident) => {
+        fn deserialize_seq<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+            visitor.visit_seq(serde::de::value::SeqDeserializer::new(self.$all()))
+        }
+
+        fn deserialize_tuple<V: serde::de::Visitor<'de>>(
+            self,
+            length: usize,
+            visitor: V,
+        ) -> Result<V::Value, DeserializeError> {
+            self.expect(length)?;
+            self.deserialize_seq(visitor)
+        }
+
         crate::deserialize_error::delegate_to! {
             $one: deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
             deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_char

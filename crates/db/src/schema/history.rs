@@ -413,7 +413,7 @@ fn table_of_notes() -> Table {
 }
 
 async fn read_notes_if_any(executor: &Executor) -> Result<Notes> {
-    match executor.describe(NOTES.into()).await? {
+    match executor.describe(NOTES).await? {
         Some(_) => read_notes(executor).await,
         None => Ok(Notes::new()),
     }

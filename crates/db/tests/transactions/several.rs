@@ -121,6 +121,19 @@ fn a_call_that_is_dropped_in_the_transaction_that_sql_began_has_happened_wholly_
 }
 
 #[test]
+fn a_call_leaves_a_savepoint_that_sql_set_where_it_is_whatever_its_name() {
+    in_a_session(async |session| {
+        session.execute_script("savepoint s1").await.unwrap();
+        let call = inserts(Executor::Session(Rc::clone(session)), 3, 10);
+        call.await.unwrap();
+        let undone = session.execute_script("rollback to savepoint s1");
+        undone.await.unwrap();
+        let left = session.execute("delete from t", []).await.unwrap();
+        assert_eq!(left.affected, 1);
+    });
+}
+
+#[test]
 fn begin_in_a_transaction_that_sql_began_is_refused() {
     in_a_session(async |session| {
         let begun = session.begin(TransactionOptions::default()).await;

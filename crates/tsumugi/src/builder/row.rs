@@ -55,23 +55,10 @@ impl<'a> RowDeserializer<'a> {
 impl<'de> de::Deserializer<'de> for RowDeserializer<'de> {
     type Error = DeserializeError;
 
-    sequence_methods!(first);
+    sequence_methods!(first, cells);
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         self.deserialize_map(visitor)
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        visitor.visit_seq(SeqDeserializer::new(self.cells()))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        length: usize,
-        visitor: V,
-    ) -> Result<V::Value, DeserializeError> {
-        self.expect(length)?;
-        self.deserialize_seq(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {

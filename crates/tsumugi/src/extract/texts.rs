@@ -2,6 +2,7 @@
 //! Rule: a text becomes what the type asks for or is refused; nothing is guessed from its looks.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
@@ -37,38 +38,31 @@ impl<'c> CapturedTexts<'c> {
         let mut texts = self.texts();
         match (texts.next(), texts.next()) {
             (Some(text), None) => Ok(text),
-            _ => Err(DeserializeError(format!(
-                "the route captures {} values and the handler wants one",
-                self.0.len()
-            ))),
+            _ => Err(self.unlike("one")),
         }
+    }
+
+    fn expect(&self, length: usize) -> Result<(), DeserializeError> {
+        match self.0.len() == length {
+            true => Ok(()),
+            false => Err(self.unlike(length)),
+        }
+    }
+
+    fn unlike(&self, wanted: impl Display) -> DeserializeError {
+        DeserializeError(format!(
+            "the route captures {} values and the handler wants {wanted}",
+            self.0.len()
+        ))
     }
 }
 
 impl<'de> de::Deserializer<'de> for CapturedTexts<'_> {
     type Error = DeserializeError;
 
-    sequence_methods!(only);
+    sequence_methods!(only, texts);
 
     delegate_to!(only: deserialize_any);
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        visitor.visit_seq(SeqDeserializer::new(self.texts()))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        length: usize,
-        visitor: V,
-    ) -> Result<V::Value, DeserializeError> {
-        if length != self.0.len() {
-            return Err(DeserializeError(format!(
-                "the route captures {} values and the handler wants {length}",
-                self.0.len()
-            )));
-        }
-        self.deserialize_seq(visitor)
-    }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         let pairs = self.0.iter();

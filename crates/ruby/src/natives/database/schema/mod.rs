@@ -19,14 +19,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("schema_table?", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
         let table = text(scope, call.argument(1), "the table's name")?;
-        Ok(Box::pin(async move {
-            truth(
-                executor
-                    .describe(table.into())
-                    .await
-                    .map(|found| found.is_some()),
-            )
-        }) as Operation)
+        Ok(Box::pin(
+            async move { truth(executor.describe(table).await.map(|found| found.is_some())) },
+        ) as Operation)
     })?;
     changes(natives)?;
     history::install(natives)?;
