@@ -219,11 +219,10 @@ pub(crate) enum MissingFile {
 }
 
 const URLS: &str = "sqlite:PATH, sqlite://PATH, sqlite::memory:, postgres://USER@HOST/DATABASE or firebird://USER@HOST/DATABASE";
-const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), pool, pool_min, lifetime_ms, statement_cache, rows_max_bytes, acquire_timeout_ms, \
-     statement_timeout_ms, busy_timeout_ms, idle_timeout_ms, schema_wait_ms, log=off|statements";
+const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), statement_cache, busy_timeout_ms";
 
 /// Takes a database URL apart and lays its options over `options`.
-pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Options)> {
+pub(crate) fn parse(url: &str, options: Options) -> Result<(Location, Options)> {
     // A URL may carry a password on other databases, so an error never repeats it.
     let Some(rest) = url.strip_prefix("sqlite:") else {
         let scheme = url
@@ -237,27 +236,21 @@ pub(crate) fn parse(url: &str, mut options: Options) -> Result<(Location, Option
     };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (mut missing, mut name) = (MissingFile::Create, None);
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if common(key, value, &mut options)? {
-            continue;
-        }
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let options = overlay(pairs, options, URL_OPTIONS, |key, value, options| {
         match (key, value) {
             ("mode", "rwc") => missing = MissingFile::Create,
             ("mode", "rw") => missing = MissingFile::Fail,
             ("name", value) if place == ":memory:" => name = Some(value.to_owned()),
             ("statement_cache", value) => options.statement_cache = number(key, value)?,
             ("busy_timeout_ms", value) => {
-                options.busy_timeout = Duration::from_millis(number(key, value)?)
+                options.busy_timeout = Duration::from_millis(number(key, value)?);
             }
-            _ => {
-                return Err(Error::usage(format!(
-                    "unknown database option {pair:?}: expected {URL_OPTIONS}"
-                )));
-            }
+            _ => return Ok(false),
         }
-    }
-    check(&options)?;
+        Ok(true)
+    })?;
     if place == ":memory:" {
         return Ok((Location::Memory(name.unwrap_or_default()), options));
     }
@@ -315,11 +308,30 @@ impl Location {
     }
 }
 
+/// Lays the options of a URL over those of the caller. `own` takes those that not every database has, and says false when it is none of them;
+/// `known` lists them for the error.
+pub(crate) fn overlay<'u>(
+    pairs: impl IntoIterator<Item = (&'u str, &'u str)>,
+    mut options: Options,
+    known: &str,
+    mut own: impl FnMut(&str, &str, &mut Options) -> Result<bool>,
+) -> Result<Options> {
+    for (key, value) in pairs {
+        if !common(key, value, &mut options)? && !own(key, value, &mut options)? {
+            return Err(Error::usage(format!(
+                "unknown database option {key}: expected {COMMON}, {known}"
+            )));
+        }
+    }
+    check(&options)?;
+    Ok(options)
+}
+
 /// The options that every database has, as an error lists them.
-pub(crate) const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, schema_wait_ms, log=off|statements";
+const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, schema_wait_ms, log=off|statements";
 
 /// Takes one of the options that every database has; false when it is none of them.
-pub(crate) fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
+fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
     let time = || number(key, value).map(Duration::from_millis);
     match (key, value) {
         ("log", "off") => options.log = StatementLog::Off,
@@ -345,7 +357,7 @@ pub(crate) fn number<T: FromStr>(key: &str, value: &str) -> Result<T> {
     })
 }
 
-pub(crate) fn check(options: &Options) -> Result<()> {
+fn check(options: &Options) -> Result<()> {
     let counts = [
         ("pool", options.pool, limits::POOL_MAX),
         (

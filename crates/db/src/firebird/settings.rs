@@ -9,37 +9,28 @@ use crate::error::{Error, Result};
 use crate::options::{self, Names, Options};
 
 /// The driver's configuration, and the options with those of the URL laid over them.
-pub(super) fn read(url: &str, mut options: Options) -> Result<(Config, Options)> {
+pub(super) fn read(url: &str, options: Options) -> Result<(Config, Options)> {
     let (mut config, rest) =
         Config::parse_known(url).map_err(|error| Error::usage(error.to_string()))?;
-    for (key, value) in rest {
-        match (key.as_str(), value.as_str()) {
+    let rest = rest.iter().map(|(key, value)| (&**key, &**value));
+    let known = tsumugi_firebird::config::known_keys().join(", ");
+    let known = format!("busy_timeout_ms, names=lower|as_is, {known}");
+    let options = options::overlay(rest, options, &known, |key, value, options| {
+        match (key, value) {
             ("names", "lower") => options.names = Names::Lower,
             ("names", "as_is") => options.names = Names::AsIs,
             ("busy_timeout_ms", value) => {
-                options.busy_timeout = Duration::from_millis(options::number(&key, value)?);
+                options.busy_timeout = Duration::from_millis(options::number(key, value)?);
             }
-            (key, value) => {
-                if !options::common(key, value, &mut options)? {
-                    return Err(unknown(key));
-                }
-            }
+            _ => return Ok(false),
         }
-    }
-    options::check(&options)?;
+        Ok(true)
+    })?;
     if config.statement_cache == tsumugi_firebird::limits::STATEMENT_CACHE_DEFAULT {
         config.statement_cache = options.statement_cache;
     }
     config.reply_bytes_max = options.rows_max_bytes;
     Ok((config, options))
-}
-
-fn unknown(key: &str) -> Error {
-    let known = tsumugi_firebird::config::known_keys().join(", ");
-    let common = options::COMMON;
-    Error::usage(format!(
-        "unknown database option {key}: expected {common}, busy_timeout_ms, names=lower|as_is, {known}"
-    ))
 }
 
 /// How long a statement of a transaction waits for a row that another one has changed. The server counts whole seconds.

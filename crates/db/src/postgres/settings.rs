@@ -23,18 +23,9 @@ pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options
         .await
         .map_err(|_| Error::usage("the database URL could not be read"))?
         .map_err(|error| Error::usage(error.to_string()))?;
-    let mut options = options;
-    for (key, value) in rest {
-        if !options::common(&key, &value, &mut options)? {
-            let known = tsumugi_pg::config::known_keys();
-            return Err(Error::usage(format!(
-                "unknown database option {key}: expected {}, {}",
-                options::COMMON,
-                known.join(", ")
-            )));
-        }
-    }
-    options::check(&options)?;
+    let rest = rest.iter().map(|(key, value)| (&**key, &**value));
+    let known = tsumugi_pg::config::known_keys().join(", ");
+    let options = options::overlay(rest, options, &known, |_, _, _| Ok(false))?;
     if config.statement_cache == tsumugi_pg::limits::STATEMENT_CACHE_DEFAULT {
         config.statement_cache = options.statement_cache;
     }
