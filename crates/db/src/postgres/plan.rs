@@ -215,7 +215,10 @@ fn effect_within(sql: &str) -> StatementEffect {
     let mut names = names(sql).peekable();
     while let Some(name) = names.next() {
         let locks = name.starts_with("pg_") && name.contains("advisory_lock");
-        if makes && matches!(&*name, "local" | "global") && names.peek().is_some_and(is_temporary) {
+        if makes
+            && matches!(&*name, "local" | "global")
+            && names.peek().is_some_and(|next| is_temporary(next))
+        {
             continue;
         }
         let keeps = makes && (is_temporary(&name) || name == "pg_temp");
@@ -227,8 +230,8 @@ fn effect_within(sql: &str) -> StatementEffect {
     StatementEffect::None
 }
 
-fn is_temporary(name: &Cow<'_, str>) -> bool {
-    matches!(&**name, "temp" | "temporary")
+fn is_temporary(name: &str) -> bool {
+    matches!(name, "temp" | "temporary")
 }
 
 /// Whether `sql` is a COPY whose other end is `end`, and nothing besides: the server would run all statements of a text, whatever they do to the
