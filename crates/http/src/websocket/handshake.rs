@@ -28,6 +28,7 @@ const KEY_BYTES: usize = 16;
 pub struct WebSocketOffer {
     accept: HeaderValue,
     protocols: Vec<String>,
+    /// Empty where there are several, or one that cannot be read: of no host that is known.
     origin: Option<String>,
     host: Option<String>,
 }
@@ -59,7 +60,9 @@ impl WebSocketOffer {
             protocols: names(headers, SEC_WEBSOCKET_PROTOCOL)
                 .map(str::to_owned)
                 .collect(),
-            origin: text(headers, ORIGIN).map(str::to_owned),
+            origin: headers
+                .contains_key(ORIGIN)
+                .then(|| text(headers, ORIGIN).unwrap_or_default().to_owned()),
             host: text(headers, HOST).map(str::to_owned),
         })
     }
@@ -80,14 +83,11 @@ impl WebSocketOffer {
         let same = authority
             .zip(self.host.as_deref())
             .is_some_and(|(authority, host)| authority.eq_ignore_ascii_case(host));
-        if same
-            || origins
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(origin))
-        {
-            return Ok(());
+        let mut named = origins.iter().filter(|known| !known.is_empty());
+        match same || named.any(|known| known.eq_ignore_ascii_case(origin)) {
+            true => Ok(()),
+            false => Err(Error::ForeignOrigin),
         }
-        Err(Error::ForeignOrigin)
     }
 
     /// The answer that begins the conversation, once it has its [`HttpBody::Switch`].
@@ -195,6 +195,13 @@ mod tests {
             ("null", "", false),
             ("https://b.example", "https://b.example", true),
             ("http://b.example", "https://b.example", false),
+            ("https://a.example\norigin: https://b.example", "", false),
+            (
+                "https://b.example\norigin: https://b.example",
+                "https://b.example",
+                false,
+            ),
+            ("https://a.example/\u{e9}", "", false),
         ] {
             let offer = WebSocketOffer::of(&request(&format!("{WISH}\norigin: {origin}"))).unwrap();
             let passed = offer.check_origin(&[allowed.to_owned()]).is_ok();
