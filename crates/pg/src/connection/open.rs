@@ -13,7 +13,7 @@ impl Connection {
     /// Connects as `connector` is configured, and spawns the connection's task on this thread.
     ///
     /// # Errors
-    /// [`Error::Connect`](crate::Error::Connect), [`Error::Hosts`](crate::Error::Hosts).
+    /// [`Error::Connect`], [`Error::Hosts`].
     pub async fn open(connector: &Connector) -> Result<Connection> {
         Connection::open_with(connector, Behaviour::of(connector.config())).await
     }
