@@ -25,7 +25,7 @@ impl Connection {
     /// Begins a transaction.
     ///
     /// # Errors
-    /// [`Error::Server`](crate::Error::Server), [`Error::Lost`](crate::Error::Lost).
+    /// [`Error::Server`], [`Error::Lost`].
     pub async fn begin(&self, options: TransactionParameters) -> Result<Transaction> {
         let handle = self.begin_handle(options).await?;
         Ok(Transaction::begun(self, handle))

@@ -70,7 +70,7 @@ impl Connection {
     /// Waits for an answer that means nothing but that the server is there.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`Error::Lost`](crate::Error::Lost).
     pub async fn ping(&self) -> Result<()> {
         let mut asked = self.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
