@@ -30,15 +30,12 @@ impl From<Error> for CallFailure {
 impl From<h2::Error> for CallFailure {
     fn from(error: h2::Error) -> CallFailure {
         // A stream that was refused, or that came after a server had said where it ends (RFC 9113 section 6.8).
-        let not_begun = match error.reason() {
-            Some(Reason::REFUSED_STREAM) => true,
-            Some(Reason::NO_ERROR) => error.is_go_away() && error.is_remote(),
-            _ => false,
-        };
-        if not_begun {
-            CallFailure::NotBegun(error)
-        } else {
-            CallFailure::Broken(error)
+        match error.reason() {
+            Some(Reason::REFUSED_STREAM) => CallFailure::NotBegun(error),
+            Some(Reason::NO_ERROR) if error.is_go_away() && error.is_remote() => {
+                CallFailure::NotBegun(error)
+            }
+            _ => CallFailure::Broken(error),
         }
     }
 }
@@ -64,38 +61,30 @@ impl CallFailure {
     }
 }
 
-/// What comes after the request has gone.
-pub(crate) struct ReplyStream {
-    response: ResponseFuture,
-}
-
 /// Begins a call.
 pub(crate) async fn begin(
     opened: &OpenChannel,
     request: Request<()>,
-) -> Result<(ReplyStream, SendStream<Bytes>), CallFailure> {
+) -> Result<(ResponseFuture, SendStream<Bytes>), CallFailure> {
     // Waits while the server's limit of calls at a time is reached.
     let sender = opened.sender.clone().ready().await;
     let mut sender = sender.map_err(CallFailure::NotBegun)?;
-    let (response, stream) = sender
+    sender
         .send_request(request, false)
-        .map_err(CallFailure::NotBegun)?;
-    Ok((ReplyStream { response }, stream))
+        .map_err(CallFailure::NotBegun)
 }
 
-impl ReplyStream {
-    /// The beginning of the answer.
-    pub(crate) async fn body(self) -> Result<RecvStream, CallFailure> {
-        let response = self.response.await?;
-        if response.headers().contains_key("grpc-status") {
-            verdict(response.headers())?;
-        }
-        if response.status() != StatusCode::OK {
-            let text = format!("HTTP status {}", response.status());
-            return Err(Error::Protocol(text).into());
-        }
-        Ok(response.into_body())
+/// The beginning of an answer.
+pub(crate) async fn body(response: ResponseFuture) -> Result<RecvStream, CallFailure> {
+    let response = response.await?;
+    if response.headers().contains_key("grpc-status") {
+        verdict(response.headers())?;
     }
+    if response.status() != StatusCode::OK {
+        let text = format!("HTTP status {}", response.status());
+        return Err(Error::Protocol(text).into());
+    }
+    Ok(response.into_body())
 }
 
 /// The next message of an answer; `None` at its end, when the call went well.
@@ -148,31 +137,9 @@ fn verdict(metadata: &HeaderMap) -> Result<()> {
 
 /// A text with `%XX` for bytes that metadata cannot carry.
 fn decoded(text: &[u8]) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, tail)) = rest.split_first() {
-        let coded = match (first, tail) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        match coded {
-            Some((high, low)) => {
-                bytes.push(high << 4 | low);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|digit| u8::try_from(digit).ok())
+    percent_encoding::percent_decode(text)
+        .decode_utf8_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]
