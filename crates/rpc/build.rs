@@ -9,9 +9,15 @@ use prost::Message as _;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto/tkrzw_rpc.proto");
-    let files = protox::compile(["tkrzw_rpc.proto"], ["proto"])?;
+    let mut files = protox::compile(["tkrzw_rpc.proto"], ["proto"])?;
     let folder = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(folder.join("tkrzw_rpc.bin"), files.encode_to_vec())?;
+    // The calls of one message and one answer are served without the generated service (`src/server/unary.rs`).
+    let files_of_service = files.file.iter_mut().flat_map(|file| &mut file.service);
+    for service in files_of_service {
+        let methods = &mut service.method;
+        methods.retain(|method| method.client_streaming() || method.server_streaming());
+    }
     tonic_prost_build::configure()
         .build_client(false)
         .build_transport(false)

@@ -126,3 +126,8 @@ pub enum Error {
     #[error("the database was closed")]
     Closed,
 }
+
+/// [`Error::QueueFull`] of a bound that is reached.
+pub(crate) fn queue_full(what: &'static str, limit: &'static str, max: usize) -> Error {
+    Error::QueueFull { what, limit, max }
+}

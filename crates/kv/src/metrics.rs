@@ -160,32 +160,35 @@ impl Latencies {
     }
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct KvCounters {
-    pub(crate) scans: AtomicU64,
-    pub(crate) scanned: AtomicU64,
-    pub(crate) writes: AtomicU64,
-    pub(crate) write_errors: AtomicU64,
-    pub(crate) bytes_written: AtomicU64,
-    pub(crate) expired: AtomicU64,
-    pub(crate) evicted: AtomicU64,
+macro_rules! counters {
+    ($($name:ident)*) => {
+        #[derive(Debug, Default)]
+        pub(crate) struct KvCounters {
+            $(pub(crate) $name: AtomicU64,)*
+            pub(crate) read_latency: Latencies,
+            pub(crate) write_latency: Latencies,
+        }
+
+        impl KvCounters {
+            /// What is counted alone; the rest is for the engine to fill in.
+            pub(crate) fn snapshot(&self) -> KvSnapshot {
+                KvSnapshot {
+                    $($name: self.$name.load(Relaxed),)*
+                    read_latency: self.read_latency.histogram(),
+                    write_latency: self.write_latency.histogram(),
+                    ..KvSnapshot::default()
+                }
+            }
+        }
+    };
+}
+
+// Reads are counted here by the engine on disk, and by that in memory where it holds a lock anyway.
+counters! {
+    reads hits bytes_read scans scanned writes write_errors bytes_written expired evicted commits committed syncs
 }
 
 impl KvCounters {
-    /// The counters alone; the rest is for the engine to fill in.
-    pub(crate) fn snapshot(&self) -> KvSnapshot {
-        KvSnapshot {
-            scans: self.scans.load(Relaxed),
-            scanned: self.scanned.load(Relaxed),
-            writes: self.writes.load(Relaxed),
-            write_errors: self.write_errors.load(Relaxed),
-            bytes_written: self.bytes_written.load(Relaxed),
-            expired: self.expired.load(Relaxed),
-            evicted: self.evicted.load(Relaxed),
-            ..KvSnapshot::default()
-        }
-    }
-
     pub(crate) fn scanned(&self, records: usize) {
         self.scans.fetch_add(1, Relaxed);
         self.scanned.fetch_add(records as u64, Relaxed);

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, queue_full};
 use crate::limits::WAITERS_MAX;
 
 /// Consumers of a database that is used as a queue wait for this key, and each push notifies it.
@@ -47,11 +47,7 @@ impl Waiters {
     pub(crate) fn wait_for(self: &Arc<Self>, key: Bytes) -> Result<Waiter> {
         let mut table = self.lock();
         if self.count.load(SeqCst) >= WAITERS_MAX {
-            return Err(Error::QueueFull {
-                what: "callers",
-                limit: "WAITERS_MAX",
-                max: WAITERS_MAX,
-            });
+            return Err(queue_full("callers", "WAITERS_MAX", WAITERS_MAX));
         }
         let slot = Arc::new(Slot::default());
         table

@@ -1,6 +1,7 @@
 //! Which records a read is about: one beside a key, or all between bounds. Reads nothing.
 //! Rule: keys are ordered byte by byte, as unsigned numbers; a shorter key comes before those it begins.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use bytes::Bytes;
@@ -28,9 +29,16 @@ pub enum Seek {
 impl Seek {
     /// What is sought beyond `key`, in the same direction.
     pub(crate) fn beyond(&self, key: Bytes) -> Self {
+        match self.direction() {
+            ReadDirection::Forward => Self::After(key),
+            ReadDirection::Backward => Self::Before(key),
+        }
+    }
+
+    fn direction(&self) -> ReadDirection {
         match self {
-            Self::First | Self::AtOrAfter(_) | Self::After(_) => Self::After(key),
-            Self::Last | Self::AtOrBefore(_) | Self::Before(_) => Self::Before(key),
+            Self::First | Self::AtOrAfter(_) | Self::After(_) => ReadDirection::Forward,
+            Self::Last | Self::AtOrBefore(_) | Self::Before(_) => ReadDirection::Backward,
         }
     }
 }
@@ -112,10 +120,10 @@ impl KeyRange {
     /// The part that has both bounds: `self` within `other`; the direction is that of `self`.
     #[must_use]
     pub fn within(mut self, other: &KeyRange) -> Self {
-        if is_above(&other.from, &self.from) {
+        if is_nearer(&other.from, &self.from, Ordering::Greater) {
             self.from = other.from.clone();
         }
-        if is_below(&other.to, &self.to) {
+        if is_nearer(&other.to, &self.to, Ordering::Less) {
             self.to = other.to.clone();
         }
         self
@@ -144,30 +152,14 @@ impl KeyRange {
 impl From<&Seek> for KeyRange {
     /// The range whose first record is the one that is sought.
     fn from(seek: &Seek) -> Self {
-        let (from, to, direction) = match seek {
-            Seek::First => (Bound::Unbounded, Bound::Unbounded, ReadDirection::Forward),
-            Seek::Last => (Bound::Unbounded, Bound::Unbounded, ReadDirection::Backward),
-            Seek::AtOrAfter(key) => (
-                Bound::Included(key.clone()),
-                Bound::Unbounded,
-                ReadDirection::Forward,
-            ),
-            Seek::After(key) => (
-                Bound::Excluded(key.clone()),
-                Bound::Unbounded,
-                ReadDirection::Forward,
-            ),
-            Seek::AtOrBefore(key) => (
-                Bound::Unbounded,
-                Bound::Included(key.clone()),
-                ReadDirection::Backward,
-            ),
-            Seek::Before(key) => (
-                Bound::Unbounded,
-                Bound::Excluded(key.clone()),
-                ReadDirection::Backward,
-            ),
+        let (from, to) = match seek {
+            Seek::First | Seek::Last => (Bound::Unbounded, Bound::Unbounded),
+            Seek::AtOrAfter(key) => (Bound::Included(key.clone()), Bound::Unbounded),
+            Seek::After(key) => (Bound::Excluded(key.clone()), Bound::Unbounded),
+            Seek::AtOrBefore(key) => (Bound::Unbounded, Bound::Included(key.clone())),
+            Seek::Before(key) => (Bound::Unbounded, Bound::Excluded(key.clone())),
         };
+        let direction = seek.direction();
         Self {
             from,
             to,
@@ -184,27 +176,18 @@ fn after_prefix(prefix: &[u8]) -> Option<Bytes> {
     Some(Bytes::from(after))
 }
 
-fn is_above(one: &Bound<Bytes>, other: &Bound<Bytes>) -> bool {
+/// Whether the bound `one` leaves less than `other` does: among lower ones the greater, among upper ones the less.
+fn is_nearer(one: &Bound<Bytes>, other: &Bound<Bytes>, nearer: Ordering) -> bool {
     match (one, other) {
         (Bound::Unbounded, _) => false,
         (_, Bound::Unbounded) => true,
-        (Bound::Excluded(one), Bound::Included(other)) => one >= other,
         (
-            Bound::Included(one) | Bound::Excluded(one),
-            Bound::Included(other) | Bound::Excluded(other),
-        ) => one > other,
-    }
-}
-
-fn is_below(one: &Bound<Bytes>, other: &Bound<Bytes>) -> bool {
-    match (one, other) {
-        (Bound::Unbounded, _) => false,
-        (_, Bound::Unbounded) => true,
-        (Bound::Excluded(one), Bound::Included(other)) => one <= other,
-        (
-            Bound::Included(one) | Bound::Excluded(one),
-            Bound::Included(other) | Bound::Excluded(other),
-        ) => one < other,
+            Bound::Included(key) | Bound::Excluded(key),
+            Bound::Included(than) | Bound::Excluded(than),
+        ) => match key.cmp(than) {
+            Ordering::Equal => matches!((one, other), (Bound::Excluded(_), Bound::Included(_))),
+            ordering => ordering == nearer,
+        },
     }
 }
 

@@ -1,9 +1,7 @@
 //! Finding keys by what they look like: Tkrzw's modes of search, edit distance among them. Reads page by page through a function it is lent.
 //! Rule: a mode that needs no look at every key does not take one.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::ops::Bound;
 use std::str::FromStr;
 
 use bytes::Bytes;
@@ -13,7 +11,7 @@ use crate::limits::{
     EDIT_PATTERN_BYTES_MAX, PAGE_RECORDS_MAX, PATTERN_BYTES_MAX, REGEX_BYTES_MAX, SEARCH_BYTES_MAX,
     SEARCH_MATCHES_MAX,
 };
-use crate::range::{KeyRange, Pair, ReadDirection};
+use crate::range::{KeyRange, Pair, Seek};
 use crate::write::check_many;
 
 /// How a pattern is compared with keys.
@@ -67,12 +65,16 @@ impl FromStr for SearchMode {
             "lower" => Self::Lower,
             "lowerinc" => Self::LowerInc,
             _ => {
-                return Err(Error::Pattern {
-                    reason: format!("there is no mode `{}`", name.escape_debug()),
-                });
+                let name = name.escape_debug();
+                return Err(unusable(format!("there is no mode `{name}`")));
             }
         })
     }
+}
+
+fn unusable(reason: impl Into<String>) -> Error {
+    let reason = reason.into();
+    Error::Pattern { reason }
 }
 
 /// Keys that fit, at most `capacity`, or [`SEARCH_MATCHES_MAX`] when that is 0.
@@ -137,35 +139,15 @@ fn each_key(
 
 fn range_of(mode: SearchMode, pattern: &[u8]) -> KeyRange {
     let key = Bytes::copy_from_slice(pattern);
-    let (from, to, direction) = match mode {
+    let seek = match mode {
         SearchMode::Begin => return KeyRange::prefix(key),
-        SearchMode::Upper => (
-            Bound::Excluded(key),
-            Bound::Unbounded,
-            ReadDirection::Forward,
-        ),
-        SearchMode::UpperInc => (
-            Bound::Included(key),
-            Bound::Unbounded,
-            ReadDirection::Forward,
-        ),
-        SearchMode::Lower => (
-            Bound::Unbounded,
-            Bound::Excluded(key),
-            ReadDirection::Backward,
-        ),
-        SearchMode::LowerInc => (
-            Bound::Unbounded,
-            Bound::Included(key),
-            ReadDirection::Backward,
-        ),
-        _ => return KeyRange::all(),
+        SearchMode::Upper => Seek::After(key),
+        SearchMode::UpperInc => Seek::AtOrAfter(key),
+        SearchMode::Lower => Seek::Before(key),
+        SearchMode::LowerInc => Seek::AtOrBefore(key),
+        _ => Seek::First,
     };
-    KeyRange {
-        from,
-        to,
-        direction,
-    }
+    KeyRange::from(&seek)
 }
 
 type Matcher = Box<dyn Fn(&[u8]) -> bool>;
@@ -179,16 +161,13 @@ fn matcher(mode: SearchMode, pattern: &[u8]) -> Result<Matcher> {
         }
         SearchMode::End => Box::new(move |key| key.ends_with(&owned)),
         SearchMode::Regex => {
-            let pattern = str::from_utf8(pattern).map_err(|_| Error::Pattern {
-                reason: "a regular expression is UTF-8".to_owned(),
-            })?;
+            let pattern =
+                str::from_utf8(pattern).map_err(|_| unusable("a regular expression is UTF-8"))?;
             let regex = regex::bytes::RegexBuilder::new(pattern)
                 .size_limit(REGEX_BYTES_MAX)
                 .dfa_size_limit(REGEX_BYTES_MAX)
                 .build()
-                .map_err(|error| Error::Pattern {
-                    reason: error.to_string().replace('\n', " "),
-                })?;
+                .map_err(|error| unusable(error.to_string().replace('\n', " ")))?;
             Box::new(move |key| regex.is_match(key))
         }
         SearchMode::ContainCase => {
@@ -215,22 +194,10 @@ fn contains_word(key: &[u8], pattern: &[u8]) -> bool {
 }
 
 /// A key and how far it is; the farthest is the greatest, and of those the greatest key.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     distance: usize,
     key: Bytes,
-}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.distance, &self.key).cmp(&(other.distance, &other.key))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 fn nearest(
@@ -290,6 +257,7 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], row: &mut Vec<usize>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::range::ReadDirection;
 
     const KEYS: [&str; 8] = [
         "",

@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, queue_full};
 use crate::limits::FETCH_WAITERS_MAX;
 
 /// What can compute and wait: a job of a VM, a computation of a handler in Rust.
@@ -36,10 +36,7 @@ impl Runner {
     /// One of those that this one stands for, as a VM does for its jobs, numbered from 1.
     #[must_use]
     pub fn member(self, number: u64) -> Runner {
-        Runner {
-            group: self.group,
-            number,
-        }
+        Runner { number, ..self }
     }
 }
 
@@ -197,11 +194,8 @@ impl SingleFlight {
             return Ok(JoinOutcome::Alone);
         }
         if table.waiting >= FETCH_WAITERS_MAX {
-            return Err(Error::QueueFull {
-                what: "callers of fetch",
-                limit: "FETCH_WAITERS_MAX",
-                max: FETCH_WAITERS_MAX,
-            });
+            let what = "callers of fetch";
+            return Err(queue_full(what, "FETCH_WAITERS_MAX", FETCH_WAITERS_MAX));
         }
         Ok(JoinOutcome::Wait(self.wait(&mut table, id, lineage)))
     }

@@ -440,28 +440,20 @@ fn bytes(name: &str, text: &str) -> Result<u64> {
 }
 
 fn durability(value: &str) -> Result<Durability> {
-    match value {
-        "memory" => Ok(Durability::Memory),
-        "process" => Ok(Durability::Process),
-        "disk" => Ok(Durability::Disk),
-        _ => Err(refused("durability is none of memory, process, disk")),
-    }
+    let all = [Durability::Memory, Durability::Process, Durability::Disk];
+    let named = all.into_iter().find(|one| one.to_string() == value);
+    named.ok_or_else(|| refused("durability is none of memory, process, disk"))
 }
 
 fn when_full(value: &str) -> Result<WhenFull> {
-    match value {
-        "evict" => Ok(WhenFull::Evict),
-        "refuse" => Ok(WhenFull::Refuse),
-        _ => Err(refused("when_full is neither evict nor refuse")),
-    }
+    let all = [WhenFull::Evict, WhenFull::Refuse];
+    let named = all.into_iter().find(|one| one.to_string() == value);
+    named.ok_or_else(|| refused("when_full is neither evict nor refuse"))
 }
 
 fn truth(name: &str, value: &str) -> Result<bool> {
-    match value {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err(refused(format!("{name} is neither true nor false"))),
-    }
+    let wrong = |_| refused(format!("{name} is neither true nor false"));
+    value.parse().map_err(wrong)
 }
 
 /// Whether a setting means what this store does anyway. Its value may be a secret, and is not shown.

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, queue_full};
 use crate::limits::{WATCH_BYTES_MAX, WATCH_CHANGES_MAX, WATCHES_MAX};
 
 /// What happened.
@@ -80,11 +80,7 @@ impl Watches {
     pub(crate) fn watch(self: &Arc<Self>, prefix: Bytes) -> Result<PrefixWatch> {
         let mut table = lock(&self.table);
         if table.watches.len() >= WATCHES_MAX {
-            return Err(Error::QueueFull {
-                what: "watches",
-                limit: "WATCHES_MAX",
-                max: WATCHES_MAX,
-            });
+            return Err(queue_full("watches", "WATCHES_MAX", WATCHES_MAX));
         }
         let queue = Arc::new(Mutex::new(Queue {
             ended: table.ended,

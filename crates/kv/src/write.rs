@@ -191,12 +191,8 @@ impl Write {
     /// Refuses what no engine is asked: keys and values beyond their limits. A batch is checked by its parts' own answers.
     pub(crate) fn check(&self, value_max: usize) -> Result<()> {
         match self {
-            Self::Set { key, value, .. } => {
-                check_key(key)?;
-                check_value(value.len(), value_max)
-            }
             Self::Remove { key } | Self::Increment { key, .. } => check_key(key),
-            Self::Append { key, value, .. } => {
+            Self::Set { key, value, .. } | Self::Append { key, value, .. } => {
                 check_key(key)?;
                 check_value(value.len(), value_max)
             }

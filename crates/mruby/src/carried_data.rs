@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::ffi::c_void;
 
 use crate::memory::Memory;
-use crate::scope::Scope;
+use crate::scope::{Scope, protected};
 use crate::sys;
 use crate::value::{Kind, Result, Value};
 use crate::vm::abort_on_panic;
@@ -34,9 +34,7 @@ impl Scope<'_> {
             data,
         }));
         // SAFETY: the pointer is owned by the object from here on.
-        let made = self.protect(|out| unsafe {
-            sys::ts_data(self.vm().raw(), class.raw, pointer.cast(), out)
-        });
+        let made = protected!(self, unsafe ts_data(class.raw, pointer.cast()));
         match made {
             Ok(_) => self.vm().inner.memory.own(bytes),
             // SAFETY: no object took it.

@@ -4,8 +4,8 @@
 use std::marker::PhantomData;
 use std::ptr::null;
 
-use crate::scope::Scope;
-use crate::sys::{self, RawField, RawValue};
+use crate::scope::{Scope, protected};
+use crate::sys::{RawField, RawValue};
 use crate::value::{Kind, Result, Symbol, Value};
 
 /// A field of a record: a value that exists, or a String that is made with it.
@@ -114,17 +114,8 @@ impl Scope<'_> {
         );
         // SAFETY: Symbol and Field are transparent; the shim reads `len` names, unless `names` is null, and as many fields for each
         // record, and values and bytes live.
-        self.protect(|out| unsafe {
-            sys::ts_records(
-                self.vm.raw(),
-                len,
-                names,
-                count,
-                fields.as_ptr().cast(),
-                array,
-                out,
-            )
-        })
+        let fields = fields.as_ptr().cast();
+        protected!(self, unsafe ts_records(len, names, count, fields, array))
     }
 
     /// Sets an element of an Array; what is between its end and the element becomes nil.
@@ -137,17 +128,12 @@ impl Scope<'_> {
         assert_eq!(array.kind(), Kind::Array, "an element of what is no Array");
         let index = i64::try_from(index).unwrap_or(i64::MAX);
         // SAFETY: the tag was checked; both values are live; what is beyond the largest Array raises.
-        self.protect(|out| unsafe {
-            sys::ts_array_set(self.vm.raw(), array.raw, index, element.raw, out)
-        })
-        .map(drop)
+        protected!(self, unsafe ts_array_set(array.raw, index, element.raw)).map(drop)
     }
 
     /// An Array of these values.
     pub fn array_of(&self, values: &[Value<'_>]) -> Result<'_, Value<'_>> {
         // SAFETY: Value is transparent; the shim copies `values.len()` of them.
-        self.protect(|out| unsafe {
-            sys::ts_array_of(self.vm.raw(), values.as_ptr().cast(), values.len(), out)
-        })
+        protected!(self, unsafe ts_array_of(values.as_ptr().cast(), values.len()))
     }
 }

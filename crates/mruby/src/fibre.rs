@@ -1,6 +1,6 @@
 //! Fibres as Rust drives them: one is resumed until it yields or ends.
 
-use crate::scope::Scope;
+use crate::scope::{Scope, protected};
 use crate::sys;
 use crate::value::{Kind, Raise, Result, Value};
 
@@ -43,8 +43,6 @@ impl Scope<'_> {
             Input::Raised(Raise(exception)) => (exception, 1),
         };
         // SAFETY: the tag was checked and the VM is at rest; a `Raise` holds an exception, which the caller's scope protects.
-        self.protect(|out| unsafe {
-            sys::ts_resume(self.vm.raw(), fiber.raw, value.raw, raises, out)
-        })
+        protected!(self, unsafe ts_resume(fiber.raw, value.raw, raises))
     }
 }

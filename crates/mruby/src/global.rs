@@ -1,7 +1,7 @@
 //! Ruby's global variables, as Rust reads and sets them. They are the VM's, not a fibre's: what sets one for a fibre
 //! must put it right whenever another fibre runs.
 
-use crate::scope::Scope;
+use crate::scope::{Scope, protected};
 use crate::sys;
 use crate::value::{Result, Symbol, Value};
 
@@ -15,7 +15,6 @@ impl Scope<'_> {
     /// Sets a global variable.
     pub fn set_global(&self, name: Symbol, value: Value<'_>) -> Result<'_, ()> {
         // SAFETY: the value is live.
-        self.protect(|out| unsafe { sys::ts_global_set(self.vm.raw(), name.0, value.raw, out) })
-            .map(drop)
+        protected!(self, unsafe ts_global_set(name.0, value.raw)).map(drop)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::rc::{Rc, Weak};
 
-use crate::scope::Scope;
+use crate::scope::{Scope, protected};
 use crate::sys;
 use crate::value::{Raise, Result, Value};
 use crate::vm::{NO_MEMORY, VmInner};
@@ -37,8 +37,7 @@ impl Scope<'_> {
             slot
         });
         // SAFETY: the slot is free, and within the array or beyond its end, which then grows.
-        let rooted =
-            self.protect(|out| unsafe { sys::ts_root(self.vm().raw(), slot, value.raw, out) });
+        let rooted = protected!(self, unsafe ts_root(slot, value.raw));
         if let Err(raised) = rooted {
             inner.free_roots.borrow_mut().push(slot);
             return Err(raised);

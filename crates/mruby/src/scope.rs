@@ -14,6 +14,15 @@ use crate::vm::{Vm, VmInner, status_is_ok};
 /// What the instruction hook says too.
 const OVERRUN: &str = "the handler used more CPU time in one turn than its limit allows";
 
+/// Runs one of the shim's functions that can raise. Why it may be called so is said where it is.
+macro_rules! protected {
+    ($scope:ident, unsafe $function:ident($($argument:expr),*)) => {
+        // SAFETY: the VM is open as long as a handle lives; the rest is said at each use.
+        $scope.protect(|out| unsafe { $crate::sys::$function($scope.vm.raw(), $($argument,)* out) })
+    };
+}
+pub(crate) use protected;
+
 /// Access to a VM. Obtained from [`Vm::enter`] and handed to natives.
 pub struct Scope<'vm> {
     pub(crate) vm: &'vm Vm,
@@ -97,23 +106,21 @@ impl<'vm> Scope<'vm> {
     pub fn string(&self, bytes: impl AsRef<[u8]>) -> Result<'_, Value<'_>> {
         let bytes = bytes.as_ref();
         // SAFETY: the shim copies `len` bytes.
-        self.protect(|out| unsafe {
-            sys::ts_string(self.vm.raw(), bytes.as_ptr().cast(), bytes.len(), out)
-        })
+        protected!(self, unsafe ts_string(bytes.as_ptr().cast(), bytes.len()))
     }
 
     /// An empty Array with room for `capacity` elements.
     pub fn array(&self, capacity: usize) -> Result<'_, Value<'_>> {
         let capacity = i64::try_from(capacity).unwrap_or(i64::MAX);
         // SAFETY: an array is allocated or an exception answered.
-        self.protect(|out| unsafe { sys::ts_array(self.vm.raw(), capacity, out) })
+        protected!(self, unsafe ts_array(capacity))
     }
 
     /// An empty Hash with room for `capacity` entries.
     pub fn hash(&self, capacity: usize) -> Result<'_, Value<'_>> {
         let capacity = i64::try_from(capacity).unwrap_or(i64::MAX);
         // SAFETY: a hash is allocated or an exception answered.
-        self.protect(|out| unsafe { sys::ts_hash(self.vm.raw(), capacity, out) })
+        protected!(self, unsafe ts_hash(capacity))
     }
 
     /// The symbol of this name. Symbols are never freed: for names of the program only.
@@ -122,9 +129,7 @@ impl<'vm> Scope<'vm> {
             // Names of the program are few; without them not even the error for a full VM can be made.
             let symbol = self.vm.exempt(|| {
                 // SAFETY: the shim copies the name.
-                self.protect(|out| unsafe {
-                    sys::ts_intern(self.vm.raw(), name.as_ptr().cast(), name.len(), out)
-                })
+                protected!(self, unsafe ts_intern(name.as_ptr().cast(), name.len()))
             });
             let symbol = symbol.ok().and_then(Value::as_symbol);
             symbol.expect("a symbol's memory is not limited")
@@ -211,10 +216,7 @@ impl<'vm> Scope<'vm> {
     pub fn push(&self, array: Value<'_>, element: Value<'_>) -> Result<'_, ()> {
         assert_eq!(array.kind(), Kind::Array, "push onto what is no Array");
         // SAFETY: the tag was checked; both values are live.
-        self.protect(|out| unsafe {
-            sys::ts_array_push(self.vm.raw(), array.raw, element.raw, out)
-        })
-        .map(drop)
+        protected!(self, unsafe ts_array_push(array.raw, element.raw)).map(drop)
     }
 
     /// Entries of a Hash; 0 for anything else.
@@ -230,10 +232,7 @@ impl<'vm> Scope<'vm> {
     pub fn hash_set(&self, hash: Value<'_>, key: Value<'_>, value: Value<'_>) -> Result<'_, ()> {
         assert_eq!(hash.kind(), Kind::Hash, "hash_set on what is no Hash");
         // SAFETY: the tag was checked; all values are live.
-        self.protect(|out| unsafe {
-            sys::ts_hash_set(self.vm.raw(), hash.raw, key.raw, value.raw, out)
-        })
-        .map(drop)
+        protected!(self, unsafe ts_hash_set(hash.raw, key.raw, value.raw)).map(drop)
     }
 
     /// The entry of `key`, or nil; default procs are not called.
@@ -243,9 +242,7 @@ impl<'vm> Scope<'vm> {
         }
         let nil = Value::nil().raw;
         // SAFETY: the tag was checked; all values are live.
-        self.protect(|out| unsafe {
-            sys::ts_hash_fetch(self.vm.raw(), hash.raw, key.raw, nil, out)
-        })
+        protected!(self, unsafe ts_hash_fetch(hash.raw, key.raw, nil))
     }
 
     /// The entry of the Symbol `name`, or nil: for keyword arguments.
@@ -262,10 +259,7 @@ impl<'vm> Scope<'vm> {
     /// Sets an instance variable. Raises for immediates and frozen objects.
     pub fn set_ivar(&self, object: Value<'_>, name: Symbol, value: Value<'_>) -> Result<'_, ()> {
         // SAFETY: all values are live; what cannot have variables raises.
-        self.protect(|out| unsafe {
-            sys::ts_ivar_set(self.vm.raw(), object.raw, name.0, value.raw, out)
-        })
-        .map(drop)
+        protected!(self, unsafe ts_ivar_set(object.raw, name.0, value.raw)).map(drop)
     }
 
     // ---- classes and natives ----
@@ -276,9 +270,7 @@ impl<'vm> Scope<'vm> {
             .try_fold(self.object_class(), |holder, name| {
                 let name = self.intern(name);
                 // SAFETY: what is no class or module raises TypeError.
-                self.protect(|out| unsafe {
-                    sys::ts_constant(self.vm.raw(), holder.raw, name.0, out)
-                })
+                protected!(self, unsafe ts_constant(holder.raw, name.0))
             })
     }
 
@@ -298,9 +290,7 @@ impl<'vm> Scope<'vm> {
     pub fn define_module(&self, under: Value<'_>, name: &str) -> Result<'_, Value<'_>> {
         let name = c_name(name);
         // SAFETY: the name is copied.
-        self.protect(|out| unsafe {
-            sys::ts_define_module(self.vm.raw(), under.raw, name.as_ptr(), out)
-        })
+        protected!(self, unsafe ts_define_module(under.raw, name.as_ptr()))
     }
 
     /// Defines or reopens a class; `under` nil means top level.
@@ -313,9 +303,7 @@ impl<'vm> Scope<'vm> {
         assert_eq!(parent.kind(), Kind::Class, "a class's parent is a class");
         let name = c_name(name);
         // SAFETY: the tag was checked; the name is copied.
-        self.protect(|out| unsafe {
-            sys::ts_define_class(self.vm.raw(), under.raw, name.as_ptr(), parent.raw, out)
-        })
+        protected!(self, unsafe ts_define_class(under.raw, name.as_ptr(), parent.raw))
     }
 
     /// Defines an instance method of `class` in Rust.
@@ -362,18 +350,9 @@ impl<'vm> Scope<'vm> {
         let waits = c_int::from(waits == Suspension::Maybe);
         let name = c_name(name);
         // SAFETY: `holder` is a live object (a class, unless singleton); the name is copied.
-        self.protect(|out| unsafe {
-            sys::ts_define_native(
-                self.vm.raw(),
-                holder.raw,
-                name.as_ptr(),
-                index,
-                waits,
-                singleton,
-                out,
-            )
-        })
-        .map(drop)
+        let name = name.as_ptr();
+        protected!(self, unsafe ts_define_native(holder.raw, name, index, waits, singleton))
+            .map(drop)
     }
 
     /// Is `value` an instance of `class` or of a subclass?
@@ -426,17 +405,7 @@ impl<'vm> Scope<'vm> {
         let argc = i64::try_from(raw.len()).unwrap_or(i64::MAX);
         let block = Value::nil().raw;
         // SAFETY: all values are live; the arguments are copied onto the VM's stack.
-        self.protect(|out| unsafe {
-            sys::ts_call(
-                self.vm.raw(),
-                this.raw,
-                method.0,
-                argc,
-                raw.as_ptr(),
-                block,
-                out,
-            )
-        })
+        protected!(self, unsafe ts_call(this.raw, method.0, argc, raw.as_ptr(), block))
     }
 
     /// Compiles a file to a Proc for `Tsumugi.run_program` (in a fibre) or [`run`](Self::run). `line` is the first
@@ -454,17 +423,10 @@ impl<'vm> Scope<'vm> {
         let name = c_name(file);
         let context = (&raw mut errors).cast::<c_void>();
         // SAFETY: source, name and context are alive during the call; the compiler copies what it keeps.
-        let compiled = self.protect(|out| unsafe {
-            sys::ts_compile(
-                self.vm.raw(),
-                source.as_ptr().cast(),
-                source.len(),
-                name.as_ptr(),
-                line.into(),
-                context,
-                out,
-            )
-        });
+        let compiled = protected!(
+            self,
+            unsafe ts_compile(source.as_ptr().cast(), source.len(), name.as_ptr(), line.into(), context)
+        );
         match compiled {
             Ok(program) if program.kind() == Kind::Proc => Ok(program),
             Ok(_) => Err(errors.errors),
@@ -515,15 +477,8 @@ impl<'vm> Scope<'vm> {
     pub fn error_of(&self, class: Value<'_>, message: impl AsRef<[u8]>) -> Raise<'_> {
         let message = message.as_ref();
         // SAFETY: the message is copied; what is no exception class raises TypeError instead.
-        let made = self.protect(|out| unsafe {
-            sys::ts_exception(
-                self.vm.raw(),
-                class.raw,
-                message.as_ptr().cast(),
-                message.len(),
-                out,
-            )
-        });
+        let (bytes, len) = (message.as_ptr().cast(), message.len());
+        let made = protected!(self, unsafe ts_exception(class.raw, bytes, len));
         made.map_or_else(|raised| raised, Raise)
     }
 
@@ -566,7 +521,7 @@ impl<'vm> Scope<'vm> {
     /// Collects everything that is not reachable. Costs milliseconds with many parked fibres.
     pub fn collect(&self) {
         // SAFETY: a full collection at a point where every live value is rooted or protected.
-        let _ = self.protect(|out| unsafe { sys::ts_collect(self.vm.raw(), out) });
+        let _ = protected!(self, unsafe ts_collect());
     }
 }
 

@@ -67,143 +67,59 @@ unsafe extern "C" {
     pub fn ts_class_carries_data(class: RawValue);
     pub fn ts_ivar(vm: *mut RawVm, object: RawValue, sym: u32) -> RawValue;
     pub fn ts_global(vm: *mut RawVm, sym: u32) -> RawValue;
-    pub fn ts_global_set(vm: *mut RawVm, sym: u32, value: RawValue, out: *mut RawValue) -> c_int;
 
-    pub fn ts_string(vm: *mut RawVm, bytes: *const c_char, len: usize, out: *mut RawValue)
-    -> c_int;
-    pub fn ts_intern(vm: *mut RawVm, bytes: *const c_char, len: usize, out: *mut RawValue)
-    -> c_int;
-    pub fn ts_array(vm: *mut RawVm, capacity: i64, out: *mut RawValue) -> c_int;
-    pub fn ts_hash(vm: *mut RawVm, capacity: i64, out: *mut RawValue) -> c_int;
-    pub fn ts_array_of(
-        vm: *mut RawVm,
-        values: *const RawValue,
-        len: usize,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_records(
-        vm: *mut RawVm,
-        len: usize,
-        names: *const u32,
-        count: usize,
-        fields: *const RawField,
-        array: RawValue,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_array_push(
-        vm: *mut RawVm,
-        array: RawValue,
-        element: RawValue,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_array_set(
-        vm: *mut RawVm,
-        array: RawValue,
-        index: i64,
-        element: RawValue,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_hash_set(
-        vm: *mut RawVm,
-        hash: RawValue,
-        key: RawValue,
-        value: RawValue,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_hash_fetch(
-        vm: *mut RawVm,
-        hash: RawValue,
-        key: RawValue,
-        fallback: RawValue,
-        out: *mut RawValue,
-    ) -> c_int;
     pub fn ts_hash_each(vm: *mut RawVm, hash: RawValue, visit: Visit, context: *mut c_void);
-    pub fn ts_ivar_set(
-        vm: *mut RawVm,
-        object: RawValue,
-        sym: u32,
-        value: RawValue,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_data(
-        vm: *mut RawVm,
-        class: RawValue,
-        pointer: *mut c_void,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_exception(
-        vm: *mut RawVm,
-        class: RawValue,
-        message: *const c_char,
-        len: usize,
-        out: *mut RawValue,
-    ) -> c_int;
 
-    pub fn ts_constant(vm: *mut RawVm, holder: RawValue, sym: u32, out: *mut RawValue) -> c_int;
     pub fn ts_object_class(vm: *mut RawVm) -> RawValue;
     pub fn ts_top_self(vm: *mut RawVm) -> RawValue;
-    pub fn ts_define_module(
-        vm: *mut RawVm,
-        under: RawValue,
-        name: *const c_char,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_define_class(
-        vm: *mut RawVm,
-        under: RawValue,
-        name: *const c_char,
-        parent: RawValue,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_define_native(
-        vm: *mut RawVm,
-        class: RawValue,
-        name: *const c_char,
-        index: i64,
-        waits: c_int,
-        singleton: c_int,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_call(
-        vm: *mut RawVm,
-        this: RawValue,
-        sym: u32,
-        argc: i64,
-        argv: *const RawValue,
-        block: RawValue,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_compile(
-        vm: *mut RawVm,
-        source: *const c_char,
-        len: usize,
-        file: *const c_char,
-        line: i32,
-        errors: *mut c_void,
-        out: *mut RawValue,
-    ) -> c_int;
-    pub fn ts_resume(
-        vm: *mut RawVm,
-        fiber: RawValue,
-        value: RawValue,
-        raises: c_int,
-        out: *mut RawValue,
-    ) -> c_int;
     pub fn ts_forget(fiber: RawValue);
     pub fn ts_at_rest(vm: *mut RawVm) -> c_int;
     pub fn ts_where(vm: *mut RawVm, file: *mut *const c_char, line: *mut i32);
 
-    pub fn ts_root(vm: *mut RawVm, slot: i64, value: RawValue, out: *mut RawValue) -> c_int;
     pub fn ts_unroot(vm: *mut RawVm, slot: i64);
     pub fn ts_rooted(vm: *mut RawVm, slot: i64) -> RawValue;
     pub fn ts_arena_save(vm: *mut RawVm) -> c_int;
     pub fn ts_arena_restore(vm: *mut RawVm, arena: c_int);
     pub fn ts_protect(vm: *mut RawVm, value: RawValue);
-    pub fn ts_collect(vm: *mut RawVm, out: *mut RawValue) -> c_int;
     pub fn ts_live_objects(vm: *mut RawVm) -> usize;
 
     pub fn ts_entered(vm: *mut RawVm);
     pub fn ts_overran(vm: *mut RawVm) -> c_int;
     pub fn ts_entry(vm: *mut RawVm) -> u64;
     pub fn ts_interrupt(vm: *mut RawVm, what: c_int, entry: u64);
+}
+
+/// What can raise and so runs by `protect`: the VM comes before the other arguments, the place of the outcome after them.
+macro_rules! raising {
+    ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {
+        unsafe extern "C" {
+            $(pub fn $name(vm: *mut RawVm, $($argument: $type,)* out: *mut RawValue) -> c_int;)*
+        }
+    };
+}
+
+raising! {
+    fn ts_global_set(sym: u32, value: RawValue);
+    fn ts_string(bytes: *const c_char, len: usize);
+    fn ts_intern(bytes: *const c_char, len: usize);
+    fn ts_array(capacity: i64);
+    fn ts_hash(capacity: i64);
+    fn ts_array_of(values: *const RawValue, len: usize);
+    fn ts_records(len: usize, names: *const u32, count: usize, fields: *const RawField, array: RawValue);
+    fn ts_array_push(array: RawValue, element: RawValue);
+    fn ts_array_set(array: RawValue, index: i64, element: RawValue);
+    fn ts_hash_set(hash: RawValue, key: RawValue, value: RawValue);
+    fn ts_hash_fetch(hash: RawValue, key: RawValue, fallback: RawValue);
+    fn ts_ivar_set(object: RawValue, sym: u32, value: RawValue);
+    fn ts_data(class: RawValue, pointer: *mut c_void);
+    fn ts_exception(class: RawValue, message: *const c_char, len: usize);
+    fn ts_constant(holder: RawValue, sym: u32);
+    fn ts_define_module(under: RawValue, name: *const c_char);
+    fn ts_define_class(under: RawValue, name: *const c_char, parent: RawValue);
+    fn ts_define_native(class: RawValue, name: *const c_char, index: i64, waits: c_int, singleton: c_int);
+    fn ts_call(this: RawValue, sym: u32, argc: i64, argv: *const RawValue, block: RawValue);
+    fn ts_compile(source: *const c_char, len: usize, file: *const c_char, line: i32, errors: *mut c_void);
+    fn ts_resume(fiber: RawValue, value: RawValue, raises: c_int);
+    fn ts_root(slot: i64, value: RawValue);
+    fn ts_collect();
 }

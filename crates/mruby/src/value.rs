@@ -5,10 +5,21 @@ use std::marker::PhantomData;
 
 use crate::sys::{self, RawValue};
 
-/// What a value is, as far as Rust cares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
+/// Names the kinds once, in the order in which the shim numbers them.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident,)*) => {
+        /// What a value is, as far as Rust cares.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        const KINDS: &[Kind] = &[$(Kind::$kind),*];
+    };
+}
+
+kinds! {
     /// `nil`
     Nil,
     /// `false`
@@ -44,26 +55,6 @@ pub enum Kind {
     /// Anything else.
     Object,
 }
-
-const KINDS: [Kind; 17] = [
-    Kind::Nil,
-    Kind::False,
-    Kind::True,
-    Kind::Integer,
-    Kind::Float,
-    Kind::Symbol,
-    Kind::String,
-    Kind::Array,
-    Kind::Hash,
-    Kind::Proc,
-    Kind::Data,
-    Kind::Exception,
-    Kind::Fiber,
-    Kind::Class,
-    Kind::Range,
-    Kind::BigInteger,
-    Kind::Object,
-];
 
 /// A Ruby value, protected from the collector for `'s`.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::limits::{RESERVED_AHEAD_BYTES, RESERVED_AHEAD_FACTOR, SMALL_MESSAGE_BYTES};
 
 /// Bytes before each message.
-const PREFIX_BYTES: usize = 5;
+pub(crate) const PREFIX_BYTES: usize = 5;
 
 /// Values up to this size are copied to what comes before them: to send two pieces costs more.
 const COPIED_BYTES_MAX: usize = 16 * 1024;
@@ -18,11 +18,15 @@ const COPIED_BYTES_MAX: usize = 16 * 1024;
 pub(crate) fn put(message: &impl Message, buffer: &mut BytesMut) {
     let length = message.encoded_len();
     buffer.reserve(PREFIX_BYTES + length);
+    put_prefix(length, buffer);
+    // There is room for it, so this cannot fail.
+    let _ = message.encode(buffer);
+}
+
+fn put_prefix(length: usize, buffer: &mut BytesMut) {
     buffer.put_u8(0);
     // A message is bounded by what its caller has in memory; the peer refuses what is beyond its limit.
     buffer.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
-    // There is room for it, so this cannot fail.
-    let _ = message.encode(buffer);
 }
 
 /// A message alone.
@@ -51,8 +55,7 @@ pub(crate) fn with_last(message: &impl Message, tag: u32, value: Bytes) -> Frame
     let is_apart = value.len() > COPIED_BYTES_MAX;
     let room = before + if is_apart { 0 } else { value.len() };
     let mut head = BytesMut::with_capacity(PREFIX_BYTES + room);
-    head.put_u8(0);
-    head.put_u32(u32::try_from(before + value.len()).unwrap_or(u32::MAX));
+    put_prefix(before + value.len(), &mut head);
     let _ = message.encode(&mut head);
     encode_key(tag, WireType::LengthDelimited, &mut head);
     encode_varint(value.len() as u64, &mut head);
@@ -106,10 +109,9 @@ impl MessageReader {
         if self.partial.capacity() >= arrived {
             return;
         }
-        let known: &[u8] = if self.partial.is_empty() {
-            first
-        } else {
-            &self.partial
+        let known: &[u8] = match self.partial.is_empty() {
+            true => first,
+            false => &self.partial,
         };
         let announced = known.first_chunk::<PREFIX_BYTES>().map_or(0, announced);
         if announced <= SMALL_MESSAGE_BYTES {
@@ -126,10 +128,9 @@ impl MessageReader {
 
     /// The next message, if all of it has come.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>> {
-        let known: &[u8] = if self.partial.is_empty() {
-            &self.ahead
-        } else {
-            &self.partial
+        let known: &[u8] = match self.partial.is_empty() {
+            true => &self.ahead,
+            false => &self.partial,
         };
         let Some(prefix) = known.first_chunk::<PREFIX_BYTES>() else {
             return Ok(None);
@@ -166,7 +167,7 @@ impl MessageReader {
 }
 
 /// The length of the message after a prefix.
-fn announced(prefix: &[u8; PREFIX_BYTES]) -> usize {
+pub(crate) fn announced(prefix: &[u8; PREFIX_BYTES]) -> usize {
     let [_, length @ ..] = *prefix;
     usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX)
 }

@@ -43,10 +43,7 @@ pub(crate) struct Method(usize);
 impl Method {
     /// The call at a path.
     pub(crate) fn of_path(path: &str) -> Method {
-        let known = path
-            .strip_prefix(SERVICE)
-            .and_then(|name| METHODS.iter().position(|known| *known == name));
-        Method(known.unwrap_or(METHODS.len() - 1))
+        Method::named(path.strip_prefix(SERVICE).unwrap_or_default())
     }
 
     /// The call with this name. Names are ours; one that is none is the last.

@@ -101,12 +101,13 @@ impl<S: WorkerService> ConnectionGate<S> {
             Err(error) => return self.report_starved(&error),
         };
         let target = &self.worker.shared().lanes[reservation.worker()];
-        match target.arrivals.try_send(Arrival {
+        let arrival = Arrival {
             socket,
             peer,
             listener,
             reservation,
-        }) {
+        };
+        match target.arrivals.try_send(arrival) {
             Ok(()) => count(&self.counters().handed_over),
             // That worker has begun to drain and this one is about to: keep the connection.
             Err(TrySendError::Closed(mut arrival) | TrySendError::Full(mut arrival)) => {

@@ -38,29 +38,26 @@ impl Reservation {
     /// A place on the worker with the fewest connections, `home` when it is one of them.
     /// Nothing when every worker is full.
     pub fn least(loads: &Arc<Loads>, home: usize) -> Option<Self> {
+        Self::among(loads, home, loads.counts.len())
+    }
+
+    /// A place on this worker, however few the others have. Nothing when it is full.
+    pub fn here(loads: &Arc<Loads>, worker: usize) -> Option<Self> {
+        Self::among(loads, worker, 1)
+    }
+
+    /// A place on the worker with the fewest connections of so many, from `home` on.
+    fn among(loads: &Arc<Loads>, home: usize, workers: usize) -> Option<Self> {
         loop {
             let mut worker = home;
             let mut load = loads.counts[home].load(Ordering::Acquire);
-            for step in 1..loads.counts.len() {
+            for step in 1..workers {
                 let other = (home + step) % loads.counts.len();
                 let other_load = loads.counts[other].load(Ordering::Acquire);
                 if other_load < load {
                     (worker, load) = (other, other_load);
                 }
             }
-            if load >= loads.connections_max {
-                return None;
-            }
-            if let Some(place) = Self::take(loads, worker, load) {
-                return Some(place);
-            }
-        }
-    }
-
-    /// A place on this worker, however few the others have. Nothing when it is full.
-    pub fn here(loads: &Arc<Loads>, worker: usize) -> Option<Self> {
-        loop {
-            let load = loads.counts[worker].load(Ordering::Acquire);
             if load >= loads.connections_max {
                 return None;
             }

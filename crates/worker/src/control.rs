@@ -111,18 +111,10 @@ impl Control {
                 return Round::Interrupted;
             }
             match self.next().await {
-                Some(WorkerReport {
-                    event: WorkerEvent::Loaded(Ok(())),
-                    ..
-                }) => missing -= 1,
-                Some(WorkerReport {
-                    worker,
-                    event: WorkerEvent::Loaded(Err(cause)),
-                }) => {
-                    return Round::Failed(LoadFailure {
-                        worker,
-                        cause: cause.into(),
-                    });
+                Some((_, WorkerEvent::Loaded(Ok(())))) => missing -= 1,
+                Some((worker, WorkerEvent::Loaded(Err(cause)))) => {
+                    let cause = cause.into();
+                    return Round::Failed(LoadFailure { worker, cause });
                 }
                 _ => {}
             }
@@ -153,11 +145,7 @@ impl Control {
         self.send_to_all(Command::Discard);
         let mut missing = self.commands.len();
         while missing > 0 && !self.ending() {
-            if let Some(WorkerReport {
-                event: WorkerEvent::Discarded,
-                ..
-            }) = self.next().await
-            {
+            if let Some((_, WorkerEvent::Discarded)) = self.next().await {
                 missing -= 1;
             }
         }
@@ -175,11 +163,7 @@ impl Control {
                 report = self.next() => report,
                 () = sleep_until(deadline) => return Exit::Forced { connections: self.connections() },
             };
-            if let Some(WorkerReport {
-                event: WorkerEvent::Closed,
-                ..
-            }) = report
-            {
+            if let Some((_, WorkerEvent::Closed)) = report {
                 listening -= 1;
                 if listening == 0 {
                     // Removed as soon as no listener is left, so that a successor's socket is never mistaken for ours.
@@ -237,31 +221,25 @@ impl Control {
             report = self.reports.recv() => report,
             () = self.state.changed.notified() => return None,
         };
-        let Some(report) = report else {
+        let Some((worker, event)) = report else {
             // The last thread has ended.
             self.alive = 0;
             return None;
         };
-        match &report.event {
-            WorkerEvent::Ended => {
-                self.alive -= 1;
-            }
+        match &event {
+            WorkerEvent::Ended => self.alive -= 1,
             WorkerEvent::Panicked => {
                 self.alive -= 1;
-                self.lost.get_or_insert(Error::WorkerLost {
-                    worker: report.worker,
-                });
+                self.lost.get_or_insert(Error::WorkerLost { worker });
             }
             WorkerEvent::Unstarted(error) => {
                 let source = io::Error::new(error.kind(), error.to_string());
-                self.lost.get_or_insert(Error::Start {
-                    what: "a worker's event loop",
-                    source,
-                });
+                self.lost
+                    .get_or_insert(Error::start("a worker's event loop")(source));
             }
             WorkerEvent::Loaded(_) | WorkerEvent::Discarded | WorkerEvent::Closed => {}
         }
-        Some(report)
+        Some((worker, event))
     }
 
     fn ending(&self) -> bool {
@@ -289,12 +267,7 @@ impl Control {
 
 /// Answers the process's signals through `handle` from now on.
 pub(crate) fn handle_signals(handle: &Handle) -> Result<()> {
-    let install = |kind| {
-        signal(kind).map_err(|source| Error::Start {
-            what: "signal handling",
-            source,
-        })
-    };
+    let install = |kind| signal(kind).map_err(Error::start("signal handling"));
     let mut terminate = install(SignalKind::terminate())?;
     let mut interrupt = install(SignalKind::interrupt())?;
     let mut hangup = install(SignalKind::hangup())?;

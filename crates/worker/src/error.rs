@@ -86,6 +86,13 @@ pub enum Error {
     Stopped,
 }
 
+impl Error {
+    /// What the system's refusal to start this is to the caller.
+    pub(crate) fn start(what: &'static str) -> impl Fn(io::Error) -> Error {
+        move |source| Error::Start { what, source }
+    }
+}
+
 /// Why the application did not load, and on which worker.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the application did not load on worker {worker}: {cause}")]

@@ -45,11 +45,8 @@ pub(crate) enum WorkerEvent {
     Panicked,
 }
 
-#[derive(Debug)]
-pub(crate) struct WorkerReport {
-    pub worker: usize,
-    pub event: WorkerEvent,
-}
+/// The number of a worker, and what it tells.
+pub(crate) type WorkerReport = (usize, WorkerEvent);
 
 /// Everything that a worker's thread is given.
 pub(crate) struct ThreadSetup {
@@ -73,10 +70,7 @@ impl Reports {
     fn send(&self, event: WorkerEvent) {
         // There is room for an answer to every command that can be on its way. Nobody listens only when the
         // server has ended without waiting for this thread.
-        let _ = self.sender.try_send(WorkerReport {
-            worker: self.worker,
-            event,
-        });
+        let _ = self.sender.try_send((self.worker, event));
     }
 }
 
@@ -194,13 +188,12 @@ impl<S: WorkerService> Life<'_, S> {
 
     fn loaded(&mut self, outcome: Result<Result<Rc<S::App>, BoxError>, JoinError>) {
         self.loading = None;
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(error) => Err(match error.try_into_panic() {
+        let outcome = outcome.unwrap_or_else(|error| {
+            Err(match error.try_into_panic() {
                 Ok(payload) => format!("a panic: {}", panic_message(&*payload)).into(),
                 Err(error) => error.into(),
-            }),
-        };
+            })
+        });
         self.reports.send(WorkerEvent::Loaded(
             outcome.map(|app| self.candidate = Some(app)),
         ));

@@ -3,6 +3,7 @@
 
 use std::fs::{self, Metadata};
 use std::io;
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -61,10 +62,10 @@ impl OpenListener {
 
     /// Leaves the event loop. What is in the backlog may not have been announced by it yet.
     pub fn close(self) -> io::Result<Backlog> {
-        Ok(match self {
-            Self::Tcp(listener) => Backlog(listener.into_std()?.into()),
-            Self::Unix(listener) => Backlog(listener.into_std()?.into()),
-        })
+        Ok(Backlog(match self {
+            Self::Tcp(listener) => listener.into_std()?.into(),
+            Self::Unix(listener) => listener.into_std()?.into(),
+        }))
     }
 }
 
@@ -105,17 +106,12 @@ pub(crate) fn bind(config: &Config) -> Result<BoundListeners> {
     for (index, address) in config.listen.iter().enumerate() {
         let (kind, sockets) = match address {
             ListenAddress::Tcp(wanted) => {
-                let failed = |source| Error::Listen {
-                    address: address.clone(),
-                    source,
-                };
-                let (actual, sockets) =
-                    tcp((*wanted).into(), workers, &config.limits).map_err(failed)?;
-                bound.addresses.push(
-                    actual
-                        .as_socket()
-                        .map_or_else(|| address.clone(), ListenAddress::Tcp),
-                );
+                let (actual, sockets) = tcp((*wanted).into(), workers, &config.limits)
+                    .map_err(cannot_listen(address.clone()))?;
+                let actual = actual.as_socket().map(ListenAddress::Tcp);
+                bound
+                    .addresses
+                    .push(actual.unwrap_or_else(|| address.clone()));
                 (ListenerKind::Tcp, sockets)
             }
             ListenAddress::Unix(path) => {
@@ -136,16 +132,21 @@ pub(crate) fn bind(config: &Config) -> Result<BoundListeners> {
     Ok(bound)
 }
 
+fn cannot_listen(address: ListenAddress) -> impl Fn(io::Error) -> Error {
+    move |source| Error::Listen {
+        address: address.clone(),
+        source,
+    }
+}
+
 /// One `SO_REUSEPORT` socket per worker, all on one port.
 fn tcp(
     wanted: SockAddr,
     workers: usize,
     limits: &WorkerLimits,
 ) -> io::Result<(SockAddr, Vec<Socket>)> {
-    if wanted
-        .as_socket()
-        .is_some_and(|address| address.port() != 0)
-    {
+    let has_port = |address: SocketAddr| address.port() != 0;
+    if wanted.as_socket().is_some_and(has_port) {
         // With SO_REUSEPORT a second server of the same user would quietly get half of the connections;
         // without it the kernel says that the port is taken.
         tcp_socket(&wanted)?.bind(&wanted)?;
@@ -182,10 +183,6 @@ fn listen(socket: &Socket, limits: &WorkerLimits) -> io::Result<()> {
 /// One UNIX socket that every worker accepts from: a stalled worker then keeps no client waiting.
 fn unix(path: &Path, workers: usize, limits: &WorkerLimits) -> Result<(SocketFile, Vec<Socket>)> {
     remove_stale(path)?;
-    let failed = |source| Error::Listen {
-        address: ListenAddress::Unix(path.to_owned()),
-        source,
-    };
     let bind = || {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         socket.bind(&SockAddr::unix(path)?)?;
@@ -197,15 +194,12 @@ fn unix(path: &Path, workers: usize, limits: &WorkerLimits) -> Result<(SocketFil
         sockets.push(socket);
         Ok((file, sockets))
     };
-    bind().map_err(failed)
+    bind().map_err(cannot_listen(ListenAddress::Unix(path.to_owned())))
 }
 
 /// Removes the socket that a server left behind when it was killed. Refuses anything else.
 fn remove_stale(path: &Path) -> Result<()> {
-    let failed = |source| Error::Listen {
-        address: ListenAddress::Unix(path.to_owned()),
-        source,
-    };
+    let failed = cannot_listen(ListenAddress::Unix(path.to_owned()));
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(failed(error)),

@@ -85,14 +85,11 @@ impl Pool {
             // No caller waits any more: the value is dropped here.
             let _ = sender.send(outcome);
         });
-        match self.submit(boxed) {
-            Ok(()) => OffloadFuture {
-                state: State::Waiting(receiver),
-            },
-            Err(error) => OffloadFuture {
-                state: State::Failed(Some(error)),
-            },
-        }
+        let state = match self.submit(boxed) {
+            Ok(()) => State::Waiting(receiver),
+            Err(error) => State::Failed(Some(error)),
+        };
+        OffloadFuture { state }
     }
 
     /// Jobs that wait for a thread.
@@ -123,10 +120,9 @@ impl Pool {
         };
         let outcome = match started {
             // Without any thread the job would wait for ever; with some it only waits longer.
-            Err(source) if inner.threads.load(Ordering::Acquire) == 0 => Err(Error::Start {
-                what: "an offload thread",
-                source,
-            }),
+            Err(source) if inner.threads.load(Ordering::Acquire) == 0 => {
+                Err(Error::start("an offload thread")(source))
+            }
             _ => inner
                 .queue
                 .try_send(Job::Run(job))

@@ -89,10 +89,7 @@ impl BoundServer {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        let runtime = runtime.map_err(|source| Error::Start {
-            what: "the control loop",
-            source,
-        })?;
+        let runtime = runtime.map_err(Error::start("the control loop"))?;
         let _watchdog = Watchdog::start(Arc::clone(&shared))?;
         let workers = arrivals.len();
         let (sender, reports) = mpsc::channel(workers * COMMANDS_MAX);
@@ -169,10 +166,7 @@ impl<F> Start<'_, F> {
             .name(format!("tsumugi-worker-{id}"))
             .stack_size(self.shared.limits.stack_bytes_max.max(STACK_BYTES_MIN))
             .spawn(move || lifecycle::run(setup, &*make))
-            .map_err(|source| Error::Start {
-                what: "a worker thread",
-                source,
-            })?;
+            .map_err(Error::start("a worker thread"))?;
         Ok(sender)
     }
 }
@@ -193,10 +187,7 @@ where
     let (shared, _arrivals) = ServerShared::new(1, limits, Cores::any());
     let _ = shared.lanes[0].clock.set(ThreadClock::here());
     let _watchdog = Watchdog::start(Arc::clone(&shared))?;
-    let runtime = lifecycle::runtime().map_err(|source| Error::Start {
-        what: "the event loop",
-        source,
-    })?;
+    let runtime = lifecycle::runtime().map_err(Error::start("the event loop"))?;
     let worker = WorkerHandle::new(0, Arc::clone(&shared));
     let value = runtime.block_on(async {
         let program = program(worker.clone());

@@ -2,7 +2,7 @@
 //! Knows no runtime. Each lane's hot words lie on cache lines of their own, so that workers do not slow each other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::mpsc;
@@ -104,10 +104,7 @@ impl WorkerLane {
     }
 
     pub fn observe(&self, observer: Arc<dyn Observer>) -> u64 {
-        let mut observers = self
-            .observers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut observers = self.lock();
         let key = observers.next;
         observers.next += 1;
         observers.list.push((key, observer));
@@ -115,24 +112,20 @@ impl WorkerLane {
     }
 
     pub fn forget(&self, key: u64) {
-        let mut observers = self
-            .observers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        observers.list.retain(|(each, _)| *each != key);
+        self.lock().list.retain(|(each, _)| *each != key);
     }
 
     /// The observers of this moment. They are called without the lock, so that they may register and forget.
     pub fn observers(&self) -> Vec<Arc<dyn Observer>> {
-        let observers = self
-            .observers
+        let observers = self.lock();
+        let list = observers.list.iter();
+        list.map(|(_, observer)| Arc::clone(observer)).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Observers> {
+        self.observers
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        observers
-            .list
-            .iter()
-            .map(|(_, observer)| Arc::clone(observer))
-            .collect()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn snapshot(&self, open: usize) -> WorkerSnapshot {

@@ -29,6 +29,16 @@ impl fmt::Display for Peer {
     }
 }
 
+/// The same for streams of either kind.
+macro_rules! either {
+    ($this:expr, $stream:ident => $done:expr) => {
+        match $this {
+            SocketStream::Tcp($stream) => $done,
+            SocketStream::Unix($stream) => $done,
+        }
+    };
+}
+
 /// A connected stream of either kind.
 #[derive(Debug)]
 pub enum SocketStream {
@@ -49,18 +59,12 @@ impl SocketStream {
 
     /// Takes the socket out of this worker's event loop, so that another worker can adopt it.
     pub(crate) fn release(self) -> io::Result<Socket> {
-        Ok(match self {
-            Self::Tcp(stream) => stream.into_std()?.into(),
-            Self::Unix(stream) => stream.into_std()?.into(),
-        })
+        Ok(either!(self, stream => stream.into_std()?.into()))
     }
 
     /// Waits until the stream is ready for `interest`.
     pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        match self {
-            Self::Tcp(stream) => stream.ready(interest).await,
-            Self::Unix(stream) => stream.ready(interest).await,
-        }
+        either!(self, stream => stream.ready(interest).await)
     }
 
     /// Waits until something can be written, or the peer has gone.
@@ -70,18 +74,12 @@ impl SocketStream {
 
     /// Reads what is there. `WouldBlock` when nothing is, 0 at the end.
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_read(buffer),
-            Self::Unix(stream) => stream.try_read(buffer),
-        }
+        either!(self, stream => stream.try_read(buffer))
     }
 
     /// Writes what fits. `WouldBlock` when nothing does.
     pub fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_write(buffer),
-            Self::Unix(stream) => stream.try_write(buffer),
-        }
+        either!(self, stream => stream.try_write(buffer))
     }
 }
 
@@ -99,10 +97,7 @@ impl AsyncRead for SocketStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
+        either!(self.get_mut(), stream => Pin::new(stream).poll_read(context, buffer))
     }
 }
 
@@ -112,10 +107,7 @@ impl AsyncWrite for SocketStream {
         context: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(context, buffer),
-            Self::Unix(stream) => Pin::new(stream).poll_write(context, buffer),
-        }
+        either!(self.get_mut(), stream => Pin::new(stream).poll_write(context, buffer))
     }
 
     fn poll_write_vectored(
@@ -123,10 +115,7 @@ impl AsyncWrite for SocketStream {
         context: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
-            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
-        }
+        either!(self.get_mut(), stream => Pin::new(stream).poll_write_vectored(context, buffers))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -134,16 +123,10 @@ impl AsyncWrite for SocketStream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_flush(context),
-            Self::Unix(stream) => Pin::new(stream).poll_flush(context),
-        }
+        either!(self.get_mut(), stream => Pin::new(stream).poll_flush(context))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Unix(stream) => Pin::new(stream).poll_shutdown(context),
-        }
+        either!(self.get_mut(), stream => Pin::new(stream).poll_shutdown(context))
     }
 }

@@ -67,10 +67,7 @@ impl Watchdog {
                     thread::park_timeout(WATCHDOG_SAMPLE);
                 }
             })
-            .map_err(|source| Error::Start {
-                what: "the watchdog thread",
-                source,
-            })?;
+            .map_err(Error::start("the watchdog thread"))?;
         Ok(Self {
             ended,
             thread: Some(thread),

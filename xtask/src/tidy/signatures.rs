@@ -7,7 +7,7 @@ use syn::{FnArg, Type};
 use super::Findings;
 use crate::tree::Tree;
 
-/// Names that a generated trait gives, and the file that implements it.
+/// Names of a service's calls, and the file that has them.
 const GIVEN: &[(&str, &str)] = &[
     ("crates/rpc/src/server/calls.rs", "get_multi"),
     ("crates/rpc/src/server/calls.rs", "get_file_size"),

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::failure::io_error;
+use super::failure::{if_there, io_error};
 use super::layout::{META_KEY, Meta, expiry_key, record_key};
 use super::overlay;
 use super::store::{CommitError, Store, broken, lock_copy, occupied};
@@ -96,12 +96,8 @@ fn take_place(folder: &Path, new: &Path, old: &Path) -> Result<()> {
     // Again when another backup was given the name in between.
     while is_there(folder)? {
         let _lock = lock_copy(folder)?;
-        match std::fs::rename(folder, old) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(io_error("renaming", folder, error));
-            }
-            _ => {}
-        }
+        if_there(std::fs::rename(folder, old))
+            .map_err(|error| io_error("renaming", folder, error))?;
         match std::fs::rename(new, folder) {
             Ok(()) => {
                 synchronize_parent(folder).map_err(|error| io_error("naming", folder, error))?;
@@ -130,11 +126,8 @@ fn take_place(folder: &Path, new: &Path, old: &Path) -> Result<()> {
 
 /// Removes a copy that has no use any more. What is left of it says so by its name.
 fn forget(old: &Path) {
-    match std::fs::remove_dir_all(old) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            tracing::warn!(path = %old.display(), %error, "an earlier backup was not removed");
-        }
-        _ => {}
+    if let Err(error) = if_there(std::fs::remove_dir_all(old)) {
+        tracing::warn!(path = %old.display(), %error, "an earlier backup was not removed");
     }
 }
 

@@ -19,3 +19,11 @@ pub(super) fn io_error(action: &'static str, path: &Path, error: io::Error) -> E
         },
     }
 }
+
+/// What was done with a file or folder; `None` where there is none.
+pub(super) fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
+}

@@ -2,12 +2,12 @@
 //! Rule: it is replaced in one step that outlives a crash, and nothing that has it damaged is opened.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::failure::io_error;
+use super::failure::{if_there, io_error};
 use super::layout::{SEAL_BYTES, Seal};
 use crate::error::Result;
 
@@ -35,11 +35,8 @@ pub(super) enum Marker {
 impl Marker {
     pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
         let file = folder.join(FILE);
-        match fs::read(&file) {
-            Ok(bytes) => Ok(Some(Self::of(&String::from_utf8_lossy(&bytes)))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("reading", &file, error)),
-        }
+        let bytes = if_there(fs::read(&file)).map_err(|error| io_error("reading", &file, error))?;
+        Ok(bytes.map(|bytes| Self::of(&String::from_utf8_lossy(&bytes))))
     }
 
     pub(super) fn write(&self, folder: &Path) -> Result<()> {

@@ -29,12 +29,12 @@ use self::failure::io_error;
 use self::layout::{Meta, expiry_key, own_key, record_key, records_end};
 pub(crate) use self::store::is_database;
 use self::store::{ReadView, Store, broken};
-use self::writer::{Job, Writer};
+use self::writer::{Caller, Job, Writer};
 use crate::close_state::CloseState;
 use crate::engine::{Engine, EngineShared, RangeRead, write_bytes};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, queue_full};
 use crate::limits::{PAGE_BYTES_MAX, QUEUE_BYTES_MAX, QUEUE_WRITES_MAX};
-use crate::metrics::{KvSnapshot, Latencies};
+use crate::metrics::KvSnapshot;
 use crate::pending::Pending;
 use crate::range::{KeyRange, ReadDirection};
 use crate::record::StoredRecord;
@@ -62,14 +62,6 @@ struct Inner {
     /// Backups and rebuilds that use parts of the engine.
     borrowers: AtomicUsize,
     queued_bytes: AtomicUsize,
-    reads: AtomicU64,
-    hits: AtomicU64,
-    bytes_read: AtomicU64,
-    commits: AtomicU64,
-    committed: AtomicU64,
-    syncs: AtomicU64,
-    read_latency: Latencies,
-    write_latency: Latencies,
 }
 
 /// A number that is odd while something changes: a reader that gets the same even number before and after saw no change.
@@ -114,14 +106,6 @@ impl Disk {
             healthy: AtomicBool::new(true),
             borrowers: AtomicUsize::new(0),
             queued_bytes: AtomicUsize::new(0),
-            reads: AtomicU64::new(0),
-            hits: AtomicU64::new(0),
-            bytes_read: AtomicU64::new(0),
-            commits: AtomicU64::new(0),
-            committed: AtomicU64::new(0),
-            syncs: AtomicU64::new(0),
-            read_latency: Latencies::default(),
-            write_latency: Latencies::default(),
         });
         let (jobs, waiting) = bounded(QUEUE_WRITES_MAX);
         let writer = Writer::new(inner.clone(), waiting, meta);
@@ -152,11 +136,8 @@ impl Disk {
                 if let Job::Write { bytes, .. } = job {
                     self.inner.queued_bytes.fetch_sub(bytes, SeqCst);
                 }
-                Pending::ready(Err(Error::QueueFull {
-                    what: "writes",
-                    limit: "QUEUE_WRITES_MAX",
-                    max: QUEUE_WRITES_MAX,
-                }))
+                let full = queue_full("writes", "QUEUE_WRITES_MAX", QUEUE_WRITES_MAX);
+                Pending::ready(Err(full))
             }
             Err(TrySendError::Disconnected(_)) => Pending::ready(Err(Error::Closed)),
         }
@@ -184,14 +165,11 @@ fn first_expiry(store: &Store, meta: Meta) -> Result<u64> {
     let from = expiry_key(meta.epoch, 0, b"");
     let snapshot = store.snapshot();
     let mut entries = snapshot.range((Bound::Included(&from), Bound::Unbounded));
-    match entries.next() {
-        Some(entry) => {
-            let (expires_ms, _) =
-                layout::expiry(&entry?.0).map_err(|reason| broken(store.path(), reason))?;
-            Ok(expires_ms)
-        }
-        None => Ok(u64::MAX),
-    }
+    let Some(entry) = entries.next() else {
+        return Ok(u64::MAX);
+    };
+    let expiry = layout::expiry(&entry?.0).map_err(|reason| broken(store.path(), reason));
+    expiry.map(|(expires_ms, _)| expires_ms)
 }
 
 impl Inner {
@@ -319,12 +297,14 @@ impl Engine for Disk {
             Some(stored) => inner.live(store, stored),
             None => Ok(None),
         })?;
-        inner.reads.fetch_add(1, Relaxed);
+        let counters = &inner.shared.counters;
+        counters.reads.fetch_add(1, Relaxed);
         if let Some(value) = &value {
-            inner.hits.fetch_add(1, Relaxed);
-            inner.bytes_read.fetch_add(value.len() as u64, Relaxed);
+            counters.hits.fetch_add(1, Relaxed);
+            let bytes = value.len() as u64;
+            counters.bytes_read.fetch_add(bytes, Relaxed);
         }
-        inner.read_latency.add(asked.elapsed());
+        counters.read_latency.add(asked.elapsed());
         Ok(value)
     }
 
@@ -365,18 +345,18 @@ impl Engine for Disk {
         let queued = self.inner.queued_bytes.fetch_add(bytes, SeqCst);
         if queued > 0 && queued + bytes > QUEUE_BYTES_MAX {
             self.inner.queued_bytes.fetch_sub(bytes, SeqCst);
-            return Pending::ready(Err(Error::QueueFull {
-                what: "bytes of writes",
-                limit: "QUEUE_BYTES_MAX",
-                max: QUEUE_BYTES_MAX,
-            }));
+            let full = queue_full("bytes of writes", "QUEUE_BYTES_MAX", QUEUE_BYTES_MAX);
+            return Pending::ready(Err(full));
         }
         let (answer, pending) = Pending::waiting();
+        let submitted_at = Instant::now();
         let job = Job::Write {
             write,
             bytes,
-            submitted_at: Instant::now(),
-            answer,
+            caller: Caller {
+                submitted_at,
+                answer,
+            },
         };
         self.send(job, pending)
     }
@@ -435,19 +415,10 @@ impl Engine for Disk {
     }
 
     fn measure(&self, snapshot: &mut KvSnapshot) {
-        let inner = &self.inner;
-        snapshot.reads = inner.reads.load(Relaxed);
-        snapshot.hits = inner.hits.load(Relaxed);
-        snapshot.bytes_read = inner.bytes_read.load(Relaxed);
-        snapshot.commits = inner.commits.load(Relaxed);
-        snapshot.committed = inner.committed.load(Relaxed);
-        snapshot.syncs = inner.syncs.load(Relaxed);
         snapshot.queued = self.jobs.len() as u64;
-        snapshot.read_latency = inner.read_latency.histogram();
-        snapshot.write_latency = inner.write_latency.histogram();
         snapshot.records = self.count().unwrap_or(0);
         snapshot.bytes = self.size().unwrap_or(0);
-        snapshot.cache = inner.with_store(|store| Ok(store.cache())).ok();
+        snapshot.cache = self.inner.with_store(|store| Ok(store.cache())).ok();
     }
 }
 

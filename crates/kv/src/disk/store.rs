@@ -12,7 +12,7 @@ use bytes::Bytes;
 use fjall::{AbstractTree as _, AnyTree, KeyspaceCreateOptions, PersistMode, SeqNo};
 
 use super::alias::Alias;
-use super::failure::io_error;
+use super::failure::{if_there, io_error};
 use super::journal::{Context, ReplayError, SparseRegions, examine};
 use super::layout::{META_KEY, Meta, Seal};
 use super::manifest;
@@ -138,12 +138,8 @@ impl Store {
         let mut last_commit = None;
         if is_new {
             // Nothing in there was ever acknowledged.
-            match fs::remove_dir_all(&engine) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(io_error("removing", &engine, error));
-                }
-                _ => {}
-            }
+            if_there(fs::remove_dir_all(&engine))
+                .map_err(|error| io_error("removing", &engine, error))?;
         } else {
             last_commit = check_files(path, &engine, keep, seal)?;
         }
@@ -398,12 +394,9 @@ pub(super) fn probe(path: &Path) -> Result<()> {
             file.sync_all()
         })
         .map_err(|error| io_error("writing", path, error));
-    match fs::remove_file(&file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tried.and(Err(io_error("removing", &file, error)))
-        }
-        _ => tried,
-    }
+    let removed = if_there(fs::remove_file(&file));
+    let removed = removed.map_err(|error| io_error("removing", &file, error));
+    tried.and(removed.map(drop))
 }
 
 fn read(path: &Path, pair: impl lsm_tree::Guard) -> Result<(Bytes, Bytes)> {
@@ -431,9 +424,8 @@ fn lock(path: &Path) -> Result<File> {
 
 /// Whether a folder holds a database.
 pub(crate) fn is_database(path: &Path) -> Result<bool> {
-    match fs::metadata(path.join(marker::FILE)) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+    match if_there(fs::metadata(path.join(marker::FILE))) {
+        Ok(marker) => Ok(marker.is_some()),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(broken(path, A_FILE)),
         Err(error) => Err(io_error("looking for", path, error)),
     }

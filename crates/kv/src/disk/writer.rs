@@ -29,8 +29,7 @@ pub(super) enum Job {
     Write {
         write: Write,
         bytes: usize,
-        submitted_at: Instant,
-        answer: oneshot::Sender<Result<WriteResult>>,
+        caller: Caller,
     },
     Synchronize(oneshot::Sender<Result<WriteResult>>),
     Sweep(oneshot::Sender<Result<WriteResult>>),
@@ -56,8 +55,20 @@ struct WriterFailure {
     again: Instant,
 }
 
-/// A write, since when it has waited, and where its answer goes.
-type Submission = (Write, Instant, oneshot::Sender<Result<WriteResult>>);
+impl WriterFailure {
+    fn now(why: Error) -> Self {
+        let again = Instant::now() + REOPEN_AFTER;
+        Self { why, again }
+    }
+}
+
+/// Who waits for a write: since when, and where its answer goes.
+pub(super) struct Caller {
+    pub(super) submitted_at: Instant,
+    pub(super) answer: oneshot::Sender<Result<WriteResult>>,
+}
+
+type Submission = (Write, Caller);
 
 /// A batch whose writes are decided one after the other, in one group or in several.
 struct RunningBatch {
@@ -65,15 +76,13 @@ struct RunningBatch {
     each: Vec<Result<WriteResult>>,
     /// How many of them earlier groups have committed.
     committed: usize,
-    submitted_at: Instant,
-    answer: oneshot::Sender<Result<WriteResult>>,
+    caller: Caller,
 }
 
 /// Callers of one group with what to answer them.
 struct Waiting {
-    answer: oneshot::Sender<Result<WriteResult>>,
+    caller: Caller,
     outcome: Result<WriteResult>,
-    submitted_at: Instant,
     /// Writes that it stands for.
     writes: u64,
     /// How many of a batch's writes earlier groups have committed, whatever becomes of this one.
@@ -125,11 +134,10 @@ impl Writer {
                 Job::Write {
                     write,
                     bytes: taken,
-                    submitted_at,
-                    answer,
+                    caller,
                 } => {
                     bytes += taken;
-                    writes.push((write, submitted_at, answer));
+                    writes.push((write, caller));
                 }
                 other => after.push(other),
             }
@@ -199,15 +207,8 @@ impl Writer {
             }
             Some(error) => {
                 waiting.extend(batch.take().map(|batch| batch.fail(error)));
-                for (_, submitted_at, answer) in writes {
-                    waiting.push(Waiting {
-                        answer,
-                        outcome: Ok(WriteResult::Done),
-                        submitted_at,
-                        writes: 1,
-                        committed: 0,
-                    });
-                }
+                let left = writes.map(|(_, caller)| Waiting::one(caller, Ok(WriteResult::Done)));
+                waiting.extend(left);
             }
         }
         for one in waiting {
@@ -233,9 +234,13 @@ impl Writer {
         };
         counters.writes.fetch_add(waiting.writes - failed, Relaxed);
         counters.write_errors.fetch_add(failed, Relaxed);
-        self.inner.write_latency.add(waiting.submitted_at.elapsed());
+        let Caller {
+            submitted_at,
+            answer: sender,
+        } = waiting.caller;
+        counters.write_latency.add(submitted_at.elapsed());
         // Who does not want to know any more has dropped its end.
-        drop(waiting.answer.send(answer));
+        drop(sender.send(answer));
     }
 
     /// Writes what a group, a sweep or a reclaim came to, and shows it to readers.
@@ -256,8 +261,8 @@ impl Writer {
         self.garbage |= outcome.cleared;
         let counters = &self.inner.shared.counters;
         counters.bytes_written.fetch_add(outcome.bytes, Relaxed);
-        self.inner.commits.fetch_add(1, Relaxed);
-        self.inner.committed.fetch_add(writes as u64, Relaxed);
+        counters.commits.fetch_add(1, Relaxed);
+        counters.committed.fetch_add(writes as u64, Relaxed);
         for changed in &outcome.events {
             self.inner.shared.watches.tell(changed);
         }
@@ -286,7 +291,7 @@ impl Writer {
                 inner.next_expiry_ms.fetch_min(next, SeqCst);
             }
             if durability == crate::spec::Durability::Disk {
-                inner.syncs.fetch_add(1, Relaxed);
+                inner.shared.counters.syncs.fetch_add(1, Relaxed);
             }
         }
         if outcome.cleared {
@@ -300,7 +305,7 @@ impl Writer {
         if let Some(failed) = &self.failed {
             return Err(failed.why.clone());
         }
-        self.inner.syncs.fetch_add(1, Relaxed);
+        self.inner.shared.counters.syncs.fetch_add(1, Relaxed);
         let done = match self.inner.read().as_ref() {
             Ok(store) => store.synchronize(),
             Err(_) => Err(CommitError::Stopped),
@@ -325,10 +330,7 @@ impl Writer {
         });
         tracing::error!(path = %path.display(), error = %why, "a database cannot be written");
         self.inner.healthy.store(false, SeqCst);
-        self.failed = Some(WriterFailure {
-            why: why.clone(),
-            again: Instant::now() + REOPEN_AFTER,
-        });
+        self.failed = Some(WriterFailure::now(why.clone()));
         why
     }
 
@@ -338,10 +340,7 @@ impl Writer {
             .as_ref()
             .is_some_and(|failed| failed.again <= Instant::now());
         if is_due && let Err(why) = self.reopen() {
-            self.failed = Some(WriterFailure {
-                why,
-                again: Instant::now() + REOPEN_AFTER,
-            });
+            self.failed = Some(WriterFailure::now(why));
         }
     }
 
@@ -496,23 +495,16 @@ fn decide_group(
             waiting.extend(batch.take().map(RunningBatch::end));
         } else {
             match writes.next() {
-                Some((Write::Batch(writes), submitted_at, answer)) => {
+                Some((Write::Batch(writes), caller)) => {
                     *batch = Some(RunningBatch {
                         each: Vec::with_capacity(writes.len()),
                         writes: writes.into_iter(),
                         committed: 0,
-                        submitted_at,
-                        answer,
+                        caller,
                     });
                     continue;
                 }
-                Some((write, submitted_at, answer)) => waiting.push(Waiting {
-                    answer,
-                    outcome: overlay.apply(write),
-                    submitted_at,
-                    writes: 1,
-                    committed: 0,
-                }),
+                Some((write, caller)) => waiting.push(Waiting::one(caller, overlay.apply(write))),
                 None => return,
             }
         }
@@ -522,13 +514,24 @@ fn decide_group(
     }
 }
 
+impl Waiting {
+    /// For a write that is no batch.
+    fn one(caller: Caller, outcome: Result<WriteResult>) -> Self {
+        Self {
+            caller,
+            outcome,
+            writes: 1,
+            committed: 0,
+        }
+    }
+}
+
 impl RunningBatch {
     fn end(self) -> Waiting {
         Waiting {
-            answer: self.answer,
+            caller: self.caller,
             writes: self.each.len() as u64,
             outcome: Ok(WriteResult::Each(self.each)),
-            submitted_at: self.submitted_at,
             committed: self.committed,
         }
     }

@@ -278,20 +278,14 @@ impl MemoryEngine {
         while self.used.load(SeqCst) > capacity && fruitless <= self.shards.len() {
             let index = self.hand.fetch_add(1, Relaxed) % self.shards.len();
             let mut shard = self.lock(index);
-            let evicted = match shard.oldest() {
+            match shard.oldest() {
                 Some(key) if index != spared || shard.len() > 1 => {
                     self.remove(&mut shard, &key);
-                    Some(key)
-                }
-                _ => None,
-            };
-            match evicted {
-                Some(key) => {
                     fruitless = 0;
                     self.shared.counters.evicted.fetch_add(1, Relaxed);
                     self.shared.tell(|| ChangeEvent::Evicted(key));
                 }
-                None => fruitless += 1,
+                _ => fruitless += 1,
             }
         }
     }

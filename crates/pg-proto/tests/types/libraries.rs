@@ -1,4 +1,4 @@
-//! Values of other libraries' types. Built with `--all-features` only.
+//! Values of other libraries' types.
 
 use bytes::BytesMut;
 use tsumugi_pg_proto::types::{

@@ -2,7 +2,6 @@
 //! Not a test of a server: nothing listens here. Rule: a recorded value prints, reads and writes exactly as the server did.
 
 mod hostile;
-#[cfg(all(feature = "serde_json", feature = "time", feature = "uuid"))]
 mod libraries;
 mod recordings;
 mod rust;

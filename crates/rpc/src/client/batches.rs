@@ -6,8 +6,9 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use tsumugi_kv::SetMode;
 
 use super::Client;
+use super::methods::{done, is_done};
 use crate::code::TkrzwCode;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::{CALL_BYTES_MAX, CALL_RECORDS_MAX, CALLS_MAX};
 use crate::proto::*;
 
@@ -29,13 +30,13 @@ fn groups<T>(items: impl IntoIterator<Item = T>, bytes: impl Fn(&T) -> usize) ->
     groups
 }
 
-fn check(status: Option<StatusProto>, expected: TkrzwCode) -> Result<bool> {
-    let StatusProto { code, message } = status.unwrap_or_default();
-    match TkrzwCode::of(code) {
-        TkrzwCode::Success => Ok(true),
-        code if code == expected => Ok(false),
-        code => Err(Error::Database { code, message }),
-    }
+/// The outcomes of calls in their order, of which so many are under way at a time.
+async fn outcomes<T>(
+    calls: impl Iterator<Item = impl Future<Output = Result<T>>>,
+    underway_max: usize,
+) -> Result<Vec<T>> {
+    let calls = stream::iter(calls).buffered(underway_max);
+    calls.try_collect().await
 }
 
 impl Client {
@@ -50,14 +51,10 @@ impl Client {
                 keys,
             };
             let answer: GetMultiResponse = self.call("GetMulti", &request).await?;
-            check(answer.status, TkrzwCode::NotFound)?;
+            is_done(answer.status, TkrzwCode::NotFound)?;
             Ok(answer.records)
         });
-        let records: Vec<Vec<BytesPair>> = stream::iter(calls)
-            .buffered(CALLS_MAX)
-            .try_collect()
-            .await?;
-        let records = records.into_iter().flatten();
+        let records = outcomes(calls, CALLS_MAX).await?.into_iter().flatten();
         Ok(records.map(|pair| (pair.first, pair.second)).collect())
     }
 
@@ -78,12 +75,9 @@ impl Client {
                     overwrite: mode == SetMode::Overwrite,
                 };
                 let answer: SetMultiResponse = self.call("SetMulti", &request).await?;
-                check(answer.status, TkrzwCode::Duplication)
+                is_done(answer.status, TkrzwCode::Duplication)
             });
-        all(stream::iter(calls)
-            .buffered(CALLS_MAX)
-            .try_collect()
-            .await?)
+        all(outcomes(calls, CALLS_MAX).await?)
     }
 
     /// Removes records. `false` when one of them was not there.
@@ -94,12 +88,9 @@ impl Client {
                 keys,
             };
             let answer: RemoveMultiResponse = self.call("RemoveMulti", &request).await?;
-            check(answer.status, TkrzwCode::NotFound)
+            is_done(answer.status, TkrzwCode::NotFound)
         });
-        all(stream::iter(calls)
-            .buffered(CALLS_MAX)
-            .try_collect()
-            .await?)
+        all(outcomes(calls, CALLS_MAX).await?)
     }
 
     /// Adds to the ends of values.
@@ -119,11 +110,10 @@ impl Client {
                     delim: delimiter.clone(),
                 };
                 let answer: AppendMultiResponse = self.call("AppendMulti", &request).await?;
-                check(answer.status, TkrzwCode::Success)
+                done(answer.status)
             });
         // One after the other: two parts for one key stay in order.
-        let _: Vec<bool> = stream::iter(calls).buffered(1).try_collect().await?;
-        Ok(())
+        outcomes(calls, 1).await.map(drop)
     }
 }
 

@@ -6,7 +6,6 @@ use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Request, StatusCode};
 use tonic::Code;
-use tsumugi_http::percent::{Plus, decode_leniently};
 
 use super::channel::{OpenChannel, RpcChannel};
 use crate::error::{Error, Result};
@@ -31,15 +30,12 @@ impl From<Error> for CallFailure {
 impl From<h2::Error> for CallFailure {
     fn from(error: h2::Error) -> CallFailure {
         // A stream that was refused, or that came after a server had said where it ends (RFC 9113 section 6.8).
-        let not_begun = match error.reason() {
-            Some(Reason::REFUSED_STREAM) => true,
-            Some(Reason::NO_ERROR) => error.is_go_away() && error.is_remote(),
-            _ => false,
-        };
-        if not_begun {
-            CallFailure::NotBegun(error)
-        } else {
-            CallFailure::Broken(error)
+        match error.reason() {
+            Some(Reason::REFUSED_STREAM) => CallFailure::NotBegun(error),
+            Some(Reason::NO_ERROR) if error.is_go_away() && error.is_remote() => {
+                CallFailure::NotBegun(error)
+            }
+            _ => CallFailure::Broken(error),
         }
     }
 }
@@ -65,38 +61,30 @@ impl CallFailure {
     }
 }
 
-/// What comes after the request has gone.
-pub(crate) struct ReplyStream {
-    response: ResponseFuture,
-}
-
 /// Begins a call.
 pub(crate) async fn begin(
     opened: &OpenChannel,
     request: Request<()>,
-) -> Result<(ReplyStream, SendStream<Bytes>), CallFailure> {
+) -> Result<(ResponseFuture, SendStream<Bytes>), CallFailure> {
     // Waits while the server's limit of calls at a time is reached.
     let sender = opened.sender.clone().ready().await;
     let mut sender = sender.map_err(CallFailure::NotBegun)?;
-    let (response, stream) = sender
+    sender
         .send_request(request, false)
-        .map_err(CallFailure::NotBegun)?;
-    Ok((ReplyStream { response }, stream))
+        .map_err(CallFailure::NotBegun)
 }
 
-impl ReplyStream {
-    /// The beginning of the answer.
-    pub(crate) async fn body(self) -> Result<RecvStream, CallFailure> {
-        let response = self.response.await?;
-        if response.headers().contains_key("grpc-status") {
-            verdict(response.headers())?;
-        }
-        if response.status() != StatusCode::OK {
-            let text = format!("HTTP status {}", response.status());
-            return Err(Error::Protocol(text).into());
-        }
-        Ok(response.into_body())
+/// The beginning of an answer.
+pub(crate) async fn body(response: ResponseFuture) -> Result<RecvStream, CallFailure> {
+    let response = response.await?;
+    if response.headers().contains_key("grpc-status") {
+        verdict(response.headers())?;
     }
+    if response.status() != StatusCode::OK {
+        let text = format!("HTTP status {}", response.status());
+        return Err(Error::Protocol(text).into());
+    }
+    Ok(response.into_body())
 }
 
 /// The next message of an answer; `None` at its end, when the call went well.
@@ -149,8 +137,9 @@ fn verdict(metadata: &HeaderMap) -> Result<()> {
 
 /// A text with `%XX` for bytes that metadata cannot carry.
 fn decoded(text: &[u8]) -> String {
-    let bytes = decode_leniently(text, Plus::Plus);
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_encoding::percent_decode(text)
+        .decode_utf8_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]

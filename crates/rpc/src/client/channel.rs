@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -147,8 +147,9 @@ impl RpcChannel {
             if !tried || Instant::now() >= deadline {
                 let source = last.unwrap_or_else(|| {
                     let limit_ms = self.limits.connect_ms_max;
-                    let text = format!("no connection within connect_ms_max ({limit_ms} ms)");
-                    io::Error::new(io::ErrorKind::TimedOut, text)
+                    too_late(format!(
+                        "no connection within connect_ms_max ({limit_ms} ms)"
+                    ))
                 });
                 let target = self.target.to_string();
                 return Err(Error::Connect { target, source });
@@ -158,12 +159,16 @@ impl RpcChannel {
 
     /// The connection is of no more use; the next call makes another.
     pub(crate) fn lost(&self, opened: &OpenChannel) {
+        self.ended(opened.number);
+    }
+
+    fn ended(&self, number: u64) {
         let mut state = self.state.borrow_mut();
         if let State::Open(current) = &*state
-            && current.number == opened.number
+            && current.number == number
         {
             *state = State::Closed(Failures {
-                number: opened.number,
+                number,
                 ..Failures::default()
             });
         }
@@ -180,12 +185,7 @@ impl RpcChannel {
             failures,
         };
         let made = timeout_at(deadline, self.connect(failures.number + 1)).await;
-        let made = made.unwrap_or_else(|_| {
-            Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "it took longer than connect_ms_max",
-            ))
-        });
+        let made = made.unwrap_or_else(|_| Err(too_late("it took longer than connect_ms_max")));
         match made {
             Ok(opened) => {
                 *self.state.borrow_mut() = State::Open(opened.clone());
@@ -207,15 +207,16 @@ impl RpcChannel {
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_send_buffer_size(usize::try_from(CONNECTION_WINDOW_BYTES).unwrap_or(usize::MAX));
         let (sender, connection) = builder.handshake(io).await.map_err(io::Error::other)?;
-        let opened = OpenChannel { sender, number };
-        let (link, own) = (Rc::downgrade(self), opened.number);
+        let link = Rc::downgrade(self);
         drop(tokio::task::spawn_local(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "the connection to a key-value server ended");
             }
-            ended(&link, own);
+            if let Some(link) = link.upgrade() {
+                link.ended(number);
+            }
         }));
-        Ok(opened)
+        Ok(OpenChannel { sender, number })
     }
 
     async fn dial(&self) -> io::Result<Pin<Box<dyn Io>>> {
@@ -249,19 +250,8 @@ impl RpcChannel {
     }
 }
 
-/// A connection has ended by itself.
-fn ended(link: &Weak<RpcChannel>, number: u64) {
-    if let Some(link) = link.upgrade() {
-        let mut state = link.state.borrow_mut();
-        if let State::Open(current) = &*state
-            && current.number == number
-        {
-            *state = State::Closed(Failures {
-                number,
-                ..Failures::default()
-            });
-        }
-    }
+fn too_late(text: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, text.into())
 }
 
 #[cfg(test)]

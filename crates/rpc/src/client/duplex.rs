@@ -8,11 +8,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use h2::client::ResponseFuture;
 use h2::{RecvStream, SendStream};
 use prost::Message;
 
 use super::ClientInner;
-use super::call::{self, CallFailure, ReplyStream};
+use super::call::{self, CallFailure};
 use crate::error::{Error, Result};
 use crate::frame::{self, MessageReader};
 use crate::limits::GATHERED_BYTES_MAX;
@@ -37,7 +38,7 @@ async fn within<T>(limit_ms: u64, wait: impl Future<Output = T>) -> Result<T> {
 }
 
 enum Answers {
-    Awaited(Option<ReplyStream>),
+    Awaited(Option<ResponseFuture>),
     Begun(RecvStream),
 }
 
@@ -163,7 +164,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
                 let Some(answer) = answer.take() else {
                     return Err(Error::Usage("the stream has failed before; open another").into());
                 };
-                let body = answer.body().await?;
+                let body = call::body(answer).await?;
                 self.answers = Answers::Begun(body);
                 match &mut self.answers {
                     Answers::Begun(body) => body,

@@ -24,11 +24,11 @@ fn outcome(status: Option<StatusProto>, expected: &[TkrzwCode]) -> Result<TkrzwC
     Err(Error::Database { code, message })
 }
 
-fn done(status: Option<StatusProto>) -> Result<()> {
+pub(super) fn done(status: Option<StatusProto>) -> Result<()> {
     outcome(status, &[]).map(drop)
 }
 
-fn is_done(status: Option<StatusProto>, otherwise: TkrzwCode) -> Result<bool> {
+pub(super) fn is_done(status: Option<StatusProto>, otherwise: TkrzwCode) -> Result<bool> {
     outcome(status, &[otherwise]).map(|code| code == TkrzwCode::Success)
 }
 

@@ -204,7 +204,7 @@ async fn attempt<R: Message + Default>(
     let request = inner.request(method)?;
     let (answer, mut stream) = call::begin(opened, request).await?;
     stream.send_data(body, true)?;
-    let mut body = answer.body().await?;
+    let mut body = call::body(answer).await?;
     let mut messages = MessageReader::new(inner.limits.message_bytes_max);
     let Some(message) = call::next(&mut body, &mut messages).await? else {
         return Err(Error::Protocol("the answer holds no message".to_owned()).into());

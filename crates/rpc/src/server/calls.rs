@@ -1,4 +1,4 @@
-//! Every call of the service as the generated code asks for it: finds the database, asks it, answers. Knows no connection.
+//! Every call of the service by its message: finds the database, asks it, answers. Knows no connection.
 //! What the database says is a status inside the answer; gRPC's own codes are for calls that reach none.
 
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use super::conversation::StreamCall;
 use super::cursor::Iteration;
 use super::exchange::exchange;
 use super::lane::ServiceLane;
-use super::outcome::{self, missing, of_error, of_read, of_write, status, success};
+use super::outcome::{self, missing, of_done, of_error, of_read, of_write, status, success};
 use super::waiting::{self, WaitSubject};
 use super::{inspect, maintenance};
 use crate::code::TkrzwCode;
@@ -33,6 +33,9 @@ const READS_IN_PLACE_MAX: usize = 32;
 pub(crate) struct Calls {
     lane: Arc<ServiceLane>,
 }
+
+/// An answer, with the bytes that it has claimed for its way out.
+pub(crate) type Reply<T> = Result<(T, Claim), Status>;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -66,8 +69,8 @@ impl Calls {
     }
 
     /// An answer that may be large.
-    fn large<T>(&self, answer: T, bytes: usize) -> Answer<T> {
-        Ok(claimed(answer, self.lane.claim(bytes)?))
+    fn large<T>(&self, answer: T, bytes: usize) -> Reply<T> {
+        Ok((answer, self.lane.claim(bytes)?))
     }
 
     /// Does what blocks away from the worker.
@@ -82,14 +85,9 @@ impl Calls {
     }
 }
 
-/// An answer with what it has claimed, for its way out.
-fn claimed<T>(answer: T, claim: Claim) -> Response<T> {
-    let mut response = Response::new(answer);
-    // Most have claimed nothing, and a table of extensions costs an allocation.
-    if claim.bytes() > 0 {
-        response.extensions_mut().insert(Arc::new(claim));
-    }
-    response
+/// An answer that has claimed nothing.
+fn small<T>(answer: T) -> Reply<T> {
+    Ok((answer, Claim::default()))
 }
 
 /// Writes on their own, in order, and lets others have their turn in between. Who is not there any more leaves the rest unwritten.
@@ -171,20 +169,40 @@ fn count_of(count: kv::Result<u64>) -> (StatusProto, i64) {
     }
 }
 
-#[tonic::async_trait]
-impl DbmService for Calls {
-    type StreamStream = StreamCall;
-    type IterateStream = Iteration;
-    type ReplicateStream = ReplyBoxStream<ReplicateResponse>;
+/// Calls that are one write each, and are answered by its status.
+macro_rules! writes {
+    ($($call:ident($request:ident) -> $answer:ident = $write:expr;)*) => {
+        impl Calls {
+            $(pub(crate) async fn $call(&self, request: $request) -> Reply<$answer> {
+                let status = self.written(request.dbm_index, $write(request)).await?;
+                small($answer { status })
+            })*
+        }
+    };
+}
 
-    async fn echo(&self, request: Request<EchoRequest>) -> Answer<EchoResponse> {
-        let answer = outcome::echo(request.into_inner());
+writes! {
+    set(SetRequest) -> SetResponse = outcome::set;
+    set_multi(SetMultiRequest) -> SetMultiResponse = outcome::set_each;
+    remove(RemoveRequest) -> RemoveResponse = outcome::remove;
+    remove_multi(RemoveMultiRequest) -> RemoveMultiResponse = outcome::remove_each;
+    append(AppendRequest) -> AppendResponse = outcome::append;
+    append_multi(AppendMultiRequest) -> AppendMultiResponse = outcome::append_each;
+    compare_exchange_multi(CompareExchangeMultiRequest) -> CompareExchangeMultiResponse = outcome::exchange_each;
+    rekey(RekeyRequest) -> RekeyResponse = outcome::rekey;
+    clear(ClearRequest) -> ClearResponse = outcome::clear;
+}
+
+/// The other calls of one message and one answer.
+impl Calls {
+    pub(crate) async fn echo(&self, request: EchoRequest) -> Reply<EchoResponse> {
+        let answer = outcome::echo(request);
         let bytes = answer.echo.len();
         self.large(answer, bytes)
     }
 
-    async fn inspect(&self, request: Request<InspectRequest>) -> Answer<InspectResponse> {
-        let index = request.into_inner().dbm_index;
+    pub(crate) async fn inspect(&self, request: InspectRequest) -> Reply<InspectResponse> {
+        let index = request.dbm_index;
         // Away from the worker: sizes are looks at files.
         let records = if index < 0 {
             let lane = Arc::clone(&self.lane);
@@ -195,11 +213,10 @@ impl DbmService for Calls {
                 .await?
         };
         let status = self.count_status(success());
-        Ok(Response::new(InspectResponse { status, records }))
+        small(InspectResponse { status, records })
     }
 
-    async fn get(&self, request: Request<GetRequest>) -> Answer<GetResponse> {
-        let request = request.into_inner();
+    pub(crate) async fn get(&self, request: GetRequest) -> Reply<GetResponse> {
         let (status, value) = of_read(self.database(request.dbm_index)?.get(&request.key));
         let value = value.filter(|_| !request.omit_value).unwrap_or_default();
         let bytes = value.len();
@@ -207,8 +224,7 @@ impl DbmService for Calls {
         self.large(GetResponse { status, value }, bytes)
     }
 
-    async fn get_multi(&self, request: Request<GetMultiRequest>) -> Answer<GetMultiResponse> {
-        let request = request.into_inner();
+    pub(crate) async fn get_multi(&self, request: GetMultiRequest) -> Reply<GetMultiResponse> {
         let database = self.database(request.dbm_index)?;
         let mut found = FoundRecords::new(self.lane.shared.limits.message_bytes_max);
         if database.is_in_memory() {
@@ -233,102 +249,27 @@ impl DbmService for Calls {
         self.large(GetMultiResponse { status, records }, found.bytes)
     }
 
-    async fn set(&self, request: Request<SetRequest>) -> Answer<SetResponse> {
-        let request = request.into_inner();
-        let index = request.dbm_index;
-        let status = self.written(index, outcome::set(request)).await?;
-        Ok(Response::new(SetResponse { status }))
-    }
-
-    async fn set_multi(&self, request: Request<SetMultiRequest>) -> Answer<SetMultiResponse> {
-        let request = request.into_inner();
-        let index = request.dbm_index;
-        let status = self.written(index, outcome::set_each(request)).await?;
-        Ok(Response::new(SetMultiResponse { status }))
-    }
-
-    async fn remove(&self, request: Request<RemoveRequest>) -> Answer<RemoveResponse> {
-        let request = request.into_inner();
-        let write = Write::remove(request.key);
-        let status = self.written(request.dbm_index, write).await?;
-        Ok(Response::new(RemoveResponse { status }))
-    }
-
-    async fn remove_multi(
+    pub(crate) async fn compare_exchange(
         &self,
-        request: Request<RemoveMultiRequest>,
-    ) -> Answer<RemoveMultiResponse> {
-        let request = request.into_inner();
-        let index = request.dbm_index;
-        let status = self.written(index, outcome::remove_each(request)).await?;
-        Ok(Response::new(RemoveMultiResponse { status }))
-    }
-
-    async fn append(&self, request: Request<AppendRequest>) -> Answer<AppendResponse> {
-        let request = request.into_inner();
-        let index = request.dbm_index;
-        let status = self.written(index, outcome::append(request)).await?;
-        Ok(Response::new(AppendResponse { status }))
-    }
-
-    async fn append_multi(
-        &self,
-        request: Request<AppendMultiRequest>,
-    ) -> Answer<AppendMultiResponse> {
-        let request = request.into_inner();
-        let index = request.dbm_index;
-        let status = self.written(index, outcome::append_each(request)).await?;
-        Ok(Response::new(AppendMultiResponse { status }))
-    }
-
-    async fn compare_exchange(
-        &self,
-        request: Request<CompareExchangeRequest>,
-    ) -> Answer<CompareExchangeResponse> {
-        let request = request.into_inner();
+        request: CompareExchangeRequest,
+    ) -> Reply<CompareExchangeResponse> {
         let database = self.database(request.dbm_index)?;
         let (mut answer, exchanged) = exchange(&self.lane, database, request).await;
         answer.status = answer.status.and_then(|status| self.count_status(status));
         let claim = exchanged.claim(self.lane.claim(answer.actual.len()))?;
-        Ok(claimed(answer, claim))
+        Ok((answer, claim))
     }
 
-    async fn increment(&self, request: Request<IncrementRequest>) -> Answer<IncrementResponse> {
-        let request = request.into_inner();
+    pub(crate) async fn increment(&self, request: IncrementRequest) -> Reply<IncrementResponse> {
         let database = self.database(request.dbm_index)?;
         let written = database.submit(outcome::increment(&request)).await;
-        Ok(Response::new(IncrementResponse {
+        small(IncrementResponse {
             status: self.count_status(of_write(&written)),
             current: outcome::number(&written),
-        }))
+        })
     }
 
-    async fn compare_exchange_multi(
-        &self,
-        request: Request<CompareExchangeMultiRequest>,
-    ) -> Answer<CompareExchangeMultiResponse> {
-        let request = request.into_inner();
-        let write = Write::CompareExchangeMulti {
-            expected: request
-                .expected
-                .into_iter()
-                .map(outcome::expected)
-                .collect(),
-            desired: request.desired.into_iter().map(outcome::desired).collect(),
-        };
-        let status = self.written(request.dbm_index, write).await?;
-        Ok(Response::new(CompareExchangeMultiResponse { status }))
-    }
-
-    async fn rekey(&self, request: Request<RekeyRequest>) -> Answer<RekeyResponse> {
-        let request = request.into_inner();
-        let index = request.dbm_index;
-        let status = self.written(index, outcome::rekey(request)).await?;
-        Ok(Response::new(RekeyResponse { status }))
-    }
-
-    async fn pop_first(&self, request: Request<PopFirstRequest>) -> Answer<PopFirstResponse> {
-        let request = request.into_inner();
+    pub(crate) async fn pop_first(&self, request: PopFirstRequest) -> Reply<PopFirstResponse> {
         let database = self.database(request.dbm_index)?;
         let popped = waiting::write(
             &self.lane,
@@ -337,27 +278,27 @@ impl DbmService for Calls {
             request.retry_wait,
             Write::PopFirst,
         );
-        let (status, key, value) = match popped.await {
-            Ok(WriteResult::Popped { key, value }) => (success(), key, value),
-            Ok(_) => (missing(), Bytes::new(), Bytes::new()),
-            Err(error) => (of_error(&error), Bytes::new(), Bytes::new()),
+        let mut answer = PopFirstResponse::default();
+        let status = match popped.await {
+            Ok(WriteResult::Popped { key, value }) => {
+                if !request.omit_key {
+                    answer.key = key;
+                }
+                if !request.omit_value {
+                    answer.value = value;
+                }
+                success()
+            }
+            Ok(_) => missing(),
+            Err(error) => of_error(&error),
         };
-        let answer = PopFirstResponse {
-            status: self.count_status(status),
-            key: if request.omit_key { Bytes::new() } else { key },
-            value: if request.omit_value {
-                Bytes::new()
-            } else {
-                value
-            },
-        };
+        answer.status = self.count_status(status);
         // The record is gone, so its answer is sent whatever else waits.
         let claim = self.lane.claim(answer.value.len()).unwrap_or_default();
-        Ok(claimed(answer, claim))
+        Ok((answer, claim))
     }
 
-    async fn push_last(&self, request: Request<PushLastRequest>) -> Answer<PushLastResponse> {
-        let request = request.into_inner();
+    pub(crate) async fn push_last(&self, request: PushLastRequest) -> Reply<PushLastResponse> {
         let database = self.database(request.dbm_index)?;
         let status = match push_time(request.wtime) {
             Ok(at) => {
@@ -371,64 +312,55 @@ impl DbmService for Calls {
             Err(status) => status,
         };
         let status = self.count_status(status);
-        Ok(Response::new(PushLastResponse { status }))
+        small(PushLastResponse { status })
     }
 
-    async fn count(&self, request: Request<CountRequest>) -> Answer<CountResponse> {
-        let database = self.database(request.into_inner().dbm_index)?;
+    pub(crate) async fn count(&self, request: CountRequest) -> Reply<CountResponse> {
+        let database = self.database(request.dbm_index)?;
         let count = match database.known_count() {
             Some(count) => Ok(count),
             None => self.offloaded(database, KvDatabase::count).await?,
         };
         let (status, count) = count_of(count);
         let status = self.count_status(status);
-        Ok(Response::new(CountResponse { status, count }))
+        small(CountResponse { status, count })
     }
 
-    async fn get_file_size(
+    pub(crate) async fn get_file_size(
         &self,
-        request: Request<GetFileSizeRequest>,
-    ) -> Answer<GetFileSizeResponse> {
-        let database = self.database(request.into_inner().dbm_index)?;
+        request: GetFileSizeRequest,
+    ) -> Reply<GetFileSizeResponse> {
+        let database = self.database(request.dbm_index)?;
         let size = self.offloaded(database, KvDatabase::file_size).await?;
         let (status, file_size) = count_of(size);
         let status = self.count_status(status);
-        Ok(Response::new(GetFileSizeResponse { status, file_size }))
+        small(GetFileSizeResponse { status, file_size })
     }
 
-    async fn clear(&self, request: Request<ClearRequest>) -> Answer<ClearResponse> {
-        let index = request.into_inner().dbm_index;
-        let status = self.written(index, Write::Clear).await?;
-        Ok(Response::new(ClearResponse { status }))
-    }
-
-    async fn rebuild(&self, request: Request<RebuildRequest>) -> Answer<RebuildResponse> {
-        let request = request.into_inner();
+    pub(crate) async fn rebuild(&self, request: RebuildRequest) -> Reply<RebuildResponse> {
         let database = self.database(request.dbm_index)?;
         let rebuilt = self.offloaded(database, KvDatabase::rebuild).await?;
-        let status =
-            self.count_status(rebuilt.map_or_else(|error| of_error(&error), |()| success()));
-        Ok(Response::new(RebuildResponse { status }))
+        let status = self.count_status(of_done(rebuilt));
+        small(RebuildResponse { status })
     }
 
-    async fn should_be_rebuilt(
+    pub(crate) async fn should_be_rebuilt(
         &self,
-        request: Request<ShouldBeRebuiltRequest>,
-    ) -> Answer<ShouldBeRebuiltResponse> {
+        request: ShouldBeRebuiltRequest,
+    ) -> Reply<ShouldBeRebuiltResponse> {
         // What is on disk puts itself in order.
-        self.database(request.into_inner().dbm_index)?;
+        self.database(request.dbm_index)?;
         let status = self.count_status(success());
-        Ok(Response::new(ShouldBeRebuiltResponse {
+        small(ShouldBeRebuiltResponse {
             status,
             tobe: false,
-        }))
+        })
     }
 
-    async fn synchronize(
+    pub(crate) async fn synchronize(
         &self,
-        request: Request<SynchronizeRequest>,
-    ) -> Answer<SynchronizeResponse> {
-        let request = request.into_inner();
+        request: SynchronizeRequest,
+    ) -> Reply<SynchronizeResponse> {
         let database = self.database(request.dbm_index)?;
         let backup = maintenance::backup(database, &request.params);
         let status = match (backup, request.hard) {
@@ -445,15 +377,14 @@ impl DbmService for Calls {
                     }
                     (synchronized, _) => synchronized,
                 };
-                done.map_or_else(|error| of_error(&error), |()| success())
+                of_done(done)
             }
         };
         let status = self.count_status(status);
-        Ok(Response::new(SynchronizeResponse { status }))
+        small(SynchronizeResponse { status })
     }
 
-    async fn search(&self, request: Request<SearchRequest>) -> Answer<SearchResponse> {
-        let request = request.into_inner();
+    pub(crate) async fn search(&self, request: SearchRequest) -> Reply<SearchResponse> {
         let database = self.database(request.dbm_index)?;
         let (status, matched) = match maintenance::search(&request) {
             Ok((mode, capacity)) => {
@@ -476,6 +407,23 @@ impl DbmService for Calls {
         self.large(SearchResponse { status, matched }, bytes)
     }
 
+    pub(crate) async fn change_master(
+        &self,
+        _: ChangeMasterRequest,
+    ) -> Reply<ChangeMasterResponse> {
+        Err(Status::unimplemented(
+            "this server is no replica of another",
+        ))
+    }
+}
+
+/// The calls with streams, which the generated service knows.
+#[tonic::async_trait]
+impl DbmService for Calls {
+    type StreamStream = StreamCall;
+    type IterateStream = Iteration;
+    type ReplicateStream = ReplyBoxStream<ReplicateResponse>;
+
     async fn stream(&self, request: Request<Streaming<StreamRequest>>) -> Answer<StreamCall> {
         Ok(Response::new(StreamCall::new(
             Arc::clone(&self.lane),
@@ -493,12 +441,6 @@ impl DbmService for Calls {
     async fn replicate(&self, _: Request<ReplicateRequest>) -> Answer<Self::ReplicateStream> {
         Err(Status::failed_precondition(
             "this server keeps no log to replicate from",
-        ))
-    }
-
-    async fn change_master(&self, _: Request<ChangeMasterRequest>) -> Answer<ChangeMasterResponse> {
-        Err(Status::unimplemented(
-            "this server is no replica of another",
         ))
     }
 }

@@ -14,7 +14,7 @@ use tsumugi_kv::{self as kv, Pending, WriteResult};
 
 use super::budget::Claim;
 use super::exchange::{ExchangeResult, exchange};
-use super::lane::ServiceLane;
+use super::lane::{ServiceLane, ending};
 use super::outcome;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::stream_request::RequestOneof;
@@ -129,13 +129,8 @@ impl StreamCall {
     /// Whether another request may be begun.
     fn has_room(&self) -> bool {
         let limits = &self.lane.shared.limits;
-        let waits = matches!(
-            self.underway.back(),
-            Some(Step {
-                work: Work::Exchange(_),
-                ..
-            })
-        );
+        let last = self.underway.back().map(|step| &step.work);
+        let waits = matches!(last, Some(Work::Exchange(_)));
         !waits
             && self.underway.len() < limits.stream_writes_max
             && self.bytes < limits.stream_bytes_max
@@ -170,9 +165,10 @@ impl StreamCall {
 
     fn begin(&mut self, request: StreamRequest) {
         let waits = match &request.request_oneof {
-            Some(RequestOneof::GetRequest(_)) => !self.underway.is_empty(),
-            // It may wait for a notice, and nothing overtakes it.
-            Some(RequestOneof::CompareExchangeRequest(_)) => !self.underway.is_empty(),
+            // The latter may wait for a notice, and nothing overtakes it.
+            Some(RequestOneof::GetRequest(_) | RequestOneof::CompareExchangeRequest(_)) => {
+                !self.underway.is_empty()
+            }
             _ => false,
         };
         if waits {
@@ -180,10 +176,9 @@ impl StreamCall {
             return;
         }
         let bytes = request.encoded_len();
-        let wants = if request.omit_response {
-            ReplyMode::Nothing
-        } else {
-            ReplyMode::Answer
+        let wants = match request.omit_response {
+            true => ReplyMode::Nothing,
+            false => ReplyMode::Answer,
         };
         match self.work(request) {
             Ok(work) => {
@@ -206,47 +201,43 @@ impl StreamCall {
             ));
         };
         let lane = &self.lane;
-        Ok(match request {
-            RequestOneof::EchoRequest(request) => {
-                Work::Done(ResponseOneof::EchoResponse(outcome::echo(request)))
-            }
+        match request {
+            RequestOneof::EchoRequest(request) => Ok(Work::Done(ResponseOneof::EchoResponse(
+                outcome::echo(request),
+            ))),
             RequestOneof::GetRequest(request) => {
                 let database = lane.database(request.dbm_index)?;
                 let (status, value) = outcome::of_read(database.get(&request.key));
                 let value = value.filter(|_| !request.omit_value).unwrap_or_default();
                 let status = Some(status);
-                Work::Done(ResponseOneof::GetResponse(GetResponse { status, value }))
+                let answer = GetResponse { status, value };
+                Ok(Work::Done(ResponseOneof::GetResponse(answer)))
             }
             RequestOneof::SetRequest(request) => {
-                let database = lane.database(request.dbm_index)?;
-                Work::Write(database.submit(outcome::set(request)), Kind::Set)
+                self.write(request.dbm_index, outcome::set(request), Kind::Set)
             }
             RequestOneof::RemoveRequest(request) => {
-                let write = kv::Write::remove(request.key);
-                Work::Write(
-                    lane.database(request.dbm_index)?.submit(write),
-                    Kind::Remove,
-                )
+                self.write(request.dbm_index, outcome::remove(request), Kind::Remove)
             }
             RequestOneof::AppendRequest(request) => {
-                let database = lane.database(request.dbm_index)?;
-                Work::Write(database.submit(outcome::append(request)), Kind::Append)
+                self.write(request.dbm_index, outcome::append(request), Kind::Append)
             }
             RequestOneof::IncrementRequest(request) => {
                 let write = outcome::increment(&request);
-                Work::Write(
-                    lane.database(request.dbm_index)?.submit(write),
-                    Kind::Increment,
-                )
+                self.write(request.dbm_index, write, Kind::Increment)
             }
             RequestOneof::CompareExchangeRequest(request) => {
                 let database = lane.database(request.dbm_index)?.clone();
                 let lane = Arc::clone(lane);
-                Work::Exchange(Box::pin(async move {
+                Ok(Work::Exchange(Box::pin(async move {
                     exchange(&lane, &database, request).await
-                }))
+                })))
             }
-        })
+        }
+    }
+
+    fn write(&self, index: i32, write: kv::Write, kind: Kind) -> Result<Work, Status> {
+        Ok(Work::Write(self.lane.database(index)?.submit(write), kind))
     }
 }
 
@@ -277,9 +268,7 @@ impl Stream for StreamCall {
                     None => {}
                 }
                 if this.turn > 0 && this.drain.as_mut().poll(context).is_ready() {
-                    this.end = Some(Err(Status::unavailable(
-                        "the server is ending; connect again",
-                    )));
+                    this.end = Some(Err(ending()));
                     continue;
                 }
             }

@@ -15,7 +15,7 @@ use tsumugi_kv::{
 };
 
 use super::budget::Claim;
-use super::lane::ServiceLane;
+use super::lane::{ServiceLane, ending};
 use super::outcome::{compact, missing, of_error, of_write, status, success};
 use crate::code::TkrzwCode;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
@@ -31,7 +31,8 @@ pub(crate) struct Iteration {
     pending: Option<Pending>,
     /// A request whose record is farther away than one turn looks.
     unfinished: Option<IterateRequest>,
-    end: Option<Result<(), Status>>,
+    /// Whether it was refused, which ends it.
+    is_over: bool,
     turn: usize,
     drain: Pin<Box<dyn Future<Output = ()> + Send>>,
     _claim: Claim,
@@ -150,7 +151,7 @@ impl Iteration {
             cursor: None,
             pending: None,
             unfinished: None,
-            end: None,
+            is_over: false,
             turn: STREAM_MESSAGES_PER_TURN,
             drain,
             _claim: Claim::default(),
@@ -180,6 +181,12 @@ impl Iteration {
         self._claim = lane.claim(answer.encoded_len())?;
         Ok(answer)
     }
+
+    /// The last answer: a refusal.
+    fn fail(&mut self, status: Status) -> Poll<Option<Result<IterateResponse, Status>>> {
+        self.is_over = true;
+        Poll::Ready(Some(Err(status)))
+    }
 }
 
 impl Stream for Iteration {
@@ -195,8 +202,8 @@ impl Stream for Iteration {
             this.pending = None;
             return Poll::Ready(Some(this.answer(written(&done))));
         }
-        if let Some(end) = &mut this.end {
-            return Poll::Ready(std::mem::replace(end, Ok(())).err().map(Err));
+        if this.is_over {
+            return Poll::Ready(None);
         }
         if this.turn == 0 {
             this.turn = STREAM_MESSAGES_PER_TURN;
@@ -208,9 +215,9 @@ impl Stream for Iteration {
             None => Pin::new(&mut this.requests).poll_next(context),
         };
         match next {
-            Poll::Ready(Some(Ok(request))) => {
+            Poll::Ready(Some(request)) => {
                 this.turn -= 1;
-                match this.step(request) {
+                match request.and_then(|request| this.step(request)) {
                     Ok(Step::Unfinished(request)) => {
                         this.unfinished = Some(request);
                         this.turn = STREAM_MESSAGES_PER_TURN;
@@ -222,24 +229,14 @@ impl Stream for Iteration {
                         this.pending = Some(pending);
                         Pin::new(this).poll_next(context)
                     }
-                    Err(status) => {
-                        this.end = Some(Ok(()));
-                        Poll::Ready(Some(Err(status)))
-                    }
+                    Err(status) => this.fail(status),
                 }
-            }
-            Poll::Ready(Some(Err(status))) => {
-                this.end = Some(Ok(()));
-                Poll::Ready(Some(Err(status)))
             }
             Poll::Ready(None) => Poll::Ready(None),
             Poll::Pending => {
                 this.turn = STREAM_MESSAGES_PER_TURN;
                 ready!(this.drain.as_mut().poll(context));
-                this.end = Some(Ok(()));
-                Poll::Ready(Some(Err(Status::unavailable(
-                    "the server is ending; connect again",
-                ))))
+                this.fail(ending())
             }
         }
     }

@@ -19,6 +19,7 @@ use tonic_reflection::server::Builder;
 
 use super::calls::Calls;
 use super::inbound::Inbound;
+use super::lane::ending;
 use crate::error::{Error, Result};
 use crate::proto::dbm_service_server::DbmServiceServer;
 
@@ -126,8 +127,7 @@ impl http_body::Body for Ending {
         ready!(drain.as_mut().poll(context));
         this.drain = None;
         let mut trailers = HeaderMap::new();
-        let ended = Status::unavailable("the server is ending; connect again");
-        let ended = ended.add_header(&mut trailers);
+        let ended = ending().add_header(&mut trailers);
         Poll::Ready(Some(ended.map(|()| Frame::trailers(trailers))))
     }
 

@@ -15,11 +15,8 @@ use tokio::time::{Instant, Sleep};
 use tonic::Status;
 
 use super::budget::{Budget, Claim};
-use crate::frame::MessageReader;
+use crate::frame::{MessageReader, PREFIX_BYTES, announced};
 use crate::limits::{MESSAGE_BYTES_PER_SECOND_MIN, SMALL_MESSAGE_BYTES};
-
-/// Bytes before each message.
-const PREFIX_BYTES: usize = 5;
 
 /// What a body is held to.
 #[derive(Clone, Debug)]
@@ -256,9 +253,8 @@ impl MessageFrames {
             *piece = tail;
             self.known += taken;
             if self.known == PREFIX_BYTES {
-                let [_, length @ ..] = self.prefix;
                 self.known = 0;
-                self.left = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
+                self.left = announced(&self.prefix);
                 return Some(self.left);
             }
         }

@@ -13,6 +13,11 @@ use super::budget::{Budget, Claim};
 use super::metrics::{RpcMetrics, ServiceMetrics};
 use crate::limits::{RpcLimits, SMALL_MESSAGE_BYTES};
 
+/// How a stream ends with its server.
+pub(crate) fn ending() -> Status {
+    Status::unavailable("the server is ending; connect again")
+}
+
 /// What all workers of one server share.
 #[derive(Debug)]
 pub(crate) struct ServiceShared {

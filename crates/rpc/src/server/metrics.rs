@@ -13,22 +13,10 @@ use super::budget::Budget;
 use crate::code::TkrzwCode;
 use crate::method::{METHODS, Method};
 
-/// Upper bounds of the durations, with their names in seconds.
-const BOUNDS_US: [(u64, &str); 14] = [
-    (10, "0.00001"),
-    (25, "0.000025"),
-    (50, "0.00005"),
-    (100, "0.0001"),
-    (250, "0.00025"),
-    (500, "0.0005"),
-    (1_000, "0.001"),
-    (2_500, "0.0025"),
-    (10_000, "0.01"),
-    (50_000, "0.05"),
-    (250_000, "0.25"),
-    (1_000_000, "1"),
-    (5_000_000, "5"),
-    (30_000_000, "30"),
+/// Upper bounds of the durations.
+const BOUNDS_US: [u64; 14] = [
+    10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000, 50_000, 250_000, 1_000_000, 5_000_000,
+    30_000_000,
 ];
 
 /// Codes of a database's status, and of gRPC's own.
@@ -65,9 +53,7 @@ impl RpcMetrics {
         if let Some(count) = self.methods.get(method.index()) {
             add(count, 1);
         }
-        let bucket = BOUNDS_US
-            .iter()
-            .position(|(bound, _)| duration_us <= *bound);
+        let bucket = BOUNDS_US.iter().position(|bound| duration_us <= *bound);
         if let Some(count) = self.durations.get(bucket.unwrap_or(BOUNDS_US.len())) {
             add(count, 1);
         }
@@ -159,44 +145,36 @@ impl ServiceMetrics {
         let sum = |of: &dyn Fn(&RpcMetrics) -> u64| -> u64 {
             columns.iter().map(|column| of(&column.figures)).sum()
         };
-        let name = "tsumugi_rpc_calls_total";
-        text.family(
-            name,
-            MetricKind::Counter,
+        let mut counters = |name, help, label, of: Counters, value: &dyn Fn(usize) -> String| {
+            text.family(name, MetricKind::Counter, help);
+            for index in 0..of(&RpcMetrics::default()).len() {
+                let count = sum(&|figures| at(of(figures), index));
+                if count > 0 {
+                    text.sample(name, &[(label, &value(index))], count);
+                }
+            }
+        };
+        counters(
+            "tsumugi_rpc_calls_total",
             "Calls that were answered, by method.",
+            "method",
+            |figures| &figures.methods,
+            &|index| METHODS.get(index).copied().unwrap_or("other").to_owned(),
         );
-        for (index, method) in METHODS.iter().enumerate() {
-            let count = sum(&|figures| at(&figures.methods, index));
-            if count > 0 {
-                text.sample(name, &[("method", method)], count);
-            }
-        }
-        let name = "tsumugi_rpc_statuses_total";
-        text.family(
-            name,
-            MetricKind::Counter,
+        counters(
+            "tsumugi_rpc_statuses_total",
             "Answers of databases, by status; messages of streams count each.",
+            "status",
+            |figures| &figures.statuses,
+            &|index| TkrzwCode::of(i32::try_from(index).unwrap_or(1)).to_string(),
         );
-        for index in 0..STATUSES {
-            let count = sum(&|figures| at(&figures.statuses, index));
-            if count > 0 {
-                let code = TkrzwCode::of(i32::try_from(index).unwrap_or(1)).to_string();
-                text.sample(name, &[("status", &code)], count);
-            }
-        }
-        let name = "tsumugi_rpc_refused_total";
-        text.family(
-            name,
-            MetricKind::Counter,
+        counters(
+            "tsumugi_rpc_refused_total",
             "Calls that reached no database, by gRPC's code.",
+            "code",
+            |figures| &figures.refusals,
+            &|index| format!("{:?}", Refusal::from(i32::try_from(index).unwrap_or(2))),
         );
-        for index in 0..REFUSALS {
-            let count = sum(&|figures| at(&figures.refusals, index));
-            if count > 0 {
-                let code = format!("{:?}", Refusal::from(i32::try_from(index).unwrap_or(2)));
-                text.sample(name, &[("code", &code)], count);
-            }
-        }
         text.single(
             "tsumugi_rpc_messages_total",
             MetricKind::Counter,
@@ -208,6 +186,9 @@ impl ServiceMetrics {
     }
 }
 
+/// The counters of one kind among a worker's figures.
+type Counters = fn(&RpcMetrics) -> &[AtomicU64];
+
 /// Adds up a figure of all workers.
 type Sum<'a> = &'a dyn Fn(&dyn Fn(&RpcMetrics) -> u64) -> u64;
 
@@ -218,7 +199,8 @@ fn write_durations(sum: Sum<'_>, text: &mut Exposition) {
         MetricKind::Histogram,
         "Time from a call's metadata to its answer; of streams, to the beginning of it.",
     );
-    let bounds = BOUNDS_US.iter().map(|(_, name)| *name).chain(["+Inf"]);
+    let bounds = BOUNDS_US.map(|bound| (bound as f64 / 1e6).to_string());
+    let bounds = bounds.into_iter().chain(["+Inf".to_owned()]);
     let buckets = bounds
         .enumerate()
         .map(|(bucket, bound)| (bound, sum(&|figures| at(&figures.durations, bucket))));

@@ -88,6 +88,10 @@ pub(crate) fn of_read<T>(read: kv::Result<Option<T>>) -> (StatusProto, Option<T>
     }
 }
 
+pub(crate) fn of_done(done: kv::Result<()>) -> StatusProto {
+    done.map_or_else(|error| of_error(&error), |()| success())
+}
+
 /// A value as a database may store it: a small one without the larger message that it came in.
 pub(crate) fn compact(bytes: Bytes) -> Bytes {
     if bytes.len() <= COPIED_BYTES_MAX {
@@ -98,31 +102,33 @@ pub(crate) fn compact(bytes: Bytes) -> Bytes {
 }
 
 fn mode(overwrite: bool) -> SetMode {
-    if overwrite {
-        SetMode::Overwrite
-    } else {
-        SetMode::IfAbsent
+    match overwrite {
+        true => SetMode::Overwrite,
+        false => SetMode::IfAbsent,
+    }
+}
+
+fn set_one(key: Bytes, value: Bytes, mode: SetMode) -> Write {
+    Write::Set {
+        key,
+        value: compact(value),
+        mode,
+        ttl: None,
     }
 }
 
 pub(crate) fn set(request: SetRequest) -> Write {
-    Write::Set {
-        key: request.key,
-        value: compact(request.value),
-        mode: mode(request.overwrite),
-        ttl: None,
-    }
+    set_one(request.key, request.value, mode(request.overwrite))
 }
 
 pub(crate) fn set_each(request: SetMultiRequest) -> Write {
     let mode = mode(request.overwrite);
-    let set = |BytesPair { first, second }| Write::Set {
-        key: first,
-        value: compact(second),
-        mode,
-        ttl: None,
-    };
+    let set = |BytesPair { first, second }| set_one(first, second, mode);
     Write::Batch(request.records.into_iter().map(set).collect())
+}
+
+pub(crate) fn remove(request: RemoveRequest) -> Write {
+    Write::remove(request.key)
 }
 
 pub(crate) fn remove_each(request: RemoveMultiRequest) -> Write {
@@ -171,20 +177,28 @@ pub(crate) fn rekey(request: RekeyRequest) -> Write {
         old: request.old_key,
         new: request.new_key,
         mode: mode(request.overwrite),
-        source: if request.copying {
-            RekeySource::Copy
-        } else {
-            RekeySource::Move
+        source: match request.copying {
+            true => RekeySource::Copy,
+            false => RekeySource::Move,
         },
     }
 }
 
-pub(crate) fn exchange(request: CompareExchangeRequest) -> Write {
-    let expected = match (request.expected_existence, request.expect_any_value) {
+pub(crate) fn clear(_: ClearRequest) -> Write {
+    Write::Clear
+}
+
+fn expected(existence: bool, any_value: bool, value: Bytes) -> Expected {
+    match (existence, any_value) {
         (false, _) => Expected::Absent,
         (true, true) => Expected::Any,
-        (true, false) => Expected::Value(request.expected_value),
-    };
+        (true, false) => Expected::Value(value),
+    }
+}
+
+pub(crate) fn exchange(request: CompareExchangeRequest) -> Write {
+    let (existence, any_value) = (request.expected_existence, request.expect_any_value);
+    let expected = expected(existence, any_value, request.expected_value);
     let desired = match (request.desire_no_update, request.desired_existence) {
         (true, _) => Desired::Keep,
         (false, false) => Desired::Remove,
@@ -197,16 +211,18 @@ pub(crate) fn exchange(request: CompareExchangeRequest) -> Write {
     }
 }
 
-pub(crate) fn expected(state: RecordState) -> (Bytes, Expected) {
-    let expected = match (state.existence, state.any_value) {
-        (false, _) => Expected::Absent,
-        (true, true) => Expected::Any,
-        (true, false) => Expected::Value(state.value),
+pub(crate) fn exchange_each(request: CompareExchangeMultiRequest) -> Write {
+    let state = |state: RecordState| {
+        let expected = expected(state.existence, state.any_value, state.value);
+        (state.key, expected)
     };
-    (state.key, expected)
+    Write::CompareExchangeMulti {
+        expected: request.expected.into_iter().map(state).collect(),
+        desired: request.desired.into_iter().map(desired).collect(),
+    }
 }
 
-pub(crate) fn desired(state: RecordState) -> (Bytes, Desired) {
+fn desired(state: RecordState) -> (Bytes, Desired) {
     let desired = match (state.existence, state.any_value) {
         (false, _) => Desired::Remove,
         (true, true) => Desired::Keep,

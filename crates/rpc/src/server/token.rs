@@ -52,10 +52,8 @@ impl Tokens {
                 "a token has fewer than {TOKEN_BYTES_MIN} bytes (TOKEN_BYTES_MIN)"
             )));
         }
-        if tokens
-            .iter()
-            .any(|token| !token.bytes().all(|byte| byte.is_ascii_graphic()))
-        {
+        let mut bytes = tokens.iter().flat_map(|token| token.bytes());
+        if !bytes.all(|byte| byte.is_ascii_graphic()) {
             return Err(refused(
                 "a token holds a byte that metadata cannot carry".to_owned(),
             ));
@@ -83,12 +81,11 @@ impl Tokens {
         let known = self.0.iter().fold(subtle::Choice::from(0), |known, token| {
             known | token.as_ref().ct_eq(shown)
         });
-        if bool::from(known) {
-            Ok(())
-        } else {
-            Err(Status::unauthenticated(
+        match bool::from(known) {
+            true => Ok(()),
+            false => Err(Status::unauthenticated(
                 "the token is not one of this server's",
-            ))
+            )),
         }
     }
 }

@@ -1,11 +1,9 @@
 //! The calls of one message and one answer, by their methods: decoded, done, encoded. Knows no connection and no database.
-//! The generated service does the same with several tasks' worth of layers around it, which cost more than most calls do.
-
-use std::sync::Arc;
+//! The generated service, which knows the others, has several tasks' worth of layers around each, which cost more than most calls do.
 
 use bytes::Bytes;
 use prost::Message;
-use tonic::{Request, Response, Status};
+use tonic::Status;
 
 use super::budget::Claim;
 use super::calls::Calls;
@@ -13,7 +11,6 @@ use super::codec::decoded;
 use super::outbound::CallReply;
 use crate::frame;
 use crate::method::Method;
-use crate::proto::dbm_service_server::DbmService as _;
 
 macro_rules! unary {
     (@last $answer:ident) => {
@@ -35,8 +32,9 @@ macro_rules! unary {
         pub(crate) async fn answer(calls: &Calls, method: Method, message: Bytes) -> Result<CallReply, Status> {
             match method.name() {
                 $($name => {
-                    let response = calls.$call(Request::new(decoded(message)?)).await?;
-                    encoded(response, |_answer| unary!(@last _answer $($tag $last)?))
+                    // Apart: all of them in one future would make each as large as the largest.
+                    let reply = Box::pin(calls.$call(decoded(message)?)).await?;
+                    Ok(encoded(reply, |_answer| unary!(@last _answer $($tag $last)?)))
                 })*
                 _ => Err(Status::unimplemented("there is no such call here")),
             }
@@ -74,17 +72,11 @@ unary! {
 
 /// An answer as it is sent, with what it has claimed. `last` takes out of it what is sent last.
 fn encoded<T: Message>(
-    mut response: Response<T>,
+    (mut answer, claim): (T, Claim),
     last: impl FnOnce(&mut T) -> Option<(u32, Bytes)>,
-) -> Result<CallReply, Status> {
-    let claim = response.extensions_mut().remove::<Arc<Claim>>();
-    let claim = claim.and_then(Arc::into_inner).unwrap_or_default();
-    let mut answer = response.into_inner();
+) -> CallReply {
     let (tag, value) = last(&mut answer).unwrap_or_default();
-    Ok(CallReply::Message(
-        frame::with_last(&answer, tag, value),
-        claim,
-    ))
+    CallReply::Message(frame::with_last(&answer, tag, value), claim)
 }
 
 #[cfg(test)]
