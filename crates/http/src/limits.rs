@@ -193,6 +193,9 @@ pub(crate) const CSRF_BYTES: usize = 32;
 /// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message.
 pub(crate) const WEBSOCKET_READ_BYTES: usize = 8 * 1024;
 
+/// Pongs that wait until a WebSocket's client takes them; with one more waiting nothing more of it is read.
+pub(crate) const WEBSOCKET_PONGS_MAX: usize = 16;
+
 /// Most bytes of the reason in a WebSocket's close (RFC 6455 section 5.5).
 pub(crate) const CLOSE_REASON_BYTES_MAX: usize = 123;
 

@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use rig::{Build, GET, Rig, rig, rig_with};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::TcpStream,
 };
 use tsumugi_http::{
@@ -65,8 +65,14 @@ async fn switched(rig: &Rig) -> TcpStream {
     stream
 }
 
+/// The same over a connection that is there.
+async fn switch_over(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
+    stream.write_all(WISH.as_bytes()).await.unwrap();
+    head(stream).await;
+}
+
 /// Reads the answer to the handshake, and nothing after it.
-async fn head(stream: &mut TcpStream) -> String {
+async fn head(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.unwrap());
@@ -322,6 +328,61 @@ fn a_client_that_does_not_read_makes_the_sender_wait_and_is_left() {
         assert!(sent.get() < 500, "{} messages", sent.get());
         rig.until(|| rig.open() == 0).await;
         drop(stream);
+    });
+}
+
+/// What the pipe of a test holds in each direction.
+const PIPE_BYTES: usize = 16 * 1024;
+
+#[test]
+fn a_client_that_pings_and_takes_no_pong_is_read_no_more_and_left() {
+    let limits = HttpLimits {
+        send_timeout_ms: 300,
+        websocket_close_ms: 100,
+        ..HttpLimits::default()
+    };
+    let (server, outcome) = server(limits, echo);
+    server.run_over(PIPE_BYTES, async |mut client| {
+        switch_over(&mut client).await;
+        let ping = frame(9, &[b'p'; 125]);
+        let mut sent = 0;
+        while client.write_all(&ping).await.is_ok() {
+            sent += ping.len();
+            // What the pipe holds in both directions, what is read at a time, and the pongs that may wait.
+            assert!(sent < 2 * PIPE_BYTES + 8 * 1024 + 20 * 131, "{sent} bytes");
+        }
+        while outcome.borrow().is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(outcome.take().unwrap(), "ended");
+    });
+}
+
+#[test]
+fn pings_of_a_client_that_reads_late_are_all_answered() {
+    const PINGS: usize = 2_000;
+    let limits = HttpLimits {
+        websocket_idle_ms: 300,
+        ..HttpLimits::default()
+    };
+    let (server, _) = server(limits, echo);
+    server.run_over(PIPE_BYTES, async |mut client| {
+        switch_over(&mut client).await;
+        let (mut reading, mut writing) = tokio::io::split(client);
+        let sending = async {
+            let bytes = [frame(9, b"ping").repeat(PINGS), frame(1, b"last")].concat();
+            writing.write_all(&bytes).await.unwrap();
+        };
+        let taking = async {
+            // Longer than a client may be silent: one that is not read is not.
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let mut got = vec![0; PINGS * 6 + 6];
+            reading.read_exact(&mut got).await.unwrap();
+            got
+        };
+        let ((), got) = tokio::join!(sending, taking);
+        let expected = [b"\x8a\x04ping".repeat(PINGS), b"\x81\x04last".to_vec()].concat();
+        assert!(got == expected, "another order or other pongs");
     });
 }
 

@@ -24,7 +24,7 @@ use tokio_tungstenite::{
 use super::message::{Close, Message};
 use crate::{
     error::{Error, Result},
-    limits::{HttpLimits, WEBSOCKET_READ_BYTES},
+    limits::{HttpLimits, WEBSOCKET_PONGS_MAX, WEBSOCKET_READ_BYTES},
     switch::{Traffic, Upgraded},
 };
 
@@ -145,6 +145,8 @@ struct Pump<'l> {
     limits: &'l HttpLimits,
     closed: Rc<RefCell<Option<Close>>>,
     writing: Writing,
+    /// Pongs among them. Nothing more is read while they are as many as may wait.
+    pongs: usize,
     /// When the client was last asked whether it is there.
     pinged_at: Cell<Option<Instant>>,
 }
@@ -185,6 +187,7 @@ impl<'l> Pump<'l> {
             limits,
             closed,
             writing: Writing::Nothing,
+            pongs: 0,
             pinged_at: Cell::new(None),
         }
     }
@@ -200,7 +203,7 @@ impl<'l> Pump<'l> {
         let mut timer = pin!(sleep_until(self.ping_at()));
         let mut room = None;
         loop {
-            let reads = room.is_some();
+            let reads = room.is_some() && self.pongs < WEBSOCKET_PONGS_MAX;
             self.arm(timer.as_mut(), reads);
             tokio::select! {
                 biased;
@@ -220,7 +223,7 @@ impl<'l> Pump<'l> {
                     // The handler holds the socket, so this cannot be.
                     None => return End::Gone,
                 },
-                permit = to_handler.reserve(), if !reads => {
+                permit = to_handler.reserve(), if room.is_none() => {
                     room = permit.ok();
                     // Nothing was read while the handler was at work, pongs neither: the client's silence begins now.
                     self.traffic.read_at.set(Instant::now());
@@ -239,11 +242,28 @@ impl<'l> Pump<'l> {
         self.writing = Writing::Since(Instant::now());
     }
 
+    /// A ping has come, whose pong goes behind what is being written.
+    fn pong_waits(&mut self) {
+        self.pongs += 1;
+        if self.writing == Writing::Nothing {
+            self.writing = Writing::Since(Instant::now());
+        }
+    }
+
+    /// Everything has been taken by the client's side.
+    fn flushed(&mut self) {
+        self.writing = Writing::Nothing;
+        if std::mem::take(&mut self.pongs) >= WEBSOCKET_PONGS_MAX {
+            // Nothing was read while the pongs waited: the client's silence begins now.
+            self.traffic.read_at.set(Instant::now());
+        }
+    }
+
     fn poll_event(&mut self, cx: &mut Context<'_>, reads: bool) -> Poll<Event> {
         if self.writing != Writing::Nothing
             && let Poll::Ready(flushed) = Pin::new(&mut self.stream).poll_flush(cx)
         {
-            self.writing = Writing::Nothing;
+            self.flushed();
             return Poll::Ready(match flushed {
                 Ok(()) => Event::Flushed,
                 Err(_) => Event::End(End::Gone),
@@ -252,12 +272,11 @@ impl<'l> Pump<'l> {
         if !reads {
             return Poll::Pending;
         }
-        Pin::new(&mut self.stream)
-            .poll_next(cx)
-            .map(|read| self.event(read))
+        let read = Pin::new(&mut self.stream).poll_next(cx);
+        read.map(|read| self.event(read))
     }
 
-    fn event(&self, read: Option<tungstenite::Result<tungstenite::Message>>) -> Event {
+    fn event(&mut self, read: Option<tungstenite::Result<tungstenite::Message>>) -> Event {
         use tungstenite::Message as Frame;
         let limit = self.limits.websocket_message_bytes_max;
         match read {
@@ -267,7 +286,11 @@ impl<'l> Pump<'l> {
                 *self.closed.borrow_mut() = Some(frame.into());
                 Event::End(End::Closed)
             }
-            Some(Ok(Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => Event::Sign,
+            Some(Ok(Frame::Ping(_))) => {
+                self.pong_waits();
+                Event::Sign
+            }
+            Some(Ok(Frame::Pong(_) | Frame::Frame(_))) => Event::Sign,
             Some(Err(tungstenite::Error::Capacity(_))) => {
                 let name = "websocket_message_bytes_max";
                 let error = Error::TooLarge {
