@@ -15,7 +15,7 @@ use http::{
 use http_body::{Frame, SizeHint};
 
 use crate::{
-    bodies::BodyMemory,
+    byte_sum::ByteShare,
     connection_state::{ConnectionState, UnreadBody},
     handler::HttpHandler,
     request::Request,
@@ -32,7 +32,7 @@ pub(crate) struct Completion<H: HttpHandler> {
     finished: FinishedRequest,
     note: H::Note,
     /// The request's body in memory.
-    pub(crate) load: Option<Rc<BodyMemory>>,
+    pub(crate) load: Option<Rc<ByteShare>>,
 }
 
 impl<H: HttpHandler> Completion<H> {

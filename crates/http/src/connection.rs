@@ -24,8 +24,8 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
-    bodies::Bodies,
     body::{Completion, ResponseBody},
+    byte_sum::{ByteShare, ByteSum, WorkerSums},
     connection_state::ConnectionState,
     handler::{HttpHandler, Spawn},
     host,
@@ -76,7 +76,7 @@ pub struct HttpServer<E> {
     http1: http1::Builder,
     http2: http2::Builder<Executor<E>>,
     limits: Rc<HttpLimits>,
-    bodies: Rc<Bodies>,
+    sums: Rc<WorkerSums>,
     numbers: Rc<RequestNumbers>,
     outbox: Rc<Outbox>,
     spawn: E,
@@ -107,7 +107,7 @@ impl<E: Spawn> HttpServer<E> {
         HttpServer {
             http1,
             http2,
-            bodies: Rc::new(Bodies::new(limits.bodies_bytes_max)),
+            sums: Rc::new(WorkerSums::new(&limits)),
             limits: Rc::new(limits),
             numbers: Rc::new(RequestNumbers::new()),
             outbox: Rc::default(),
@@ -121,8 +121,8 @@ impl<E: Spawn> HttpServer<E> {
     }
 
     /// The bodies of requests that are in memory.
-    pub fn bodies(&self) -> &Rc<Bodies> {
-        &self.bodies
+    pub fn bodies(&self) -> &Rc<ByteSum> {
+        &self.sums.bodies
     }
 
     /// A connection's socket, with the outbox that all of them share.
@@ -174,7 +174,7 @@ impl<E: Spawn> HttpServer<E> {
             handler,
             Rc::clone(&state),
             Rc::clone(&self.limits),
-            Rc::clone(&self.bodies),
+            Rc::clone(&self.sums),
             Rc::clone(&self.numbers),
             Rc::clone(&self.outbox),
             origin.peer,
@@ -186,7 +186,7 @@ impl<E: Spawn> HttpServer<E> {
                 let ended = supervisor.supervise(Pin::new(&mut connection)).await;
                 if let (Some(Ok(())), Some(switch)) = (&ended, state.take_switch()) {
                     let http1::Parts { io, read_buf, .. } = connection.into_parts();
-                    return hand_over(io.into_inner(), &read_buf, switch, &self.limits).await;
+                    return self.hand_over(io.into_inner(), &read_buf, switch).await;
                 }
                 if let Some(Err(error)) = &ended {
                     let wire = connection.into_parts().io.into_inner();
@@ -204,17 +204,18 @@ impl<E: Spawn> HttpServer<E> {
         };
         log_end(ended);
     }
-}
 
-/// Gives a connection to whom it is switched to, with what was read of it already.
-async fn hand_over<I>(wire: Wire<I>, read: &[u8], switch: Switch, limits: &HttpLimits)
-where
-    I: AsyncRead + AsyncWrite + Unpin + 'static,
-{
-    let limit = Duration::from_millis(limits.send_timeout_ms);
-    if let Some((io, ahead)) = wire.into_parts(limit).await {
-        let ahead = [read, &ahead].concat().into();
-        switch.run(Upgraded::new(io, ahead)).await;
+    /// Gives a connection to whom it is switched to, with what was read of it already.
+    async fn hand_over<I>(&self, wire: Wire<I>, read: &[u8], switch: Switch)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let limit = Duration::from_millis(self.limits.send_timeout_ms);
+        if let Some((io, ahead)) = wire.into_parts(limit).await {
+            let ahead = [read, &ahead].concat().into();
+            let messages = ByteShare::new(&self.sums.messages);
+            switch.run(Upgraded::new(io, ahead).counted(messages)).await;
+        }
     }
 }
 
@@ -239,7 +240,7 @@ fn service<H: HttpHandler>(
     handler: Rc<H>,
     state: Rc<ConnectionState>,
     limits: Rc<HttpLimits>,
-    bodies: Rc<Bodies>,
+    sums: Rc<WorkerSums>,
     numbers: Rc<RequestNumbers>,
     outbox: Rc<Outbox>,
     peer: Option<SocketAddr>,
@@ -263,7 +264,7 @@ fn service<H: HttpHandler>(
         ) = request.into_parts();
         let settled = host::settle(&method, &uri, version, &mut headers);
         let settled = settled.and_then(|()| transfer_coding::check(&headers));
-        let body = RequestBody::new(body, &limits, &state, &bodies);
+        let body = RequestBody::new(body, &limits, &state, &sums);
         let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.
         let request = Box::new(Request {

@@ -56,8 +56,12 @@ pub struct HttpLimits {
     pub upload_bytes_max: u64,
     /// Most bytes in a message of a WebSocket's client; after one more the WebSocket is closed with 1009.
     pub websocket_message_bytes_max: usize,
-    /// Longest time in which nothing comes from a WebSocket's client, which is sent a ping after half of it. Does not run while a message
-    /// of the client waits for the handler, since nothing more is read then.
+    /// Most bytes of messages on one worker that its WebSockets have not read to the end, that no handler has taken, or that slow clients
+    /// have not taken. One for which there is no room ends its WebSocket, with 1013 or, when it is longer than the limit itself, 1009.
+    /// What fits the buffers of each WebSocket (8,192 bytes in each direction) is not counted.
+    pub websockets_bytes_max: u64,
+    /// Longest time in which nothing comes from a WebSocket's client, which is sent a ping after half of it; and from the first byte of
+    /// a message to its last. Does not run while a message of the client waits for the handler, since nothing more is read then.
     pub websocket_idle_ms: u64,
     /// Longest time that a handler has to end, and a client to say that it has closed, once a WebSocket is over.
     pub websocket_close_ms: u64,
@@ -88,6 +92,7 @@ impl Default for HttpLimits {
             upload_memory_max: 256 * 1024,
             upload_bytes_max: 64 * 1024 * 1024,
             websocket_message_bytes_max: 1024 * 1024,
+            websockets_bytes_max: 64 * 1024 * 1024,
             websocket_idle_ms: 60_000,
             websocket_close_ms: 5_000,
         }
@@ -190,8 +195,11 @@ pub(crate) const SESSION_ID_BYTES: usize = 32;
 /// Random bytes in a session's token for forms.
 pub(crate) const CSRF_BYTES: usize = 32;
 
-/// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message.
+/// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message. As many wait to be sent without being counted.
 pub(crate) const WEBSOCKET_READ_BYTES: usize = 8 * 1024;
+
+/// Bytes of a ping or a pong of a client before what it carries (RFC 6455 section 5.2).
+pub(crate) const WEBSOCKET_CONTROL_HEAD_BYTES: usize = 6;
 
 /// Pongs that wait until a WebSocket's client takes them; with one more waiting nothing more of it is read.
 pub(crate) const WEBSOCKET_PONGS_MAX: usize = 16;

@@ -13,7 +13,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 
 use crate::{
-    bodies::BodyMemory,
+    byte_sum::ByteShare,
     error::{Error, Result},
     limits::{HttpLimits, SPOOL_WRITE_BYTES},
     multipart::{FormEvent, Parser, PartHead},
@@ -120,7 +120,7 @@ pub async fn read_form<O: Offload>(
 struct Collector<'a, O: Offload> {
     memory: BytesMut,
     spooled: Option<UploadedFile<O>>,
-    load: Option<&'a BodyMemory>,
+    load: Option<&'a ByteShare>,
     limits: &'a HttpLimits,
     directory: &'a Path,
     offload: &'a O,
