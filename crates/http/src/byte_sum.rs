@@ -84,6 +84,8 @@ pub(crate) struct WorkerSums {
     pub(crate) bodies: Rc<ByteSum>,
     /// Messages of WebSockets.
     pub(crate) messages: Rc<ByteSum>,
+    /// Uploaded files on disk.
+    pub(crate) uploads: Rc<ByteSum>,
 }
 
 impl WorkerSums {
@@ -98,6 +100,11 @@ impl WorkerSums {
                 "the messages of WebSockets",
                 "websockets_bytes_max",
                 limits.websockets_bytes_max,
+            ),
+            uploads: ByteSum::new(
+                "the uploaded files of the requests under way",
+                "uploads_bytes_max",
+                limits.uploads_bytes_max,
             ),
         }
     }

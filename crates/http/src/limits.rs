@@ -54,6 +54,9 @@ pub struct HttpLimits {
     pub upload_memory_max: usize,
     /// Most bytes in a multipart body.
     pub upload_bytes_max: u64,
+    /// Most bytes of uploaded files on disk on one worker, of all requests that have not dropped them; one that needs more is answered
+    /// with 503.
+    pub uploads_bytes_max: u64,
     /// Most bytes in a message of a WebSocket's client; after one more the WebSocket is closed with 1009.
     pub websocket_message_bytes_max: usize,
     /// Most bytes of messages on one worker that its WebSockets have not read to the end, that no handler has taken, or that slow clients
@@ -91,6 +94,7 @@ impl Default for HttpLimits {
             field_bytes_max: 1024 * 1024,
             upload_memory_max: 256 * 1024,
             upload_bytes_max: 64 * 1024 * 1024,
+            uploads_bytes_max: 4 * 1024 * 1024 * 1024,
             websocket_message_bytes_max: 1024 * 1024,
             websockets_bytes_max: 64 * 1024 * 1024,
             websocket_idle_ms: 60_000,

@@ -20,7 +20,7 @@ use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use crate::{
-    byte_sum::{ByteShare, WorkerSums},
+    byte_sum::{ByteShare, ByteSum, WorkerSums},
     connection_state::{ConnectionState, UnreadBody},
     error::{Error, Result},
     limits::{BODY_RESERVED_BYTES_MAX, BODY_SKIPPED_BYTES_MAX, HttpLimits, REQUEST_ID_BYTES_MAX},
@@ -163,6 +163,8 @@ struct IncomingBody {
     limits: Rc<HttpLimits>,
     state: Rc<ConnectionState>,
     load: Rc<ByteShare>,
+    /// Its files on disk, beside those of other requests.
+    uploads: Rc<ByteSum>,
     /// Runs only while a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -186,6 +188,7 @@ impl RequestBody {
             limits,
             state,
             load,
+            uploads: Rc::clone(&sums.uploads),
             timer: None,
         })))
     }
@@ -194,6 +197,14 @@ impl RequestBody {
     pub(crate) fn load(&self) -> Option<Rc<ByteShare>> {
         match &self.0 {
             Source::Connection(arriving) => Some(Rc::clone(&arriving.load)),
+            Source::Empty | Source::Memory(_) => None,
+        }
+    }
+
+    /// What its files on disk count for; nothing when it does not come from a connection.
+    pub(crate) fn uploads(&self) -> Option<Rc<ByteSum>> {
+        match &self.0 {
+            Source::Connection(arriving) => Some(Rc::clone(&arriving.uploads)),
             Source::Empty | Source::Memory(_) => None,
         }
     }
