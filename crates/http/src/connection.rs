@@ -29,7 +29,7 @@ use crate::{
     connection_state::ConnectionState,
     handler::{HttpHandler, Spawn},
     host,
-    limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
+    limits::{HTTP2_WINDOW_BYTES, HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
     outbox::{self, Outbox},
     refusal,
     request::{Request, RequestBody, RequestNumbers},
@@ -99,8 +99,12 @@ impl<E: Spawn> HttpServer<E> {
         if limits.headers_max != HYPER_HEADERS_MAX {
             http1.max_headers(limits.headers_max);
         }
+        let (least, most) = HTTP2_WINDOW_BYTES.into_inner();
+        let window_bytes = limits.connection_window_bytes_max.clamp(least, most);
         let mut http2 = http2::Builder::new(Executor(spawn.clone()));
         http2
+            .initial_stream_window_size(window_bytes)
+            .initial_connection_window_size(window_bytes)
             .max_concurrent_streams(limits.streams_max)
             .max_header_list_size(u32::try_from(limits.header_bytes_max).unwrap_or(u32::MAX))
             .max_send_buf_size(buffer_bytes);

@@ -2,7 +2,7 @@
 //! Knows numbers, not behaviour.
 //! A limit that refuses a request is named in the text of the refusal, so that the reader knows what to raise.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 /// What one worker accepts from its clients. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug)]
@@ -36,8 +36,12 @@ pub struct HttpLimits {
     pub bodies_bytes_max: u64,
     /// Longest time between two pieces of a request body; after it the reader gets an error that means 408.
     pub body_timeout_ms: u64,
-    /// Most bytes that a connection buffers in each direction on HTTP/1, and for each stream on HTTP/2. At least 8,192.
+    /// Most bytes that a connection buffers in each direction on HTTP/1, and of answers for each stream on HTTP/2. At least 8,192.
     pub connection_buffer_bytes_max: usize,
+    /// Most bytes of bodies that one HTTP/2 connection has sent and no handler has read, in all of its streams: its window, and that of each
+    /// stream, since hyper gives all streams of a connection the same. An upload gets no more of it in the time of a round trip, so less
+    /// makes uploads from afar slower: 64 KiB are 640 KB a second over 100 ms. At least 65,535, with which every connection begins.
+    pub connection_window_bytes_max: u32,
     /// Most bytes queued in a streamed response before its sender waits for the client.
     pub stream_buffer_bytes_max: usize,
     /// Most requests at a time on one HTTP/2 connection.
@@ -86,6 +90,7 @@ impl Default for HttpLimits {
             bodies_bytes_max: 128 * 1024 * 1024,
             body_timeout_ms: 15_000,
             connection_buffer_bytes_max: 64 * 1024,
+            connection_window_bytes_max: 1024 * 1024,
             stream_buffer_bytes_max: 64 * 1024,
             streams_max: 128,
             parameters_max: 1_000,
@@ -114,6 +119,9 @@ pub const HEADER_FIELDS_MAX: usize = 1_000;
 
 /// Most segments in the pattern of a route. It also bounds the depth of a search.
 pub const SEGMENTS_MAX: usize = 64;
+
+/// The windows that HTTP/2 allows a receiver that is told of them when the connection begins (RFC 9113 sections 6.5.2 and 6.9.2).
+pub(crate) const HTTP2_WINDOW_BYTES: RangeInclusive<u32> = 65_535..=i32::MAX as u32;
 
 /// Bytes read first from a connection to tell HTTP/2 from HTTP/1.
 pub(crate) const SNIFF_BYTES_MAX: usize = 1024;
