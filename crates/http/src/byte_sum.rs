@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     error::{Error, Result},
-    limits::HttpLimits,
+    limits::{HttpLimits, WEBSOCKETS_KEPT_BYTES_MAX},
 };
 
 /// How long a limit that refuses something is not logged again.
@@ -84,6 +84,8 @@ pub(crate) struct WorkerSums {
     pub(crate) bodies: Rc<ByteSum>,
     /// Messages of WebSockets.
     pub(crate) messages: Rc<ByteSum>,
+    /// Buffers that WebSockets keep for their next messages.
+    pub(crate) kept: Rc<ByteSum>,
     /// Uploaded files on disk.
     pub(crate) uploads: Rc<ByteSum>,
 }
@@ -100,6 +102,11 @@ impl WorkerSums {
                 "the messages of WebSockets",
                 "websockets_bytes_max",
                 limits.websockets_bytes_max,
+            ),
+            kept: ByteSum::new(
+                "the buffers of WebSockets",
+                "websockets_kept_bytes_max",
+                WEBSOCKETS_KEPT_BYTES_MAX,
             ),
             uploads: ByteSum::new(
                 "the uploaded files of the requests under way",
@@ -147,6 +154,15 @@ impl ByteShare {
         }
         self.replace(bytes);
         Ok(())
+    }
+
+    /// The same, for what can do without: nothing is refused. Whether there was room.
+    pub(crate) fn try_set(&self, bytes: u64) -> bool {
+        let fits = self.sum.bytes.get() - self.bytes.get() + bytes <= self.sum.bytes_max;
+        if fits {
+            self.replace(bytes);
+        }
+        fits
     }
 
     fn replace(&self, bytes: u64) {
@@ -198,6 +214,16 @@ mod tests {
         assert!(matches!(load.check(11), Err(Error::TooLarge { .. })));
         load.add(10).unwrap();
         assert!(matches!(load.add(1), Err(Error::TooLarge { .. })));
+    }
+
+    #[test]
+    fn what_can_do_without_room_is_not_refused() {
+        let sum = sum();
+        let (first, second) = (ByteShare::new(&sum), ByteShare::new(&sum));
+        assert!(first.try_set(4) && second.try_set(6));
+        assert!(!second.try_set(7));
+        assert_eq!((sum.bytes(), sum.refused()), (10, 0));
+        assert!(first.try_set(0) && second.try_set(10));
     }
 
     #[test]

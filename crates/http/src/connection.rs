@@ -25,7 +25,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
     body::{Completion, ResponseBody},
-    byte_sum::{ByteShare, ByteSum, WorkerSums},
+    byte_sum::{ByteSum, WorkerSums},
     connection_state::ConnectionState,
     handler::{HttpHandler, Spawn},
     host,
@@ -217,8 +217,9 @@ impl<E: Spawn> HttpServer<E> {
         let limit = Duration::from_millis(self.limits.send_timeout_ms);
         if let Some((io, ahead)) = wire.into_parts(limit).await {
             let ahead = [read, &ahead].concat().into();
-            let messages = ByteShare::new(&self.sums.messages);
-            switch.run(Upgraded::new(io, ahead).counted(messages)).await;
+            switch
+                .run(Upgraded::new(io, ahead).counted(&self.sums))
+                .await;
         }
     }
 }

@@ -210,6 +210,13 @@ pub(crate) const CSRF_BYTES: usize = 32;
 /// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message. As many wait to be sent without being counted.
 pub(crate) const WEBSOCKET_READ_BYTES: usize = 8 * 1024;
 
+/// Bytes that the buffers of a WebSocket have after a long message, without counting.
+pub(crate) const WEBSOCKET_KEPT_BYTES: u64 = 64 * 1024;
+
+/// Bytes of larger buffers that the WebSockets of a worker keep for their next messages; what finds no room there is given back when the
+/// message has gone.
+pub(crate) const WEBSOCKETS_KEPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 /// Bytes of a ping or a pong of a client before what it carries (RFC 6455 section 5.2).
 pub(crate) const WEBSOCKET_CONTROL_HEAD_BYTES: usize = 6;
 

@@ -12,7 +12,7 @@ use std::{
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::{byte_sum::ByteShare, traffic::Traffic};
+use crate::{byte_sum::WorkerSums, traffic::Traffic};
 
 /// What goes on with a connection once the response with status 101 is sent. Dropped unused when the client goes before.
 pub struct Switch(Box<dyn FnOnce(Upgraded) -> UpgradeFuture>);
@@ -62,9 +62,9 @@ impl Upgraded {
     }
 
     /// The same; what is in memory of its messages counts for its worker.
-    pub(crate) fn counted(self, share: ByteShare) -> Upgraded {
+    pub(crate) fn counted(self, sums: &WorkerSums) -> Upgraded {
         Upgraded {
-            traffic: Traffic::new(share),
+            traffic: Traffic::new(&sums.messages, &sums.kept),
             ..self
         }
     }

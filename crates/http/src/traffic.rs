@@ -28,10 +28,12 @@ pub(crate) struct Traffic {
     /// Whether what comes is dropped.
     discards: Cell<bool>,
     share: ByteShare,
+    /// What its buffers keep.
+    pub(crate) kept: ByteShare,
 }
 
 impl Traffic {
-    pub(crate) fn new(share: ByteShare) -> Rc<Traffic> {
+    pub(crate) fn new(messages: &Rc<ByteSum>, kept: &Rc<ByteSum>) -> Rc<Traffic> {
         let now = Instant::now();
         Rc::new(Traffic {
             read_at: Cell::new(now),
@@ -42,14 +44,15 @@ impl Traffic {
             queued: Cell::default(),
             is_blocked: Cell::default(),
             discards: Cell::default(),
-            share,
+            share: ByteShare::new(messages),
+            kept: ByteShare::new(kept),
         })
     }
 
     /// Of a connection whose bytes count for no worker.
     pub(crate) fn uncounted() -> Rc<Traffic> {
         let sum = ByteSum::new("messages", "websockets_bytes_max", u64::MAX);
-        Traffic::new(ByteShare::new(&sum))
+        Traffic::new(&sum, &sum)
     }
 
     /// So many bytes were read; an error when there is no room for them.
@@ -183,7 +186,7 @@ mod tests {
     }
 
     fn traffic(sum: &Rc<ByteSum>) -> Rc<Traffic> {
-        Traffic::new(ByteShare::new(sum))
+        Traffic::new(sum, sum)
     }
 
     #[tokio::test]

@@ -559,6 +559,78 @@ fn client_that_takes_nothing_of_a_message_without_room_is_left_at_once() {
 }
 
 #[test]
+fn messages_go_on_when_buffers_are_given_back_between_them() {
+    let limits = HttpLimits {
+        websocket_message_bytes_max: 16 << 20,
+        ..HttpLimits::default()
+    };
+    let (server, outcome) = server(limits, echo);
+    server.run(async |rig: &Rig| {
+        // More than the buffers that all WebSockets of a worker may keep.
+        let length = 9 << 20;
+        let whole = |first: u8| {
+            let mut message = unfinished(length + 14);
+            message[0] = first;
+            message
+        };
+        let sent = [
+            whole(0x82),
+            frame(9, b"one"),
+            frame(1, b"small"),
+            whole(0x02),
+            frame(9, b"two"),
+            frame(0, b"end"),
+            whole(0x82),
+            whole(0x82),
+            frame(1, b"last"),
+        ]
+        .concat();
+        let mut stream = switched(rig).await;
+        let (mut reading, mut writing) = stream.split();
+        // Four long messages, one of them with an end of its own; two short ones and two pongs.
+        let mut got = vec![0; 4 * (10 + length) + 3 + 7 + 6 + 2 * 5];
+        let (written, read) = tokio::join!(writing.write_all(&sent), reading.read_exact(&mut got));
+        written.unwrap();
+        read.unwrap();
+        let answer = |payload: usize| {
+            let length = (payload as u64).to_be_bytes();
+            [&b"\x82\x7f"[..], &length, &vec![7; payload]].concat()
+        };
+        // The third message has nine million sevens and an end.
+        let mut third = answer(length + 3);
+        let begin = third.len() - 3;
+        third.splice(begin.., *b"end");
+        // Pongs go before messages that wait for their handler.
+        let mut frames = Vec::new();
+        let mut rest = &got[..];
+        while let [first, second, ..] = rest {
+            let size = match second {
+                127 => 10 + u64::from_be_bytes(rest[2..10].try_into().unwrap()) as usize,
+                length => 2 + usize::from(*length),
+            };
+            frames.push((*first, rest[..size].to_vec()));
+            rest = &rest[size..];
+        }
+        let of = |kinds: &[u8]| -> Vec<Vec<u8>> {
+            let those = frames.iter().filter(|(kind, _)| kinds.contains(kind));
+            those.map(|(_, frame)| frame.clone()).collect()
+        };
+        let expected = [
+            answer(length),
+            b"\x81\x05small".to_vec(),
+            third,
+            answer(length),
+            answer(length),
+            b"\x81\x04last".to_vec(),
+        ];
+        assert!(of(&[0x81, 0x82]) == expected, "other messages");
+        assert_eq!(of(&[0x8a]), [b"\x8a\x03one", b"\x8a\x03two"]);
+        drop(stream);
+        assert_eq!(ended(rig, &outcome).await, "ended");
+    });
+}
+
+#[test]
 fn message_that_does_not_end_closes_after_the_idle_time() {
     let limits = HttpLimits {
         websocket_idle_ms: 300,

@@ -21,10 +21,13 @@ use tokio_tungstenite::{
     tungstenite::{self, error::ProtocolError, protocol::Role},
 };
 
-use super::message::{Close, Message};
+use super::{
+    frame_gate::FrameGate,
+    message::{Close, Message},
+};
 use crate::{
     error::{Error, Result},
-    limits::{HttpLimits, WEBSOCKET_PONGS_MAX, WEBSOCKET_READ_BYTES},
+    limits::{HttpLimits, WEBSOCKET_KEPT_BYTES, WEBSOCKET_PONGS_MAX, WEBSOCKET_READ_BYTES},
     switch::Upgraded,
     traffic::{QueuedBytes, Traffic},
 };
@@ -155,7 +158,13 @@ pub async fn converse<T, E>(
 
 /// Moves messages between the connection and the handler.
 struct Pump<'l> {
-    stream: WebSocketStream<Upgraded>,
+    stream: WebSocketStream<FrameGate<Upgraded>>,
+    gate: FrameGate<Upgraded>,
+    /// Messages, pings and pongs that the stream has given.
+    read: u64,
+    /// The longest message that went through the stream's buffers, and the longest for which they may stay.
+    bulk: u64,
+    kept: u64,
     traffic: Rc<Traffic>,
     limits: &'l HttpLimits,
     closed: Rc<RefCell<Option<Close>>>,
@@ -189,15 +198,14 @@ impl<'l> Pump<'l> {
         limits: &'l HttpLimits,
         closed: Rc<RefCell<Option<Close>>>,
     ) -> Pump<'l> {
-        let config = tungstenite::protocol::WebSocketConfig::default()
-            .read_buffer_size(WEBSOCKET_READ_BYTES)
-            .write_buffer_size(0)
-            .max_message_size(Some(limits.websocket_message_bytes_max))
-            .max_frame_size(Some(limits.websocket_message_bytes_max));
         let traffic = upgraded.traffic();
-        let stream = WebSocketStream::from_raw_socket(upgraded, Role::Server, Some(config)).await;
+        let gate = FrameGate::new(upgraded);
         Pump {
-            stream,
+            stream: stream(&gate, limits).await,
+            gate,
+            read: 0,
+            bulk: 0,
+            kept: WEBSOCKET_KEPT_BYTES,
             traffic,
             limits,
             closed,
@@ -218,6 +226,9 @@ impl<'l> Pump<'l> {
         let mut timer = pin!(sleep_until(self.ping_at()));
         let mut room = None;
         loop {
+            if self.bulk > self.kept {
+                self.shrink().await;
+            }
             let reads = room.is_some() && self.pongs < WEBSOCKET_PONGS_MAX;
             self.arm(timer.as_mut(), reads);
             tokio::select! {
@@ -257,9 +268,25 @@ impl<'l> Pump<'l> {
     /// Gives a frame to the connection; [`Event::Flushed`] tells when the client's side has all of it.
     fn begin(&mut self, message: tungstenite::Message) {
         self.traffic.begin(message.len());
+        self.bulk = self.bulk.max(message.len() as u64);
         // What fails here fails again when it is flushed.
         let _ = Pin::new(&mut self.stream).start_send(message);
         self.writing = Writing::Since(Instant::now());
+    }
+
+    /// Gives large buffers back, unless few enough are kept. They hold nothing once all that came has been read and all is sent.
+    async fn shrink(&mut self) {
+        if self.writing != Writing::Nothing || !self.gate.is_even(self.read) {
+            return;
+        }
+        // For each direction.
+        if self.traffic.kept.try_set(2 * self.bulk) {
+            self.kept = self.bulk;
+        } else {
+            self.stream = stream(&self.gate, self.limits).await;
+            self.traffic.kept.try_set(0);
+            (self.bulk, self.kept) = (0, WEBSOCKET_KEPT_BYTES);
+        }
     }
 
     /// A ping has come, whose pong goes behind what is being written.
@@ -314,6 +341,10 @@ impl<'l> Pump<'l> {
     fn event(&mut self, read: Option<tungstenite::Result<tungstenite::Message>>) -> Event {
         use tungstenite::Message as Frame;
         let limit = self.limits.websocket_message_bytes_max;
+        if let Some(Ok(frame)) = &read {
+            self.read += 1;
+            self.bulk = self.bulk.max(frame.len() as u64);
+        }
         match read {
             Some(Ok(Frame::Text(text))) => Event::Came(Message::Text(text.as_str().to_owned())),
             Some(Ok(Frame::Binary(bytes))) => Event::Came(Message::Binary(bytes)),
@@ -496,6 +527,19 @@ impl<'l> Pump<'l> {
         let limit = Duration::from_millis(self.limits.linger_ms);
         let _ = timeout(limit, lingering).await;
     }
+}
+
+/// The protocol over a connection, with buffers that hold nothing.
+async fn stream(
+    gate: &FrameGate<Upgraded>,
+    limits: &HttpLimits,
+) -> WebSocketStream<FrameGate<Upgraded>> {
+    let config = tungstenite::protocol::WebSocketConfig::default()
+        .read_buffer_size(WEBSOCKET_READ_BYTES)
+        .write_buffer_size(0)
+        .max_message_size(Some(limits.websocket_message_bytes_max))
+        .max_frame_size(Some(limits.websocket_message_bytes_max));
+    WebSocketStream::from_raw_socket(gate.clone(), Role::Server, Some(config)).await
 }
 
 /// Puts a message into the room that was kept for it.
