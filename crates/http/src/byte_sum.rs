@@ -2,10 +2,14 @@
 //! What finds no room is refused, counted, and logged by the limit's name once a second.
 
 use std::{
-    cell::Cell,
-    rc::Rc,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
+
+use bytes::Bytes;
 
 use crate::{
     error::{Error, Result},
@@ -15,16 +19,16 @@ use crate::{
 /// How long a limit that refuses something is not logged again.
 const LOG_REST: Duration = Duration::from_secs(1);
 
-/// The bytes of one kind that a worker holds.
+/// The bytes of one kind that a worker holds. Its thread alone takes more; what is held may be dropped on another one.
 #[derive(Debug)]
 pub struct ByteSum {
     /// What they belong to, for people.
     owner: &'static str,
     limit_name: &'static str,
-    bytes: Cell<u64>,
+    bytes: AtomicU64,
     bytes_max: u64,
-    refused: Cell<u64>,
-    logged_at: Cell<Option<Instant>>,
+    refused: AtomicU64,
+    logged_at: Mutex<Option<Instant>>,
 }
 
 impl ByteSum {
@@ -32,38 +36,42 @@ impl ByteSum {
         owner: &'static str,
         limit_name: &'static str,
         bytes_max: u64,
-    ) -> Rc<ByteSum> {
-        Rc::new(ByteSum {
+    ) -> Arc<ByteSum> {
+        Arc::new(ByteSum {
             owner,
             limit_name,
-            bytes: Cell::new(0),
+            bytes: AtomicU64::new(0),
             bytes_max,
-            refused: Cell::new(0),
-            logged_at: Cell::new(None),
+            refused: AtomicU64::new(0),
+            logged_at: Mutex::new(None),
         })
     }
 
     /// Bytes now.
     pub fn bytes(&self) -> u64 {
-        self.bytes.get()
+        self.bytes.load(Relaxed)
     }
 
     /// How often something was refused because there was no room for it.
     pub fn refused(&self) -> u64 {
-        self.refused.get()
+        self.refused.load(Relaxed)
     }
 
     /// Is there room for so many bytes more of one that has `held` of them?
     fn check(&self, held: u64, more: u64) -> Result<()> {
-        if self.bytes.get().saturating_add(more) <= self.bytes_max {
+        if self.bytes.load(Relaxed).saturating_add(more) <= self.bytes_max {
             return Ok(());
         }
-        self.refused.set(self.refused.get() + 1);
+        self.refused.fetch_add(1, Relaxed);
         let (owner, name, limit) = (self.owner, self.limit_name, self.bytes_max);
         let now = Instant::now();
-        if self.logged_at.get().is_none_or(|at| now - at >= LOG_REST) {
-            self.logged_at.set(Some(now));
-            let (bytes, refused) = (self.bytes.get(), self.refused.get());
+        let mut logged_at = self
+            .logged_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if logged_at.is_none_or(|at| now - at >= LOG_REST) {
+            *logged_at = Some(now);
+            let (bytes, refused) = (self.bytes.load(Relaxed), self.refused.load(Relaxed));
             tracing::warn!(
                 "{name} ({limit} bytes) has no room for more: {owner} have {bytes} bytes; {refused} refused so far"
             );
@@ -81,13 +89,15 @@ impl ByteSum {
 pub(crate) struct WorkerSums {
     /// Request bodies in memory. What has come of one counts until its request has been answered: a handler holds it, or what it made of
     /// it, as long.
-    pub(crate) bodies: Rc<ByteSum>,
+    pub(crate) bodies: Arc<ByteSum>,
     /// Messages of WebSockets.
-    pub(crate) messages: Rc<ByteSum>,
+    pub(crate) messages: Arc<ByteSum>,
     /// Buffers that WebSockets keep for their next messages.
-    pub(crate) kept: Rc<ByteSum>,
+    pub(crate) kept: Arc<ByteSum>,
+    /// Answers that wait for their clients.
+    pub(crate) answers: Arc<ByteSum>,
     /// Uploaded files on disk.
-    pub(crate) uploads: Rc<ByteSum>,
+    pub(crate) uploads: Arc<ByteSum>,
 }
 
 impl WorkerSums {
@@ -108,6 +118,11 @@ impl WorkerSums {
                 "websockets_kept_bytes_max",
                 WEBSOCKETS_KEPT_BYTES_MAX,
             ),
+            answers: ByteSum::new(
+                "the answers that wait for their clients",
+                "answers_bytes_max",
+                limits.answers_bytes_max,
+            ),
             uploads: ByteSum::new(
                 "the uploaded files of the requests under way",
                 "uploads_bytes_max",
@@ -120,36 +135,36 @@ impl WorkerSums {
 /// What one of them has of the bytes. They are free when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ByteShare {
-    sum: Rc<ByteSum>,
-    bytes: Cell<u64>,
+    sum: Arc<ByteSum>,
+    bytes: AtomicU64,
 }
 
 impl ByteShare {
-    pub(crate) fn new(sum: &Rc<ByteSum>) -> ByteShare {
+    pub(crate) fn new(sum: &Arc<ByteSum>) -> ByteShare {
         ByteShare {
-            sum: Rc::clone(sum),
-            bytes: Cell::new(0),
+            sum: Arc::clone(sum),
+            bytes: AtomicU64::new(0),
         }
     }
 
     /// Is there room for so many bytes more? Takes none: what a client says of its body costs it nothing.
     pub(crate) fn check(&self, more: u64) -> Result<()> {
-        self.sum.check(self.bytes.get(), more)
+        self.sum.check(self.bytes.load(Relaxed), more)
     }
 
     /// So many bytes more are held.
     pub(crate) fn add(&self, more: usize) -> Result<()> {
-        self.set(self.bytes.get() + more as u64)
+        self.set(self.bytes.load(Relaxed) + more as u64)
     }
 
     /// So many fewer are.
     pub(crate) fn remove(&self, fewer: usize) {
-        self.replace(self.bytes.get().saturating_sub(fewer as u64));
+        self.replace(self.bytes.load(Relaxed).saturating_sub(fewer as u64));
     }
 
     /// So many are held from now on. When there is no room for more, as many as before.
     pub(crate) fn set(&self, bytes: u64) -> Result<()> {
-        if let Some(more @ 1..) = bytes.checked_sub(self.bytes.get()) {
+        if let Some(more @ 1..) = bytes.checked_sub(self.bytes.load(Relaxed)) {
             self.check(more)?;
         }
         self.replace(bytes);
@@ -158,7 +173,8 @@ impl ByteShare {
 
     /// The same, for what can do without: nothing is refused. Whether there was room.
     pub(crate) fn try_set(&self, bytes: u64) -> bool {
-        let fits = self.sum.bytes.get() - self.bytes.get() + bytes <= self.sum.bytes_max;
+        let fits =
+            self.sum.bytes.load(Relaxed) - self.bytes.load(Relaxed) + bytes <= self.sum.bytes_max;
         if fits {
             self.replace(bytes);
         }
@@ -166,8 +182,11 @@ impl ByteShare {
     }
 
     fn replace(&self, bytes: u64) {
-        let others = self.sum.bytes.get() - self.bytes.replace(bytes);
-        self.sum.bytes.set(others + bytes);
+        let before = self.bytes.swap(bytes, Relaxed);
+        // Wraps around to the difference.
+        self.sum
+            .bytes
+            .fetch_add(bytes.wrapping_sub(before), Relaxed);
     }
 }
 
@@ -177,11 +196,38 @@ impl Drop for ByteShare {
     }
 }
 
+/// Bytes that count until the last handle of them is dropped.
+struct CountedBytes {
+    bytes: Bytes,
+    _share: ByteShare,
+}
+
+impl AsRef<[u8]> for CountedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl ByteSum {
+    /// These bytes, which count until they are dropped; an error when there is no room for them.
+    pub(crate) fn count(self: &Arc<ByteSum>, bytes: Bytes) -> Result<Bytes> {
+        let share = ByteShare::new(self);
+        let (owner, name, limit) = (self.owner, self.limit_name, self.bytes_max);
+        share
+            .add(bytes.len())
+            .map_err(|_| Error::Crowded { owner, name, limit })?;
+        Ok(Bytes::from_owner(CountedBytes {
+            bytes,
+            _share: share,
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sum() -> Rc<ByteSum> {
+    fn sum() -> Arc<ByteSum> {
         ByteSum::new("bodies", "bodies_bytes_max", 10)
     }
 
@@ -224,6 +270,22 @@ mod tests {
         assert!(!second.try_set(7));
         assert_eq!((sum.bytes(), sum.refused()), (10, 0));
         assert!(first.try_set(0) && second.try_set(10));
+    }
+
+    #[test]
+    fn counted_bytes_are_free_when_their_last_handle_is_dropped_on_any_thread() {
+        let sum = sum();
+        let bytes = sum.count(Bytes::from_static(b"abcdefg")).unwrap();
+        assert_eq!(&bytes[..], b"abcdefg");
+        assert!(sum.count(Bytes::from_static(b"hijk")).is_err());
+        let end = bytes.slice(6..);
+        drop(bytes);
+        assert_eq!((sum.bytes(), sum.refused()), (7, 1));
+        std::thread::spawn(move || drop(end)).join().unwrap();
+        assert_eq!(sum.bytes(), 0);
+        // Also when it will never find room: the client did nothing wrong.
+        let error = sum.count(Bytes::from_static(&[0; 11])).unwrap_err();
+        assert!(matches!(error, Error::Crowded { .. }));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
     net::SocketAddr,
     pin::{Pin, pin},
     rc::Rc,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
@@ -125,7 +126,7 @@ impl<E: Spawn> HttpServer<E> {
     }
 
     /// The bodies of requests that are in memory.
-    pub fn bodies(&self) -> &Rc<ByteSum> {
+    pub fn bodies(&self) -> &Arc<ByteSum> {
         &self.sums.bodies
     }
 
@@ -283,7 +284,9 @@ fn service<H: HttpHandler>(
             number: numbers.take(),
             mounted_path: None,
         });
-        let mut completion = Completion::begin(Rc::clone(&handler), Rc::clone(&state), &request);
+        let answers = Arc::clone(&sums.answers);
+        let (handler, state) = (Rc::clone(&handler), Rc::clone(&state));
+        let mut completion = Completion::begin(handler, state, answers, &request);
         completion.load = load;
         let outbox = Rc::clone(&outbox);
         async move {

@@ -42,6 +42,9 @@ pub struct HttpLimits {
     /// stream, since hyper gives all streams of a connection the same. An upload gets no more of it in the time of a round trip, so less
     /// makes uploads from afar slower: 64 KiB are 640 KB a second over 100 ms. At least 65,535, with which every connection begins.
     pub connection_window_bytes_max: u32,
+    /// Most bytes of whole responses in memory on one worker that their clients have not taken; one for which there is no room is answered with
+    /// 503. One of up to 64 KiB is not counted.
+    pub answers_bytes_max: u64,
     /// Most bytes queued in a streamed response before its sender waits for the client.
     pub stream_buffer_bytes_max: usize,
     /// Most requests at a time on one HTTP/2 connection.
@@ -91,6 +94,7 @@ impl Default for HttpLimits {
             body_timeout_ms: 15_000,
             connection_buffer_bytes_max: 64 * 1024,
             connection_window_bytes_max: 1024 * 1024,
+            answers_bytes_max: 1024 * 1024 * 1024,
             stream_buffer_bytes_max: 64 * 1024,
             streams_max: 128,
             parameters_max: 1_000,
@@ -158,6 +162,9 @@ pub(crate) const ACCESS_LOG_WRITE_BYTES: usize = 64 * 1024;
 
 /// Connections to the admin listener at a time; one more is closed at once.
 pub(crate) const ADMIN_CONNECTIONS_MAX: usize = 64;
+
+/// Responses of up to so many bytes do not count as those that wait for their clients.
+pub(crate) const ANSWER_UNCOUNTED_BYTES_MAX: usize = 64 * 1024;
 
 /// Bodies with fewer bytes are not compressed: the head would weigh more than is saved.
 pub(crate) const COMPRESSED_BYTES_MIN: usize = 1024;

@@ -9,6 +9,7 @@ use std::{
     ops::{Deref, DerefMut},
     pin::Pin,
     rc::Rc,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
@@ -164,7 +165,7 @@ struct IncomingBody {
     state: Rc<ConnectionState>,
     load: Rc<ByteShare>,
     /// Its files on disk, beside those of other requests.
-    uploads: Rc<ByteSum>,
+    uploads: Arc<ByteSum>,
     /// Runs only while a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -188,7 +189,7 @@ impl RequestBody {
             limits,
             state,
             load,
-            uploads: Rc::clone(&sums.uploads),
+            uploads: Arc::clone(&sums.uploads),
             timer: None,
         })))
     }
@@ -202,9 +203,9 @@ impl RequestBody {
     }
 
     /// What its files on disk count for; nothing when it does not come from a connection.
-    pub(crate) fn uploads(&self) -> Option<Rc<ByteSum>> {
+    pub(crate) fn uploads(&self) -> Option<Arc<ByteSum>> {
         match &self.0 {
-            Source::Connection(arriving) => Some(Rc::clone(&arriving.uploads)),
+            Source::Connection(arriving) => Some(Arc::clone(&arriving.uploads)),
             Source::Empty | Source::Memory(_) => None,
         }
     }

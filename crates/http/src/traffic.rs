@@ -1,7 +1,7 @@
 //! What moves over a connection that has left HTTP: when, and how much of it is in memory. Knows messages by their bytes only.
 //! Counted is what does not fit the buffers that each such connection has: unfinished messages, and what a slow client does not take.
 
-use std::{cell::Cell, rc::Rc};
+use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use tokio::time::Instant;
 
@@ -33,7 +33,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(crate) fn new(messages: &Rc<ByteSum>, kept: &Rc<ByteSum>) -> Rc<Traffic> {
+    pub(crate) fn new(messages: &Arc<ByteSum>, kept: &Arc<ByteSum>) -> Rc<Traffic> {
         let now = Instant::now();
         Rc::new(Traffic {
             read_at: Cell::new(now),
@@ -181,11 +181,11 @@ mod tests {
 
     const BUFFER: usize = WEBSOCKET_READ_BYTES;
 
-    fn sum() -> Rc<ByteSum> {
+    fn sum() -> Arc<ByteSum> {
         ByteSum::new("messages", "websockets_bytes_max", 100)
     }
 
-    fn traffic(sum: &Rc<ByteSum>) -> Rc<Traffic> {
+    fn traffic(sum: &Arc<ByteSum>) -> Rc<Traffic> {
         Traffic::new(sum, sum)
     }
 

@@ -7,7 +7,6 @@ use std::{
     io::{self, Write},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    rc::Rc,
     sync::Arc,
 };
 
@@ -125,7 +124,7 @@ struct Collector<'a, O: Offload> {
     memory: BytesMut,
     spooled: Option<UploadedFile<O>>,
     load: Option<&'a ByteShare>,
-    uploads: Option<&'a Rc<ByteSum>>,
+    uploads: Option<&'a Arc<ByteSum>>,
     limits: &'a HttpLimits,
     directory: &'a Path,
     offload: &'a O,
