@@ -4,6 +4,7 @@
 use std::{
     pin::Pin,
     rc::Rc,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -15,9 +16,10 @@ use http::{
 use http_body::{Frame, SizeHint};
 
 use crate::{
-    bodies::BodyMemory,
+    byte_sum::{ByteShare, ByteSum},
     connection_state::{ConnectionState, UnreadBody},
     handler::HttpHandler,
+    limits::ANSWER_UNCOUNTED_BYTES_MAX,
     request::Request,
     response::{HttpBody, HttpResponse, ResponseParts},
     stream::StreamAborted,
@@ -32,11 +34,17 @@ pub(crate) struct Completion<H: HttpHandler> {
     finished: FinishedRequest,
     note: H::Note,
     /// The request's body in memory.
-    pub(crate) load: Option<Rc<BodyMemory>>,
+    pub(crate) load: Option<Rc<ByteShare>>,
+    answers: Arc<ByteSum>,
 }
 
 impl<H: HttpHandler> Completion<H> {
-    pub(crate) fn begin(handler: Rc<H>, state: Rc<ConnectionState>, request: &Request) -> Self {
+    pub(crate) fn begin(
+        handler: Rc<H>,
+        state: Rc<ConnectionState>,
+        answers: Arc<ByteSum>,
+        request: &Request,
+    ) -> Self {
         state.request_began();
         let note = handler.begin(request);
         let finished = FinishedRequest {
@@ -54,6 +62,7 @@ impl<H: HttpHandler> Completion<H> {
             finished,
             note,
             load: None,
+            answers,
         }
     }
 
@@ -77,6 +86,19 @@ impl<H: HttpHandler> Completion<H> {
             response.summary = summary;
         }
         let is_head = self.finished.method == Method::HEAD;
+        if let HttpBody::Full(bytes) = &mut response.body
+            && bytes.len() > ANSWER_UNCOUNTED_BYTES_MAX
+            && !is_head
+        {
+            match self.answers.count(std::mem::take(bytes)) {
+                Ok(counted) => *bytes = counted,
+                Err(error) => {
+                    let summary = std::mem::take(&mut response.summary);
+                    response = HttpResponse::from_error(&error);
+                    response.summary = summary;
+                }
+            }
+        }
         // Looked for first: a name among few is found sooner than a hash is made of it.
         let framing =
             |name: &HeaderName| *name == TRANSFER_ENCODING || !is_head && *name == CONTENT_LENGTH;

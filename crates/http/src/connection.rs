@@ -9,6 +9,7 @@ use std::{
     net::SocketAddr,
     pin::{Pin, pin},
     rc::Rc,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
@@ -24,12 +25,12 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
-    bodies::Bodies,
     body::{Completion, ResponseBody},
+    byte_sum::{ByteSum, WorkerSums},
     connection_state::ConnectionState,
     handler::{HttpHandler, Spawn},
     host,
-    limits::{HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
+    limits::{HTTP2_WINDOW_BYTES, HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
     outbox::{self, Outbox},
     refusal,
     request::{Request, RequestBody, RequestNumbers},
@@ -76,7 +77,7 @@ pub struct HttpServer<E> {
     http1: http1::Builder,
     http2: http2::Builder<Executor<E>>,
     limits: Rc<HttpLimits>,
-    bodies: Rc<Bodies>,
+    sums: Rc<WorkerSums>,
     numbers: Rc<RequestNumbers>,
     outbox: Rc<Outbox>,
     spawn: E,
@@ -99,15 +100,19 @@ impl<E: Spawn> HttpServer<E> {
         if limits.headers_max != HYPER_HEADERS_MAX {
             http1.max_headers(limits.headers_max);
         }
+        let (least, most) = HTTP2_WINDOW_BYTES.into_inner();
+        let window_bytes = limits.connection_window_bytes_max.clamp(least, most);
         let mut http2 = http2::Builder::new(Executor(spawn.clone()));
         http2
+            .initial_stream_window_size(window_bytes)
+            .initial_connection_window_size(window_bytes)
             .max_concurrent_streams(limits.streams_max)
             .max_header_list_size(u32::try_from(limits.header_bytes_max).unwrap_or(u32::MAX))
             .max_send_buf_size(buffer_bytes);
         HttpServer {
             http1,
             http2,
-            bodies: Rc::new(Bodies::new(limits.bodies_bytes_max)),
+            sums: Rc::new(WorkerSums::new(&limits)),
             limits: Rc::new(limits),
             numbers: Rc::new(RequestNumbers::new()),
             outbox: Rc::default(),
@@ -121,8 +126,8 @@ impl<E: Spawn> HttpServer<E> {
     }
 
     /// The bodies of requests that are in memory.
-    pub fn bodies(&self) -> &Rc<Bodies> {
-        &self.bodies
+    pub fn bodies(&self) -> &Arc<ByteSum> {
+        &self.sums.bodies
     }
 
     /// A connection's socket, with the outbox that all of them share.
@@ -174,7 +179,7 @@ impl<E: Spawn> HttpServer<E> {
             handler,
             Rc::clone(&state),
             Rc::clone(&self.limits),
-            Rc::clone(&self.bodies),
+            Rc::clone(&self.sums),
             Rc::clone(&self.numbers),
             Rc::clone(&self.outbox),
             origin.peer,
@@ -186,7 +191,7 @@ impl<E: Spawn> HttpServer<E> {
                 let ended = supervisor.supervise(Pin::new(&mut connection)).await;
                 if let (Some(Ok(())), Some(switch)) = (&ended, state.take_switch()) {
                     let http1::Parts { io, read_buf, .. } = connection.into_parts();
-                    return hand_over(io.into_inner(), &read_buf, switch, &self.limits).await;
+                    return self.hand_over(io.into_inner(), &read_buf, switch).await;
                 }
                 if let Some(Err(error)) = &ended {
                     let wire = connection.into_parts().io.into_inner();
@@ -204,17 +209,19 @@ impl<E: Spawn> HttpServer<E> {
         };
         log_end(ended);
     }
-}
 
-/// Gives a connection to whom it is switched to, with what was read of it already.
-async fn hand_over<I>(wire: Wire<I>, read: &[u8], switch: Switch, limits: &HttpLimits)
-where
-    I: AsyncRead + AsyncWrite + Unpin + 'static,
-{
-    let limit = Duration::from_millis(limits.send_timeout_ms);
-    if let Some((io, ahead)) = wire.into_parts(limit).await {
-        let ahead = [read, &ahead].concat().into();
-        switch.run(Upgraded::new(io, ahead)).await;
+    /// Gives a connection to whom it is switched to, with what was read of it already.
+    async fn hand_over<I>(&self, wire: Wire<I>, read: &[u8], switch: Switch)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let limit = Duration::from_millis(self.limits.send_timeout_ms);
+        if let Some((io, ahead)) = wire.into_parts(limit).await {
+            let ahead = [read, &ahead].concat().into();
+            switch
+                .run(Upgraded::new(io, ahead).counted(&self.sums))
+                .await;
+        }
     }
 }
 
@@ -239,7 +246,7 @@ fn service<H: HttpHandler>(
     handler: Rc<H>,
     state: Rc<ConnectionState>,
     limits: Rc<HttpLimits>,
-    bodies: Rc<Bodies>,
+    sums: Rc<WorkerSums>,
     numbers: Rc<RequestNumbers>,
     outbox: Rc<Outbox>,
     peer: Option<SocketAddr>,
@@ -263,7 +270,7 @@ fn service<H: HttpHandler>(
         ) = request.into_parts();
         let settled = host::settle(&method, &uri, version, &mut headers);
         let settled = settled.and_then(|()| transfer_coding::check(&headers));
-        let body = RequestBody::new(body, &limits, &state, &bodies);
+        let body = RequestBody::new(body, &limits, &state, &sums);
         let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.
         let request = Box::new(Request {
@@ -277,7 +284,9 @@ fn service<H: HttpHandler>(
             number: numbers.take(),
             mounted_path: None,
         });
-        let mut completion = Completion::begin(Rc::clone(&handler), Rc::clone(&state), &request);
+        let answers = Arc::clone(&sums.answers);
+        let (handler, state) = (Rc::clone(&handler), Rc::clone(&state));
+        let mut completion = Completion::begin(handler, state, answers, &request);
         completion.load = load;
         let outbox = Rc::clone(&outbox);
         async move {

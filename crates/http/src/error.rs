@@ -17,12 +17,12 @@ pub enum Error {
         /// Its value, in bytes or in items.
         limit: u64,
     },
-    /// The bodies of other requests fill what a limit allows of this worker's memory. Nothing more is read and the connection closes;
-    /// later there may be room.
-    #[error(
-        "the bodies of the requests under way fill {name} ({limit} bytes); try again later or raise {name}"
-    )]
+    /// What others have fills what a limit allows this worker to hold. Nothing more is read and the connection closes; later there may be
+    /// room.
+    #[error("{owner} fill {name} ({limit} bytes); try again later or raise {name}")]
     Crowded {
+        /// What the limit is for.
+        owner: &'static str,
         /// The name of the limit.
         name: &'static str,
         /// The limit's value in bytes.

@@ -16,9 +16,9 @@
 
 pub mod access_log;
 pub mod admin;
-mod bodies;
 mod body;
 mod body_type;
+mod byte_sum;
 pub mod compress;
 mod connection;
 mod connection_state;
@@ -53,6 +53,7 @@ mod summary;
 mod switch;
 mod timeout_supervisor;
 mod tls;
+mod traffic;
 mod transfer_coding;
 pub mod upload;
 mod version;
@@ -60,8 +61,8 @@ pub mod websocket;
 mod wire;
 
 pub use self::{
-    bodies::Bodies,
     body_type::BodyType,
+    byte_sum::ByteSum,
     connection::{ConnectionInfo, HttpProtocol, HttpServer},
     error::{Error, Result},
     files::{CachePolicy, Files, Folder},

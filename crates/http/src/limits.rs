@@ -2,7 +2,7 @@
 //! Knows numbers, not behaviour.
 //! A limit that refuses a request is named in the text of the refusal, so that the reader knows what to raise.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 /// What one worker accepts from its clients. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug)]
@@ -36,8 +36,15 @@ pub struct HttpLimits {
     pub bodies_bytes_max: u64,
     /// Longest time between two pieces of a request body; after it the reader gets an error that means 408.
     pub body_timeout_ms: u64,
-    /// Most bytes that a connection buffers in each direction on HTTP/1, and for each stream on HTTP/2. At least 8,192.
+    /// Most bytes that a connection buffers in each direction on HTTP/1, and of answers for each stream on HTTP/2. At least 8,192.
     pub connection_buffer_bytes_max: usize,
+    /// Most bytes of bodies that one HTTP/2 connection has sent and no handler has read, in all of its streams: its window, and that of each
+    /// stream, since hyper gives all streams of a connection the same. An upload gets no more of it in the time of a round trip, so less
+    /// makes uploads from afar slower: 64 KiB are 640 KB a second over 100 ms. At least 65,535, with which every connection begins.
+    pub connection_window_bytes_max: u32,
+    /// Most bytes of whole responses in memory on one worker that their clients have not taken; one for which there is no room is answered with
+    /// 503. One of up to 64 KiB is not counted.
+    pub answers_bytes_max: u64,
     /// Most bytes queued in a streamed response before its sender waits for the client.
     pub stream_buffer_bytes_max: usize,
     /// Most requests at a time on one HTTP/2 connection.
@@ -54,10 +61,17 @@ pub struct HttpLimits {
     pub upload_memory_max: usize,
     /// Most bytes in a multipart body.
     pub upload_bytes_max: u64,
+    /// Most bytes of uploaded files on disk on one worker, of all requests that have not dropped them; one that needs more is answered
+    /// with 503.
+    pub uploads_bytes_max: u64,
     /// Most bytes in a message of a WebSocket's client; after one more the WebSocket is closed with 1009.
     pub websocket_message_bytes_max: usize,
-    /// Longest time in which nothing comes from a WebSocket's client, which is sent a ping after half of it. Does not run while a message
-    /// of the client waits for the handler, since nothing more is read then.
+    /// Most bytes of messages on one worker that its WebSockets have not read to the end, that no handler has taken, or that slow clients
+    /// have not taken. One for which there is no room ends its WebSocket, with 1013 or, when it is longer than the limit itself, 1009.
+    /// What fits the buffers of each WebSocket (8,192 bytes in each direction) is not counted.
+    pub websockets_bytes_max: u64,
+    /// Longest time in which nothing comes from a WebSocket's client, which is sent a ping after half of it; and from the first byte of
+    /// a message to its last. Does not run while a message of the client waits for the handler, since nothing more is read then.
     pub websocket_idle_ms: u64,
     /// Longest time that a handler has to end, and a client to say that it has closed, once a WebSocket is over.
     pub websocket_close_ms: u64,
@@ -79,6 +93,8 @@ impl Default for HttpLimits {
             bodies_bytes_max: 128 * 1024 * 1024,
             body_timeout_ms: 15_000,
             connection_buffer_bytes_max: 64 * 1024,
+            connection_window_bytes_max: 1024 * 1024,
+            answers_bytes_max: 1024 * 1024 * 1024,
             stream_buffer_bytes_max: 64 * 1024,
             streams_max: 128,
             parameters_max: 1_000,
@@ -87,7 +103,9 @@ impl Default for HttpLimits {
             field_bytes_max: 1024 * 1024,
             upload_memory_max: 256 * 1024,
             upload_bytes_max: 64 * 1024 * 1024,
+            uploads_bytes_max: 4 * 1024 * 1024 * 1024,
             websocket_message_bytes_max: 1024 * 1024,
+            websockets_bytes_max: 64 * 1024 * 1024,
             websocket_idle_ms: 60_000,
             websocket_close_ms: 5_000,
         }
@@ -105,6 +123,9 @@ pub const HEADER_FIELDS_MAX: usize = 1_000;
 
 /// Most segments in the pattern of a route. It also bounds the depth of a search.
 pub const SEGMENTS_MAX: usize = 64;
+
+/// The windows that HTTP/2 allows a receiver that is told of them when the connection begins (RFC 9113 sections 6.5.2 and 6.9.2).
+pub(crate) const HTTP2_WINDOW_BYTES: RangeInclusive<u32> = 65_535..=i32::MAX as u32;
 
 /// Bytes read first from a connection to tell HTTP/2 from HTTP/1.
 pub(crate) const SNIFF_BYTES_MAX: usize = 1024;
@@ -141,6 +162,9 @@ pub(crate) const ACCESS_LOG_WRITE_BYTES: usize = 64 * 1024;
 
 /// Connections to the admin listener at a time; one more is closed at once.
 pub(crate) const ADMIN_CONNECTIONS_MAX: usize = 64;
+
+/// Responses of up to so many bytes do not count as those that wait for their clients.
+pub(crate) const ANSWER_UNCOUNTED_BYTES_MAX: usize = 64 * 1024;
 
 /// Bodies with fewer bytes are not compressed: the head would weigh more than is saved.
 pub(crate) const COMPRESSED_BYTES_MIN: usize = 1024;
@@ -190,8 +214,21 @@ pub(crate) const SESSION_ID_BYTES: usize = 32;
 /// Random bytes in a session's token for forms.
 pub(crate) const CSRF_BYTES: usize = 32;
 
-/// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message.
+/// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message. As many wait to be sent without being counted.
 pub(crate) const WEBSOCKET_READ_BYTES: usize = 8 * 1024;
+
+/// Bytes that the buffers of a WebSocket have after a long message, without counting.
+pub(crate) const WEBSOCKET_KEPT_BYTES: u64 = 64 * 1024;
+
+/// Bytes of larger buffers that the WebSockets of a worker keep for their next messages; what finds no room there is given back when the
+/// message has gone.
+pub(crate) const WEBSOCKETS_KEPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Bytes of a ping or a pong of a client before what it carries (RFC 6455 section 5.2).
+pub(crate) const WEBSOCKET_CONTROL_HEAD_BYTES: usize = 6;
+
+/// Pongs that wait until a WebSocket's client takes them; with one more waiting nothing more of it is read.
+pub(crate) const WEBSOCKET_PONGS_MAX: usize = 16;
 
 /// Most bytes of the reason in a WebSocket's close (RFC 6455 section 5.5).
 pub(crate) const CLOSE_REASON_BYTES_MAX: usize = 123;

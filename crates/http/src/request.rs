@@ -9,6 +9,7 @@ use std::{
     ops::{Deref, DerefMut},
     pin::Pin,
     rc::Rc,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
@@ -20,7 +21,7 @@ use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use crate::{
-    bodies::{Bodies, BodyMemory},
+    byte_sum::{ByteShare, ByteSum, WorkerSums},
     connection_state::{ConnectionState, UnreadBody},
     error::{Error, Result},
     limits::{BODY_RESERVED_BYTES_MAX, BODY_SKIPPED_BYTES_MAX, HttpLimits, REQUEST_ID_BYTES_MAX},
@@ -162,7 +163,9 @@ struct IncomingBody {
     end: End,
     limits: Rc<HttpLimits>,
     state: Rc<ConnectionState>,
-    load: Rc<BodyMemory>,
+    load: Rc<ByteShare>,
+    /// Its files on disk, beside those of other requests.
+    uploads: Arc<ByteSum>,
     /// Runs only while a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -172,12 +175,12 @@ impl RequestBody {
         incoming: Incoming,
         limits: &Rc<HttpLimits>,
         state: &Rc<ConnectionState>,
-        bodies: &Rc<Bodies>,
+        sums: &WorkerSums,
     ) -> RequestBody {
         if incoming.is_end_stream() {
             return RequestBody(Source::Empty);
         }
-        let load = Rc::new(BodyMemory::new(bodies));
+        let load = Rc::new(ByteShare::new(&sums.bodies));
         let (limits, state) = (Rc::clone(limits), Rc::clone(state));
         state.body_begins();
         RequestBody(Source::Connection(Box::new(IncomingBody {
@@ -186,14 +189,23 @@ impl RequestBody {
             limits,
             state,
             load,
+            uploads: Arc::clone(&sums.uploads),
             timer: None,
         })))
     }
 
     /// Its bytes in memory, for callers that keep it until the reply is sent.
-    pub(crate) fn load(&self) -> Option<Rc<BodyMemory>> {
+    pub(crate) fn load(&self) -> Option<Rc<ByteShare>> {
         match &self.0 {
             Source::Connection(arriving) => Some(Rc::clone(&arriving.load)),
+            Source::Empty | Source::Memory(_) => None,
+        }
+    }
+
+    /// What its files on disk count for; nothing when it does not come from a connection.
+    pub(crate) fn uploads(&self) -> Option<Arc<ByteSum>> {
+        match &self.0 {
+            Source::Connection(arriving) => Some(Arc::clone(&arriving.uploads)),
             Source::Empty | Source::Memory(_) => None,
         }
     }

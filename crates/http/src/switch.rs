@@ -2,7 +2,6 @@
 //! Knows no other protocol. Rule: the receiver of the bytes has the connection to itself, in the task and the place that it had before.
 
 use std::{
-    cell::Cell,
     fmt,
     io::{self, IoSlice},
     pin::Pin,
@@ -11,10 +10,9 @@ use std::{
 };
 
 use bytes::{Buf, Bytes};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::Instant,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::{byte_sum::WorkerSums, traffic::Traffic};
 
 /// What goes on with a connection once the response with status 101 is sent. Dropped unused when the client goes before.
 pub struct Switch(Box<dyn FnOnce(Upgraded) -> UpgradeFuture>);
@@ -53,24 +51,21 @@ trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 
 impl<I: AsyncRead + AsyncWrite + Unpin> Duplex for I {}
 
-/// When bytes last moved.
-#[derive(Debug)]
-pub(crate) struct Traffic {
-    pub(crate) read_at: Cell<Instant>,
-    pub(crate) written_at: Cell<Instant>,
-}
-
 impl Upgraded {
     /// A connection of which `ahead` was read already.
     pub fn new(io: impl AsyncRead + AsyncWrite + Unpin + 'static, ahead: Bytes) -> Upgraded {
-        let now = Instant::now();
         Upgraded {
             io: Box::new(io),
             ahead,
-            traffic: Rc::new(Traffic {
-                read_at: Cell::new(now),
-                written_at: Cell::new(now),
-            }),
+            traffic: Traffic::uncounted(),
+        }
+    }
+
+    /// The same; what is in memory of its messages counts for its worker.
+    pub(crate) fn counted(self, sums: &WorkerSums) -> Upgraded {
+        Upgraded {
+            traffic: Traffic::new(&sums.messages, &sums.kept),
+            ..self
         }
     }
 
@@ -94,6 +89,7 @@ impl AsyncRead for Upgraded {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
         let length = self.ahead.len().min(buffer.remaining());
         match self.ahead.get(..length) {
             Some(ahead) if !ahead.is_empty() => {
@@ -102,8 +98,8 @@ impl AsyncRead for Upgraded {
             }
             _ => ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?,
         }
-        self.traffic.read_at.set(Instant::now());
-        Poll::Ready(Ok(()))
+        let came = self.traffic.came(buffer.filled().len() - before);
+        Poll::Ready(came.map_err(io::Error::other))
     }
 }
 
@@ -113,9 +109,9 @@ impl AsyncWrite for Upgraded {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.io).poll_write(cx, bytes));
-        self.traffic.written_at.set(Instant::now());
-        Poll::Ready(written)
+        let written = ready!(Pin::new(&mut self.io).poll_write(cx, bytes))?;
+        self.traffic.went(written);
+        Poll::Ready(Ok(written))
     }
 
     fn poll_write_vectored(
@@ -123,9 +119,9 @@ impl AsyncWrite for Upgraded {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.io).poll_write_vectored(cx, slices));
-        self.traffic.written_at.set(Instant::now());
-        Poll::Ready(written)
+        let written = ready!(Pin::new(&mut self.io).poll_write_vectored(cx, slices))?;
+        self.traffic.went(written);
+        Poll::Ready(Ok(written))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -13,7 +13,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 
 use crate::{
-    bodies::BodyMemory,
+    byte_sum::{ByteShare, ByteSum},
     error::{Error, Result},
     limits::{HttpLimits, SPOOL_WRITE_BYTES},
     multipart::{FormEvent, Parser, PartHead},
@@ -56,6 +56,8 @@ pub struct UploadedFile<O: Offload> {
     /// Taken only when this is dropped.
     file: Option<Arc<File>>,
     length: u64,
+    /// Its bytes among those of all files on disk.
+    share: Option<ByteShare>,
     offload: O,
 }
 
@@ -69,7 +71,7 @@ pub async fn read_form<O: Offload>(
 ) -> Result<Vec<FormPart<O>>> {
     let mut parser = Parser::new(content_type, limits)?;
     body.check_length("upload_bytes_max", limits.upload_bytes_max)?;
-    let load = body.load();
+    let (load, uploads) = (body.load(), body.uploads());
     let mut received = 0;
     let mut parts = Vec::new();
     let mut open: Option<(PartHead, Collector<'_, O>)> = None;
@@ -89,6 +91,7 @@ pub async fn read_form<O: Offload>(
                             memory: BytesMut::new(),
                             spooled: None,
                             load: load.as_deref(),
+                            uploads: uploads.as_ref(),
                             limits,
                             directory,
                             offload,
@@ -120,7 +123,8 @@ pub async fn read_form<O: Offload>(
 struct Collector<'a, O: Offload> {
     memory: BytesMut,
     spooled: Option<UploadedFile<O>>,
-    load: Option<&'a BodyMemory>,
+    load: Option<&'a ByteShare>,
+    uploads: Option<&'a Arc<ByteSum>>,
     limits: &'a HttpLimits,
     directory: &'a Path,
     offload: &'a O,
@@ -156,6 +160,15 @@ impl<O: Offload> Collector<'_, O> {
     async fn write(&mut self) -> Result<()> {
         let bytes = self.memory.split().freeze();
         let length = bytes.len() as u64;
+        let fresh = match self.spooled {
+            Some(_) => None,
+            None => self.uploads.map(ByteShare::new),
+        };
+        let spooled = self.spooled.as_ref();
+        let share = spooled.map_or(fresh.as_ref(), |spooled| spooled.share.as_ref());
+        if let Some(share) = share {
+            share.add(bytes.len())?;
+        }
         if let Some(load) = self.load {
             load.remove(bytes.len());
         }
@@ -178,6 +191,7 @@ impl<O: Offload> Collector<'_, O> {
         self.spooled = Some(UploadedFile {
             file: Some(Arc::new(file)),
             length,
+            share: fresh,
             offload: self.offload.clone(),
         });
         Ok(())

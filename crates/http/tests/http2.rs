@@ -13,7 +13,11 @@ use bytes::Bytes;
 use h2::client::SendRequest;
 use http::{Method, StatusCode};
 use rig::{GET, Rig, rig, rig_with};
-use tokio::{io::AsyncWriteExt, net::TcpStream, task::spawn_local};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::spawn_local,
+};
 use tsumugi_http::{HttpBody, HttpLimits, HttpResponse, Request, RequestOutcome};
 
 /// Longer than anything here takes.
@@ -634,5 +638,63 @@ fn a_stream_that_rests_longer_than_send_timeout_goes_on() {
             .send_request(request(Method::GET, "/"), true)
             .unwrap();
         assert_eq!(body_of(answer.await.unwrap()).await.unwrap(), "xxx");
+    });
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// What the server says of so many bytes of two bodies that nobody reads: the code of its GOAWAY, none while it waits for more.
+async fn code_of_unread(rig: &Rig, bytes: usize) -> Option<u32> {
+    const POST: &[u8] = b"\x83\x86\x84\x41\x01x";
+    let mut stream = TcpStream::connect(rig.address).await.unwrap();
+    stream
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        .await
+        .unwrap();
+    let settings = [frame(4, 0, 0, b""), frame(4, 1, 0, b"")].concat();
+    stream.write_all(&settings).await.unwrap();
+    // The window of the connection, which begins with 65,535.
+    until(&mut stream, 8).await;
+    let mut sent = [frame(1, 4, 1, POST), frame(1, 4, 3, POST)].concat();
+    let body = vec![b'x'; bytes];
+    for (index, piece) in body.chunks(10_000).enumerate() {
+        sent.extend(frame(0, 0, if index % 2 == 0 { 1 } else { 3 }, piece));
+    }
+    stream.write_all(&sent).await.unwrap();
+    let goaway = until(&mut stream, 7);
+    let payload = tokio::time::timeout(Duration::from_millis(500), goaway).await;
+    let code = payload.ok()?[4..8].try_into().unwrap();
+    Some(u32::from_be_bytes(code))
+}
+
+/// What the next frame of this kind carries.
+async fn until(stream: &mut TcpStream, kind: u8) -> Vec<u8> {
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).await.unwrap();
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; length as usize];
+        stream.read_exact(&mut payload).await.unwrap();
+        if head[3] == kind {
+            return payload;
+        }
+    }
+}
+
+#[test]
+fn unread_bodies_of_a_connection_have_a_limit_and_one_byte_more_ends_it() {
+    let handler = async |_: Request| std::future::pending().await;
+    let limits = HttpLimits {
+        connection_window_bytes_max: 100_000,
+        ..HttpLimits::default()
+    };
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        assert_eq!(code_of_unread(rig, 100_000).await, None);
+        // FLOW_CONTROL_ERROR
+        assert_eq!(code_of_unread(rig, 100_001).await, Some(3));
     });
 }

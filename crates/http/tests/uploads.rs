@@ -2,11 +2,11 @@
 
 mod rig;
 
-use std::{fs, io, path::Path, rc::Rc, thread};
+use std::{cell::Cell, fs, io, path::Path, rc::Rc, thread};
 
 use http::{StatusCode, header::CONTENT_TYPE};
 use rig::{Rig, rig_with};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tsumugi_http::{
     HttpLimits, HttpResponse, Request,
     upload::{Offload, PartContent, read_form},
@@ -131,6 +131,68 @@ fn check(parts: &[String], expected: &str) {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left.len(), expected.matches("disk").count(), "{left:?}");
+}
+
+/// A form with one file of this length.
+fn upload(length: usize) -> String {
+    let body = part("name=f; filename=f", &"x".repeat(length)) + "--xyz--\r\n";
+    format!(
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=xyz\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn files_of_all_requests_on_disk_past_their_limit_are_503_until_there_is_room() {
+    let limits = HttpLimits {
+        uploads_bytes_max: 100_000,
+        ..limits()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let path: Rc<Path> = directory.path().into();
+    let (ready, held) = (Rc::new(Notify::new()), Rc::new(Cell::new(false)));
+    let (notice, holds) = (Rc::clone(&ready), Rc::clone(&held));
+    // The first request keeps its file until it is told.
+    let handler = async move |mut request: Request| {
+        let kind = "multipart/form-data; boundary=xyz";
+        let read = read_form(&mut request.body, kind, &self::limits(), &path, &Threads).await;
+        match read {
+            Ok(parts) if !holds.replace(true) => {
+                notice.notified().await;
+                HttpResponse::text(StatusCode::OK, format!("{} kept", parts.len()))
+            }
+            Ok(_) => HttpResponse::text(StatusCode::OK, "read"),
+            Err(error) => HttpResponse::from_error(&error),
+        }
+    };
+    rig_with(limits, handler).run(async |rig: &Rig| {
+        let mut first = rig.connect().await;
+        first.send(&upload(60_000)).await;
+        rig.until(|| held.get()).await;
+        let answer = rig.ask(&upload(40_000)).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let answer = rig.ask(&upload(40_001)).await;
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.contains("retry-after: 1\r\n"), "{answer}");
+        assert!(
+            answer.contains(
+                "the uploaded files of the requests under way fill uploads_bytes_max (100000 bytes)"
+            ),
+            "{answer}"
+        );
+        // What stays in memory takes none of it.
+        let answer = rig.ask(&upload(1_000)).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        ready.notify_one();
+        assert!(first.read_answer().await.ends_with("1 kept"));
+        let answer = rig.ask(&upload(100_000)).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let answer = rig.ask(&upload(100_001)).await;
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        assert!(answer.contains("uploads_bytes_max"), "{answer}");
+    });
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]

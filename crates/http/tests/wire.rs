@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rig::{GET, Rig, rig, rig_with};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tsumugi_http::{
     HttpBody, HttpLimits, HttpResponse, Request, RequestBody, RequestNumber, RequestOutcome,
 };
@@ -359,6 +360,56 @@ fn bodies_of_all_requests_past_their_limit_are_503_until_there_is_room() {
         let answer = rig.connect().await.ask(&post(1000, 1000)).await;
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     });
+}
+
+#[test]
+fn answers_that_wait_past_their_limit_are_503_until_they_are_taken() {
+    let limits = HttpLimits {
+        answers_bytes_max: 200_000,
+        ..HttpLimits::default()
+    };
+    let handler = async |request: Request| {
+        let length = request.uri.path()[1..].parse().unwrap();
+        HttpResponse::new(StatusCode::OK, Bytes::from(vec![b'x'; length]))
+    };
+    rig_with(limits, handler).run_over_pipes(1000, async |[mut slow, mut other]| {
+        let ask = |length: usize| format!("GET /{length} HTTP/1.1\r\nHost: x\r\n\r\n");
+        slow.write_all(ask(120_000).as_bytes()).await.unwrap();
+        assert_eq!(&answer(&mut slow, 12).await[..], b"HTTP/1.1 200");
+        for (length, status) in [(80_001, "503"), (80_000, "200"), (64 * 1024, "200")] {
+            other.write_all(ask(length).as_bytes()).await.unwrap();
+            let (head, body) = whole_answer(&mut other).await;
+            assert_eq!(&head[9..12], status, "{length}: {head}");
+            if status == "503" {
+                assert!(head.contains("retry-after: 1\r\n"), "{head}");
+                let expected =
+                    "the answers that wait for their clients fill answers_bytes_max (200000 bytes)";
+                assert!(body.starts_with(expected), "{body}");
+            }
+        }
+        let (_, body) = whole_answer(&mut slow).await;
+        assert_eq!(body.len(), 120_000);
+        other.write_all(ask(200_000).as_bytes()).await.unwrap();
+        assert_eq!(whole_answer(&mut other).await.1.len(), 200_000);
+    });
+}
+
+async fn answer(stream: &mut DuplexStream, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    stream.read_exact(&mut bytes).await.unwrap();
+    bytes
+}
+
+/// Head and body of an answer with a length.
+async fn whole_answer(stream: &mut DuplexStream) -> (String, String) {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        head.push(char::from(stream.read_u8().await.unwrap()));
+    }
+    let length = head.split("content-length: ").nth(1).unwrap();
+    let length = length.split('\r').next().unwrap().parse().unwrap();
+    let body = answer(stream, length).await;
+    (head, String::from_utf8(body).unwrap())
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl<P: Program> Service<P> {
         let apps = Rc::clone(&self.apps);
         let drain = self.worker.drain_started();
         let shown = Arc::clone(&column);
-        let bodies = Rc::clone(self.server.bodies());
+        let bodies = Arc::clone(self.server.bodies());
         drop(self.worker.spawn(async move {
             loop {
                 let alive: Vec<_> = apps.borrow().iter().filter_map(Weak::upgrade).collect();

@@ -7,7 +7,7 @@ use tsumugi_http::Switch;
 use tsumugi_http::websocket::{WebSocket, converse};
 use tsumugi_server::dispatch::{HasJobs, JobGuard, RequestLine};
 
-use crate::error::{Result, story};
+use crate::error::{Error, Result, story};
 use crate::plugin::Worker;
 
 /// What follows the response that grants a WebSocket.
@@ -50,7 +50,8 @@ impl WebSocketTask {
             let limits = &worker.settings().http;
             let run = async move |socket: &WebSocket| (self.run)(socket).await;
             match converse(upgraded, self.protocol, limits, leave, run).await {
-                Some(Err(error)) if error.status().is_server_error() => {
+                // What finds no room is the worker's other clients' doing, and is in the log by its limit.
+                Some(Err(error)) if error.status().is_server_error() && !is_crowded(&error) => {
                     tracing::error!("{line}: in its WebSocket: {}", story(&error));
                 }
                 // The client's doing.
@@ -61,4 +62,8 @@ impl WebSocketTask {
             drop(job);
         })
     }
+}
+
+fn is_crowded(error: &Error) -> bool {
+    matches!(error, Error::Http(tsumugi_http::Error::Crowded { .. }))
 }

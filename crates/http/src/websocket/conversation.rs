@@ -21,11 +21,15 @@ use tokio_tungstenite::{
     tungstenite::{self, error::ProtocolError, protocol::Role},
 };
 
-use super::message::{Close, Message};
+use super::{
+    frame_gate::FrameGate,
+    message::{Close, Message},
+};
 use crate::{
     error::{Error, Result},
-    limits::{HttpLimits, WEBSOCKET_READ_BYTES},
-    switch::{Traffic, Upgraded},
+    limits::{HttpLimits, WEBSOCKET_KEPT_BYTES, WEBSOCKET_PONGS_MAX, WEBSOCKET_READ_BYTES},
+    switch::Upgraded,
+    traffic::{QueuedBytes, Traffic},
 };
 
 /// The application's end of a WebSocket.
@@ -35,11 +39,14 @@ pub struct WebSocket {
     outbox: mpsc::Sender<OutgoingFrame>,
     closed: Rc<RefCell<Option<Close>>>,
     protocol: Option<String>,
+    traffic: Rc<Traffic>,
+    /// What to close with because a message found no room.
+    refused: RefCell<Option<Close>>,
 }
 
 #[derive(Debug)]
 enum OutgoingFrame {
-    Message(Message),
+    Message(Message, QueuedBytes),
     Close(Close),
 }
 
@@ -51,13 +58,19 @@ impl WebSocket {
         received.transpose()
     }
 
-    /// Sends a message; waits while the client is slow. [`Error::Closed`] when the conversation is over.
+    /// Sends a message; waits while the client is slow.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] when the conversation is over; [`Error::Crowded`], or [`Error::TooLarge`] for a message that never will, when it
+    /// has to wait for the client and does not fit beside what waits already (`websockets_bytes_max`).
     pub async fn send(&self, message: impl Into<Message>) -> Result<()> {
-        let sent = self
-            .outbox
-            .send(OutgoingFrame::Message(message.into()))
-            .await;
-        sent.map_err(|_| Error::Closed)
+        let message = message.into();
+        let queued = self.traffic.queue(message.length());
+        let queued = queued.inspect_err(|error| {
+            self.refused.replace(Some(error.into()));
+        })?;
+        let sent = self.outbox.send(OutgoingFrame::Message(message, queued));
+        sent.await.map_err(|_| Error::Closed)
     }
 
     /// Ends the conversation for a reason, after what was sent before. Without it a handler that returns ends it with 1000.
@@ -110,6 +123,8 @@ pub async fn converse<T, E>(
         outbox,
         closed: Rc::clone(&closed),
         protocol,
+        traffic: upgraded.traffic(),
+        refused: RefCell::default(),
     };
     let mut pump = Pump::new(upgraded, limits, closed).await;
     let mut handler = pin!(handler(&socket));
@@ -124,7 +139,10 @@ pub async fn converse<T, E>(
         Ok(outcome) => {
             let close = match outcome {
                 Ok(_) => Close::new(Close::NORMAL, ""),
-                Err(_) => Close::new(Close::FAILED, "the handler failed"),
+                Err(_) => {
+                    let refused = socket.refused.take();
+                    refused.unwrap_or_else(|| Close::new(Close::FAILED, "the handler failed"))
+                }
             };
             let _ = timeout(grace, pump.hang_up(from_handler, close)).await; // who does not answer in time is left
             Some(outcome)
@@ -140,11 +158,19 @@ pub async fn converse<T, E>(
 
 /// Moves messages between the connection and the handler.
 struct Pump<'l> {
-    stream: WebSocketStream<Upgraded>,
+    stream: WebSocketStream<FrameGate<Upgraded>>,
+    gate: FrameGate<Upgraded>,
+    /// Messages, pings and pongs that the stream has given.
+    read: u64,
+    /// The longest message that went through the stream's buffers, and the longest for which they may stay.
+    bulk: u64,
+    kept: u64,
     traffic: Rc<Traffic>,
     limits: &'l HttpLimits,
     closed: Rc<RefCell<Option<Close>>>,
     writing: Writing,
+    /// Pongs among them. Nothing more is read while they are as many as may wait.
+    pongs: usize,
     /// When the client was last asked whether it is there.
     pinged_at: Cell<Option<Instant>>,
 }
@@ -172,19 +198,19 @@ impl<'l> Pump<'l> {
         limits: &'l HttpLimits,
         closed: Rc<RefCell<Option<Close>>>,
     ) -> Pump<'l> {
-        let config = tungstenite::protocol::WebSocketConfig::default()
-            .read_buffer_size(WEBSOCKET_READ_BYTES)
-            .write_buffer_size(0)
-            .max_message_size(Some(limits.websocket_message_bytes_max))
-            .max_frame_size(Some(limits.websocket_message_bytes_max));
         let traffic = upgraded.traffic();
-        let stream = WebSocketStream::from_raw_socket(upgraded, Role::Server, Some(config)).await;
+        let gate = FrameGate::new(upgraded);
         Pump {
-            stream,
+            stream: stream(&gate, limits).await,
+            gate,
+            read: 0,
+            bulk: 0,
+            kept: WEBSOCKET_KEPT_BYTES,
             traffic,
             limits,
             closed,
             writing: Writing::Nothing,
+            pongs: 0,
             pinged_at: Cell::new(None),
         }
     }
@@ -200,7 +226,10 @@ impl<'l> Pump<'l> {
         let mut timer = pin!(sleep_until(self.ping_at()));
         let mut room = None;
         loop {
-            let reads = room.is_some();
+            if self.bulk > self.kept {
+                self.shrink().await;
+            }
+            let reads = room.is_some() && self.pongs < WEBSOCKET_PONGS_MAX;
             self.arm(timer.as_mut(), reads);
             tokio::select! {
                 biased;
@@ -215,15 +244,19 @@ impl<'l> Pump<'l> {
                     }
                 },
                 outgoing = from_handler.recv(), if self.writing == Writing::Nothing => match outgoing {
-                    Some(OutgoingFrame::Message(message)) => self.begin(message.into()),
+                    Some(OutgoingFrame::Message(message, queued)) => {
+                        drop(queued);
+                        self.begin(message.into());
+                    }
                     Some(OutgoingFrame::Close(close)) => return End::Say(close),
                     // The handler holds the socket, so this cannot be.
                     None => return End::Gone,
                 },
-                permit = to_handler.reserve(), if !reads => {
+                permit = to_handler.reserve(), if room.is_none() => {
                     room = permit.ok();
+                    self.traffic.message_taken();
                     // Nothing was read while the handler was at work, pongs neither: the client's silence begins now.
-                    self.traffic.read_at.set(Instant::now());
+                    self.traffic.listen_again();
                 }
                 () = timer.as_mut() => if let Some(end) = self.late(reads) {
                     return end;
@@ -234,32 +267,84 @@ impl<'l> Pump<'l> {
 
     /// Gives a frame to the connection; [`Event::Flushed`] tells when the client's side has all of it.
     fn begin(&mut self, message: tungstenite::Message) {
+        self.traffic.begin(message.len());
+        self.bulk = self.bulk.max(message.len() as u64);
         // What fails here fails again when it is flushed.
         let _ = Pin::new(&mut self.stream).start_send(message);
         self.writing = Writing::Since(Instant::now());
     }
 
+    /// Gives large buffers back, unless few enough are kept. They hold nothing once all that came has been read and all is sent.
+    async fn shrink(&mut self) {
+        if self.writing != Writing::Nothing || !self.gate.is_even(self.read) {
+            return;
+        }
+        // For each direction.
+        if self.traffic.kept.try_set(2 * self.bulk) {
+            self.kept = self.bulk;
+        } else {
+            self.stream = stream(&self.gate, self.limits).await;
+            self.traffic.kept.try_set(0);
+            (self.bulk, self.kept) = (0, WEBSOCKET_KEPT_BYTES);
+        }
+    }
+
+    /// A ping has come, whose pong goes behind what is being written.
+    fn pong_waits(&mut self) {
+        self.pongs += 1;
+        if self.writing == Writing::Nothing {
+            self.writing = Writing::Since(Instant::now());
+        }
+    }
+
+    /// Everything has been taken by the client's side.
+    fn flushed(&mut self) {
+        self.writing = Writing::Nothing;
+        self.traffic.flushed();
+        if std::mem::take(&mut self.pongs) >= WEBSOCKET_PONGS_MAX {
+            // Nothing was read while the pongs waited: the client's silence begins now.
+            self.traffic.listen_again();
+        }
+    }
+
+    /// Until the client's side has everything, or never will. When there is no room for what it does not take, it is left without a word:
+    /// part of a message has gone already.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), End>> {
+        match Pin::new(&mut self.stream).poll_flush(cx) {
+            Poll::Ready(flushed) => {
+                self.flushed();
+                Poll::Ready(flushed.map_err(|_| End::Gone))
+            }
+            Poll::Pending => match self.traffic.block() {
+                Ok(()) => Poll::Pending,
+                Err(_) => Poll::Ready(Err(End::Gone)),
+            },
+        }
+    }
+
     fn poll_event(&mut self, cx: &mut Context<'_>, reads: bool) -> Poll<Event> {
         if self.writing != Writing::Nothing
-            && let Poll::Ready(flushed) = Pin::new(&mut self.stream).poll_flush(cx)
+            && let Poll::Ready(flushed) = self.poll_flush(cx)
         {
-            self.writing = Writing::Nothing;
             return Poll::Ready(match flushed {
                 Ok(()) => Event::Flushed,
-                Err(_) => Event::End(End::Gone),
+                Err(end) => Event::End(end),
             });
         }
         if !reads {
             return Poll::Pending;
         }
-        Pin::new(&mut self.stream)
-            .poll_next(cx)
-            .map(|read| self.event(read))
+        let read = Pin::new(&mut self.stream).poll_next(cx);
+        read.map(|read| self.event(read))
     }
 
-    fn event(&self, read: Option<tungstenite::Result<tungstenite::Message>>) -> Event {
+    fn event(&mut self, read: Option<tungstenite::Result<tungstenite::Message>>) -> Event {
         use tungstenite::Message as Frame;
         let limit = self.limits.websocket_message_bytes_max;
+        if let Some(Ok(frame)) = &read {
+            self.read += 1;
+            self.bulk = self.bulk.max(frame.len() as u64);
+        }
         match read {
             Some(Ok(Frame::Text(text))) => Event::Came(Message::Text(text.as_str().to_owned())),
             Some(Ok(Frame::Binary(bytes))) => Event::Came(Message::Binary(bytes)),
@@ -267,16 +352,32 @@ impl<'l> Pump<'l> {
                 *self.closed.borrow_mut() = Some(frame.into());
                 Event::End(End::Closed)
             }
-            Some(Ok(Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => Event::Sign,
+            Some(Ok(Frame::Ping(payload))) => {
+                self.traffic.control_read(payload.len());
+                self.pong_waits();
+                Event::Sign
+            }
+            Some(Ok(Frame::Pong(payload))) => {
+                self.traffic.control_read(payload.len());
+                Event::Sign
+            }
+            Some(Ok(Frame::Frame(_))) => Event::Sign,
             Some(Err(tungstenite::Error::Capacity(_))) => {
                 let name = "websocket_message_bytes_max";
                 let error = Error::TooLarge {
                     name,
                     limit: limit as u64,
                 };
-                let reason = format!("{name} is {limit}");
-                Event::Broke(error, Close::new(Close::TOO_LARGE, reason))
+                let close = Close::from(&error);
+                Event::Broke(error, close)
             }
+            Some(Err(tungstenite::Error::Io(error))) => match error.downcast::<Error>() {
+                Ok(error) => {
+                    let close = Close::from(&error);
+                    Event::Broke(error, close)
+                }
+                Err(_) => Event::End(End::Gone),
+            },
             Some(Err(tungstenite::Error::Utf8(_))) => {
                 let close = Close::new(Close::NO_TEXT, "text is UTF-8");
                 Event::Broke(Error::Malformed("text of a WebSocket"), close)
@@ -297,10 +398,9 @@ impl<'l> Pump<'l> {
             Writing::Nothing => self.ping_at(),
             Writing::Since(since) => self.stalled_at(since),
         };
-        if reads {
-            due.min(self.silent_at())
-        } else {
-            due
+        match reads {
+            true => due.min(self.silent_at().min(self.unfinished_at())),
+            false => due,
         }
     }
 
@@ -313,6 +413,13 @@ impl<'l> Pump<'l> {
 
     fn silent_at(&self) -> Instant {
         self.traffic.read_at.get() + Duration::from_millis(self.limits.websocket_idle_ms)
+    }
+
+    /// When a message whose first bytes have come must have ended.
+    fn unfinished_at(&self) -> Instant {
+        let since = self.traffic.unfinished_since();
+        let since = since.unwrap_or_else(|| self.traffic.read_at.get());
+        since + Duration::from_millis(self.limits.websocket_idle_ms)
     }
 
     fn stalled_at(&self, since: Instant) -> Instant {
@@ -341,6 +448,11 @@ impl<'l> Pump<'l> {
             let reason = format!("nothing came within websocket_idle_ms ({silent_ms} ms)");
             return Some(End::Say(Close::new(Close::GOING_AWAY, reason)));
         }
+        if reads && now >= self.unfinished_at() {
+            let idle_ms = self.limits.websocket_idle_ms;
+            let reason = format!("a message had no end within websocket_idle_ms ({idle_ms} ms)");
+            return Some(End::Say(Close::new(Close::GOING_AWAY, reason)));
+        }
         if now >= self.ping_at() && self.writing == Writing::Nothing {
             self.pinged_at.set(Some(now));
             self.begin(tungstenite::Message::Ping(Default::default()));
@@ -353,8 +465,10 @@ impl<'l> Pump<'l> {
         from_handler.close();
         while let Some(outgoing) = from_handler.recv().await {
             match outgoing {
-                OutgoingFrame::Message(message) => {
-                    if self.stream.send(message.into()).await.is_err() {
+                OutgoingFrame::Message(message, queued) => {
+                    drop(queued);
+                    self.begin(message.into());
+                    if poll_fn(|cx| self.poll_flush(cx)).await.is_err() {
                         return;
                     }
                 }
@@ -393,11 +507,13 @@ impl<'l> Pump<'l> {
             if let tungstenite::Message::Close(frame) = message {
                 self.closed.borrow_mut().get_or_insert(frame.into());
             }
+            self.traffic.message_taken();
         }
     }
 
     /// Reads and drops what the client still sends: closing with unread bytes would reset the connection.
     async fn linger(&mut self) {
+        self.traffic.discard();
         let mut left = self.limits.linger_bytes_max;
         let mut memory = [0; WEBSOCKET_READ_BYTES];
         let lingering = async {
@@ -411,6 +527,19 @@ impl<'l> Pump<'l> {
         let limit = Duration::from_millis(self.limits.linger_ms);
         let _ = timeout(limit, lingering).await;
     }
+}
+
+/// The protocol over a connection, with buffers that hold nothing.
+async fn stream(
+    gate: &FrameGate<Upgraded>,
+    limits: &HttpLimits,
+) -> WebSocketStream<FrameGate<Upgraded>> {
+    let config = tungstenite::protocol::WebSocketConfig::default()
+        .read_buffer_size(WEBSOCKET_READ_BYTES)
+        .write_buffer_size(0)
+        .max_message_size(Some(limits.websocket_message_bytes_max))
+        .max_frame_size(Some(limits.websocket_message_bytes_max));
+    WebSocketStream::from_raw_socket(gate.clone(), Role::Server, Some(config)).await
 }
 
 /// Puts a message into the room that was kept for it.

@@ -18,6 +18,16 @@ pub enum Message {
     Binary(Bytes),
 }
 
+impl Message {
+    /// Its bytes.
+    pub(crate) fn length(&self) -> usize {
+        match self {
+            Message::Text(text) => text.len(),
+            Message::Binary(bytes) => bytes.len(),
+        }
+    }
+}
+
 impl From<String> for Message {
     fn from(text: String) -> Message {
         Message::Text(text)
@@ -71,6 +81,7 @@ impl Close {
     pub(crate) const NO_TEXT: u16 = 1007;
     pub(crate) const TOO_LARGE: u16 = 1009;
     pub(crate) const FAILED: u16 = 1011;
+    pub(crate) const TRY_AGAIN: u16 = 1013;
 
     pub(crate) fn new(code: u16, reason: impl Into<String>) -> Close {
         Close {
@@ -90,6 +101,21 @@ impl Close {
             return Err(Error::CloseFrame("the reason has more than 123 bytes"));
         }
         Ok(Close::new(code, reason))
+    }
+}
+
+impl From<&Error> for Close {
+    /// The end of a WebSocket that broke a limit.
+    fn from(error: &Error) -> Close {
+        match error {
+            Error::TooLarge { name, limit } => {
+                Close::new(Close::TOO_LARGE, format!("{name} is {limit}"))
+            }
+            Error::Crowded { name, limit, .. } => {
+                Close::new(Close::TRY_AGAIN, format!("{name} ({limit}) is full"))
+            }
+            _ => Close::new(Close::FAILED, "the handler failed"),
+        }
     }
 }
 

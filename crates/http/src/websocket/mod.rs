@@ -4,6 +4,7 @@
 
 mod client;
 mod conversation;
+mod frame_gate;
 mod handshake;
 mod message;
 
