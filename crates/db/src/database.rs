@@ -304,7 +304,8 @@ impl Transaction {
         on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)))
     }
 
-    /// Like [`Database::stream_by`], inside the transaction, which can do nothing else until the stream ends or is dropped.
+    /// Like [`Database::stream_by`], inside the transaction, which can do nothing else until the stream ends or is dropped. A stream that is kept beyond
+    /// the end of the transaction holds nothing, and its next batch is the error that says so.
     ///
     /// # Errors
     /// As [`Transaction::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
@@ -447,8 +448,8 @@ impl RowStream {
     /// future loses nothing: the next call goes on waiting.
     ///
     /// # Errors
-    /// As [`Database::query`], of the rows of this batch; [`Error::Closed`] where the stream was not read for `idle_timeout`. The stream is over after an
-    /// error.
+    /// As [`Database::query`], of the rows of this batch; [`Error::Closed`] where the stream was not read for `idle_timeout`; [`Error::Closed`] or
+    /// [`Error::RolledBack`] where its transaction or session has ended. The stream is over after an error.
     pub async fn next(&mut self) -> Result<Option<Rows>> {
         on_each!(RowStream, self, stream => stream.next().await)
     }

@@ -148,7 +148,7 @@ pub enum Error {
     /// The transaction or stream is over, or its connection is gone. Begin another.
     #[error("the {what} is over: {reason}")]
     Closed {
-        /// `transaction`, `stream` or `database`.
+        /// `transaction`, `session`, `stream` or `database`.
         what: &'static str,
         /// Why.
         reason: &'static str,

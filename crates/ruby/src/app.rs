@@ -164,8 +164,9 @@ impl App {
             stream,
             file: _,
         } = finished;
-        if let Some(plan) = stream.filter(|_| exchange.request.method != Method::HEAD) {
-            streaming::start(&self.host, exchange, &mut response, plan, job);
+        match stream.filter(|_| exchange.request.method != Method::HEAD) {
+            Some(plan) => streaming::start(&self.host, exchange, &mut response, plan, job),
+            None => exchange.streams.close(),
         }
         response
     }
@@ -283,7 +284,7 @@ impl Dispatch for App {
             return FirstTurn::Done(no_room(host));
         };
         let subject = Some(Rc::clone(&exchange));
-        let wait = match driver::start(host, fibre, subject, None, context, finish) {
+        let wait = match driver::start(host, fibre, subject, None, None, context, finish) {
             // The handler has not begun.
             FirstStep::Done(_) if !made.get() => return FirstTurn::Done(no_room(host)),
             FirstStep::Done(finished) if finished.file.is_none() => {

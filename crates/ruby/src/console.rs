@@ -13,6 +13,7 @@ use crate::answer::answer;
 use crate::app::App;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
+use crate::held_streams::HeldStreams;
 use crate::host::JobResult;
 use crate::load;
 use crate::test_file::CLIENT;
@@ -35,6 +36,8 @@ pub struct Console {
     app: Rc<App>,
     /// The number of the next line.
     line: Cell<u16>,
+    /// What its lines have opened, for the lines that follow.
+    streams: Rc<HeldStreams>,
 }
 
 /// What became of a text.
@@ -69,6 +72,7 @@ impl Console {
         Ok(Console {
             app: Rc::clone(app),
             line: Cell::new(1),
+            streams: Rc::default(),
         })
     }
 
@@ -86,6 +90,7 @@ impl Console {
         let signal = Rc::new(StopSignal::default());
         let bounds = Bounds {
             signal: Some(Rc::clone(&signal)),
+            streams: Some(Rc::clone(&self.streams)),
             ..Bounds::default()
         };
         let job = answer(move |scope| {

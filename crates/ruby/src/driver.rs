@@ -12,6 +12,7 @@ use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::{Answer, Operation, answer, raise};
 use crate::exchange::Exchange;
+use crate::held_streams::HeldStreams;
 use crate::host::{Host, JobResult, RunningJob, Step};
 use crate::limits::CANCELS_MAX;
 
@@ -24,6 +25,8 @@ pub(crate) struct Bounds {
     pub subject: Option<Rc<Exchange>>,
     /// The job that waits for this one.
     pub parent: Option<u64>,
+    /// The streams of what outlives the job, which those of the job belong to.
+    pub streams: Option<Rc<HeldStreams>>,
 }
 
 impl Bounds {
@@ -50,16 +53,17 @@ pub(crate) enum FirstStep<T> {
     Parked(ParkedFibre),
 }
 
-/// Starts a job on a fibre of [`Host::fibre`]; `parent` is the job that waits for it.
+/// Starts a job on a fibre of [`Host::fibre`]; `parent` is the job that waits for it, `streams` are those of what outlives it.
 pub(crate) fn start<T>(
     host: &Rc<Host>,
     fibre: Root,
     subject: Option<Rc<Exchange>>,
     parent: Option<u64>,
+    streams: Option<Rc<HeldStreams>>,
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
     finish: impl FnOnce(&Scope<'_>, JobResult<'_>) -> T,
 ) -> FirstStep<T> {
-    let mut running = RunningJob::new(host, host.jobs.begin(subject, parent));
+    let mut running = RunningJob::new(host, host.jobs.begin(subject, parent, streams));
     let step = host.resume(&mut running.job, &fibre, job, finish);
     match step {
         Step::Done(result) => {
@@ -92,8 +96,12 @@ pub(crate) async fn run<T>(
                 .enter(|scope| finish(scope, JobResult::Raised(scope.rooted(&exception))));
         }
     };
-    let (subject, parent) = (bounds.subject.clone(), bounds.parent);
-    match start(host, fibre, subject, parent, job, &finish) {
+    let (subject, parent, streams) = (
+        bounds.subject.clone(),
+        bounds.parent,
+        bounds.streams.clone(),
+    );
+    match start(host, fibre, subject, parent, streams, job, &finish) {
         FirstStep::Done(result) => result,
         FirstStep::Parked(mut parked) => parked.drive(bounds, finish).await,
     }

@@ -14,6 +14,7 @@ use tsumugi_server::dispatch::RequestLine;
 use tsumugi_server::session::SessionSlot;
 
 use crate::admission::Entry;
+use crate::held_streams::HeldStreams;
 use crate::web::incoming::Incoming;
 
 /// A request on its way through a handler.
@@ -26,6 +27,8 @@ pub(crate) struct Exchange {
     pub draft: RefCell<Draft>,
     /// Filled when a handler asks for its session.
     pub session: OnceCell<SessionSlot>,
+    /// What its handler and the branches of that have opened. They end with the response.
+    pub streams: HeldStreams,
     _entry: Entry,
 }
 
@@ -112,6 +115,7 @@ impl Exchange {
             location,
             draft: RefCell::default(),
             session: OnceCell::new(),
+            streams: HeldStreams::default(),
             _entry: entry,
         }
     }

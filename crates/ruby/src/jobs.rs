@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use tokio::sync::Notify;
-use tsumugi_db::Database;
+use tsumugi_db::{Database, RowStream};
 use tsumugi_kv::single_flight::Runner;
 
 use crate::exchange::Exchange;
+use crate::held_streams::{HeldStream, HeldStreams};
 
 /// What a fibre works on from its first step to its last.
 pub(crate) struct Job {
@@ -19,6 +20,8 @@ pub(crate) struct Job {
     pub exchange: Option<Rc<Exchange>>,
     /// The databases that it has transactions on, once for each.
     transactions: Vec<Database>,
+    /// The streams that it has opened, where they are not those of a request.
+    streams: Option<Rc<HeldStreams>>,
     is_branch: bool,
 }
 
@@ -52,8 +55,13 @@ impl JobTable {
         self.running.get()
     }
 
-    /// One more job. `parent` is the job that waits for it, if one does.
-    pub fn begin(&self, exchange: Option<Rc<Exchange>>, parent: Option<u64>) -> Job {
+    /// One more job. `parent` is the job that waits for it, if one does; `streams` are those of what outlives it.
+    pub fn begin(
+        &self,
+        exchange: Option<Rc<Exchange>>,
+        parent: Option<u64>,
+        streams: Option<Rc<HeldStreams>>,
+    ) -> Job {
         self.running.set(self.running.get() + 1);
         let number = self.last.get() + 1;
         self.last.set(number);
@@ -64,6 +72,7 @@ impl JobTable {
             number,
             exchange,
             transactions: Vec::new(),
+            streams,
             is_branch: parent.is_some(),
         }
     }
@@ -100,6 +109,7 @@ pub(crate) struct CurrentJob {
     number: Cell<u64>,
     exchange: RefCell<Option<Rc<Exchange>>>,
     transactions: RefCell<Vec<Database>>,
+    streams: RefCell<Option<Rc<HeldStreams>>>,
 }
 
 impl CurrentJob {
@@ -118,17 +128,32 @@ impl CurrentJob {
         &self.transactions
     }
 
+    /// A stream that it has opened: its request's, or else its own.
+    pub fn hold(&self, stream: RowStream) -> Rc<HeldStream> {
+        match &*self.exchange.borrow() {
+            Some(exchange) => exchange.streams.hold(stream),
+            None => self.streams().hold(stream),
+        }
+    }
+
+    /// The streams that it has opened outside of a request.
+    pub fn streams(&self) -> Rc<HeldStreams> {
+        Rc::clone(self.streams.borrow_mut().get_or_insert_default())
+    }
+
     /// A step of this job begins.
     pub fn enter(&self, job: &mut Job) {
         self.number.set(job.number);
         self.exchange.replace(job.exchange.take());
         let transactions = std::mem::take(&mut job.transactions);
         self.transactions.replace(transactions);
+        self.streams.replace(job.streams.take());
     }
 
     /// The step has ended.
     pub fn leave(&self, job: &mut Job) {
         job.exchange = self.exchange.take();
         job.transactions = self.transactions.take();
+        job.streams = self.streams.take();
     }
 }

@@ -12,6 +12,7 @@ mod error;
 mod exchange;
 mod finish;
 mod frames;
+mod held_streams;
 mod host;
 mod jobs;
 mod json;

@@ -1,5 +1,6 @@
 //! Bodies that are sent while Ruby makes them, or straight from a query. The response's head leaves at once; the block
-//! runs as a job of its own, parks when the client is slow, and is cancelled when the client has gone.
+//! runs as a job of its own, parks when the client is slow, and is cancelled when the client has gone. It goes on with the streams of rows
+//! that the handler has opened.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -36,9 +37,12 @@ pub(crate) fn start<A: HasJobs>(
                 block(&host, subject, task, sender, &line).await;
             })
         }
-        StreamPlan::Rows(rows) => feed(job, worker, limits, |sender| async move {
-            send_rows(*rows, sender, &line).await;
-        }),
+        StreamPlan::Rows(rows) => {
+            exchange.streams.close();
+            feed(job, worker, limits, |sender| async move {
+                send_rows(*rows, sender, &line).await;
+            })
+        }
     };
 }
 

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
-use crate::server::{self, Answer, Limits, Pool, Scope, TransactionInner};
+use crate::server::{self, Answer, Limits, Pool, Scope, StreamHandle, TransactionInner};
 use crate::sql_text::SqlText;
 use crate::value::{Value, bounded, bounded_together};
 
@@ -30,6 +30,8 @@ pub struct Session {
     connection: ExclusiveConnection,
     /// The last one that was begun here.
     transaction: RefCell<Weak<TransactionInner<Postgres>>>,
+    /// The last stream outside a transaction, which ends with the session.
+    stream: RefCell<StreamHandle<Postgres>>,
 }
 
 impl Pool<Postgres> {
@@ -46,6 +48,7 @@ impl Pool<Postgres> {
             pool: Rc::clone(self.inner()),
             connection: Rc::new(connection),
             transaction: RefCell::default(),
+            stream: RefCell::default(),
         })
     }
 }
@@ -88,6 +91,7 @@ impl Session {
     }
 
     /// Like [`Database::stream_by`](crate::Database::stream_by), on this connection, which can do nothing else until the stream ends or is dropped.
+    /// It ends with the session.
     ///
     /// # Errors
     /// As [`Session::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
@@ -102,8 +106,9 @@ impl Session {
         let started = self.pool.stats.start();
         let (connection, binds) = (Rc::clone(&self.connection), Binds(&values));
         let cursor = PortalRows::open(&self.pool, connection, &plan, &binds, by).await;
-        let stream = server::RowStream::new(&self.pool, started, sql, values, cursor, None);
-        stream.map(RowStream::Postgres)
+        let stream = server::RowStream::new(&self.pool, started, sql, values, cursor, None)?;
+        self.stream.replace(stream.handle());
+        Ok(RowStream::Postgres(stream))
     }
 
     /// Like [`Database::pipeline`](crate::Database::pipeline), on this connection.
@@ -186,6 +191,15 @@ impl Session {
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
         let pool = &self.pool;
         pool.run_on(&self.connection, &plan, &sql, &values).await
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.stream.take().give_up(|| Error::Closed {
+            what: "session",
+            reason: "it was dropped before its stream",
+        });
     }
 }
 

@@ -1,5 +1,5 @@
-//! Transactions of PostgreSQL: what is open is a state of the connection. Rule: a connection that a session lends is rolled back when its
-//! transaction is dropped; the pool rolls back by itself what it gets back open.
+//! Transactions of PostgreSQL: what is open is a state of the connection. Rule: it is rolled back as soon as its owner drops it, whoever still
+//! holds the connection; the pool sees to it that it was.
 
 use std::rc::Rc;
 
@@ -36,10 +36,8 @@ pub(crate) struct OpenTransaction {
 /// Where the connection goes after the transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lender {
-    /// The pool, which rolls back what is open.
-    Pool,
-    /// A session that goes on.
-    Session,
+    /// The pool, or a session that goes on.
+    Owner,
     /// Whoever began it in a session, and ends it.
     Beginner,
 }
@@ -52,17 +50,17 @@ impl std::ops::Deref for OpenTransaction {
     }
 }
 
-/// Rolls back a lent connection when it is dropped, unless nothing is open there.
+/// Rolls back when it is dropped, unless nothing is open on the connection.
 struct RollBackGuard<'a>(&'a OpenTransaction);
 
 impl Drop for RollBackGuard<'_> {
     fn drop(&mut self) {
-        roll_back_lent(self.0);
+        roll_back(self.0);
     }
 }
 
-fn roll_back_lent(open: &OpenTransaction) {
-    if open.lender == Lender::Session && open.status() != TransactionStatus::Idle {
+fn roll_back(open: &OpenTransaction) {
+    if open.lender == Lender::Owner && open.status() != TransactionStatus::Idle {
         open.roll_back_unguarded();
     }
 }
@@ -75,7 +73,7 @@ pub(super) async fn begin_within(
 ) -> Result<OpenTransaction> {
     let open = OpenTransaction {
         connection: Rc::clone(connection),
-        lender: Lender::Session,
+        lender: Lender::Owner,
     };
     begin(pool, open, options).await
 }
@@ -133,7 +131,7 @@ impl Transactional for Postgres {
     ) -> Result<(OpenTransaction, ())> {
         let open = OpenTransaction {
             connection: Rc::new(connection),
-            lender: Lender::Pool,
+            lender: Lender::Owner,
         };
         Ok((begin(pool, open, options).await?, ()))
     }
@@ -155,7 +153,7 @@ impl Transactional for Postgres {
     }
 
     fn abandon(open: OpenTransaction) {
-        roll_back_lent(&open);
+        roll_back(&open);
     }
 
     fn is_spoiled(open: &OpenTransaction) -> bool {

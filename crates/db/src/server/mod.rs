@@ -32,7 +32,7 @@ pub use pool::Pool;
 pub(crate) use pool::Watch;
 pub(crate) use statement_context::StatementContext;
 pub use stream::RowStream;
-pub(crate) use stream::{Batch, RowCursor, Streaming};
+pub(crate) use stream::{Batch, RowCursor, StreamHandle, Streaming};
 pub(crate) use transaction::{
     NextStep, Running, SavepointCommand, SavepointName, TransactionInner, Transactional,
 };

@@ -1,11 +1,13 @@
 //! Rows that arrive in batches, on a connection of the stream's own or in the caller's transaction. Knows no cursor of a database.
 //! Rule: a stream gives back what it has as soon as it has ended, also when its owner keeps it. It ends when it is not read for
-//! `idle_timeout`.
+//! `idle_timeout`, and with its transaction or session.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
@@ -91,25 +93,59 @@ pub struct RowStream<B: Streaming> {
     values: Vec<Value>,
 }
 
-/// What a stream and the watch over idle ones share.
+/// What a stream, the transaction or session that it is open in, and the watch over idle ones share.
 struct StreamInner<B: Streaming> {
     /// None after the last batch, and while the next one is awaited.
     open: Cell<Option<OpenStream<B>>>,
+    is_read: Cell<bool>,
     /// When it was last read.
     used: Cell<Instant>,
     idle_timeout: Duration,
-    /// It has ended because it was idle, which its reader does not know yet.
-    has_expired: Cell<bool>,
+    /// Why it was given up, which its reader does not know yet.
+    given_up: RefCell<Option<Error>>,
+    /// Wakes a reader whose stream was given up.
+    stopped: Notify,
+}
+
+impl<B: Streaming> StreamInner<B> {
+    /// Closes it at once, unless it has ended; its reader learns why.
+    fn give_up(&self, error: Error) {
+        let open = self.open.take();
+        if open.is_none() && !self.is_read.get() {
+            return;
+        }
+        self.given_up.replace(Some(error));
+        self.stopped.notify_one();
+        drop(open);
+    }
 }
 
 impl<B: Streaming> Expiry for StreamInner<B> {
     fn end_if_idle(&self) {
-        if self.used.get().elapsed() > self.idle_timeout
-            && let Some(open) = self.open.take()
-        {
-            self.has_expired.set(true);
-            drop(open);
+        if self.used.get().elapsed() > self.idle_timeout && !self.is_read.get() {
+            self.give_up(Error::Closed {
+                what: "stream",
+                reason: "it was idle for longer than idle_timeout",
+            });
         }
+    }
+}
+
+/// A stream as the transaction or session knows it that it is open in.
+pub(crate) struct StreamHandle<B: Streaming>(Weak<StreamInner<B>>);
+
+impl<B: Streaming> StreamHandle<B> {
+    /// Closes the stream at once, unless it has ended. Its next read fails with this.
+    pub(crate) fn give_up(&self, error: impl FnOnce() -> Error) {
+        if let Some(stream) = self.0.upgrade() {
+            stream.give_up(error());
+        }
+    }
+}
+
+impl<B: Streaming> Default for StreamHandle<B> {
+    fn default() -> Self {
+        StreamHandle(Weak::new())
     }
 }
 
@@ -122,7 +158,11 @@ struct Reading<'a, B: Streaming> {
 impl<B: Streaming> Drop for Reading<'_, B> {
     fn drop(&mut self) {
         self.inner.used.set(Instant::now());
-        self.inner.open.set(self.open.take());
+        self.inner.is_read.set(false);
+        let open = self.open.take();
+        if self.inner.given_up.borrow().is_none() {
+            self.inner.open.set(open);
+        }
     }
 }
 
@@ -156,9 +196,11 @@ impl<B: Streaming> RowStream<B> {
                 };
                 let inner = Rc::new(StreamInner {
                     open: Cell::new(Some(open)),
+                    is_read: Cell::new(false),
                     used: Cell::new(Instant::now()),
                     idle_timeout: pool.options.idle_timeout,
-                    has_expired: Cell::new(false),
+                    given_up: RefCell::default(),
+                    stopped: Notify::new(),
                 });
                 let expiry: Rc<dyn Expiry> = Rc::<StreamInner<B>>::clone(&inner);
                 pool.streams.watch(Rc::downgrade(&expiry));
@@ -181,12 +223,14 @@ impl<B: Streaming> RowStream<B> {
         &self.columns
     }
 
+    /// For what it is open in.
+    pub(crate) fn handle(&self) -> StreamHandle<B> {
+        StreamHandle(Rc::downgrade(&self.inner))
+    }
+
     pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
-        if self.inner.has_expired.take() {
-            return Err(Error::Closed {
-                what: "stream",
-                reason: "it was idle for longer than idle_timeout",
-            });
+        if let Some(error) = self.inner.given_up.take() {
+            return Err(error);
         }
         let mut reading = Reading {
             inner: &self.inner,
@@ -195,7 +239,15 @@ impl<B: Streaming> RowStream<B> {
         let Some(open) = &mut reading.open else {
             return Ok(None);
         };
-        let next = open.cursor.next(&self.pool).await;
+        self.inner.is_read.set(true);
+        let next = tokio::select! {
+            biased;
+            next = open.cursor.next(&self.pool) => next,
+            () = self.inner.stopped.notified() => {
+                drop(reading);
+                return self.inner.given_up.take().map_or(Ok(None), Err);
+            }
+        };
         if matches!(next, Err(Fault::Late))
             && let Some(lock) = &open.lock
         {

@@ -23,7 +23,7 @@ use super::backend::{Answer, Outcome, PoolInner, Scope};
 use super::connections::Exclusive;
 use super::expiry::Expiry;
 use super::fault::Fault;
-use super::stream::{RowStream, StreamLock, StreamOwner, Streaming};
+use super::stream::{RowStream, StreamHandle, StreamLock, StreamOwner, Streaming};
 
 /// A backend that has transactions.
 pub(crate) trait Transactional: Streaming {
@@ -143,6 +143,8 @@ pub(crate) struct TransactionInner<B: Transactional> {
     /// A savepoint that was dropped, to which the transaction goes back before anything else.
     undo: Cell<Option<SavepointName>>,
     is_streaming: Cell<bool>,
+    /// The last stream in it, which ends with it.
+    stream: RefCell<StreamHandle<B>>,
     running: Cell<usize>,
     /// Whether the end waits for calls, and what wakes it when one has ended.
     is_ending: Cell<bool>,
@@ -172,6 +174,7 @@ impl<B: Transactional> Transaction<B> {
             savepoints: RefCell::default(),
             undo: Cell::new(None),
             is_streaming: Cell::new(false),
+            stream: RefCell::default(),
             running: Cell::new(0),
             is_ending: Cell::new(false),
             idle: Notify::new(),
@@ -230,7 +233,9 @@ impl<B: Transactional> Transaction<B> {
         let cursor = B::cursor_within(pool, open, &plan, &sql, binds, by).await;
         drop(call);
         inner.settle(&cursor);
-        RowStream::new(pool, started, sql, values, cursor, Some(lock))
+        let stream = RowStream::new(pool, started, sql, values, cursor, Some(lock))?;
+        inner.stream.replace(stream.handle());
+        Ok(stream)
     }
 
     pub(crate) async fn savepoint(&self) -> Result<Savepoint<B>> {
@@ -299,6 +304,8 @@ impl<B: Transactional> StreamOwner for TransactionInner<B> {
     }
 
     fn stop(&self) {
+        // Its reader has the error already.
+        self.stream.take();
         self.end(EndReason::Stopped);
     }
 }
@@ -388,6 +395,13 @@ impl<B: Transactional> TransactionInner<B> {
             return;
         };
         self.ended.set(how);
+        self.leave(open);
+    }
+
+    /// The stream closes first: it holds the connection too, and nothing comes before its end there.
+    fn leave(&self, open: B::Open) {
+        let stream = self.stream.take();
+        stream.give_up(|| self.ended.get().error());
         B::abandon(open);
     }
 
@@ -447,7 +461,7 @@ impl<B: Transactional> TransactionInner<B> {
 impl<B: Transactional> Drop for TransactionInner<B> {
     fn drop(&mut self) {
         if let Some(open) = self.open.get_mut().take() {
-            B::abandon(open);
+            self.leave(open);
         }
     }
 }

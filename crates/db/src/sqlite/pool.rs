@@ -1,7 +1,6 @@
 //! The caller's side of an engine: makes jobs and waits for their answers. Runs nothing on the caller's thread.
 //! Rule: every call makes one job and awaits one reply; dropping the call abandons the job.
 
-use std::sync::mpsc;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -21,7 +20,7 @@ use super::job::{Call, Job, Output, Statement, Work};
 use super::policy::{self, Leading};
 use super::queue::Lane;
 use super::session::Transaction;
-use super::stream::{FinishedFlag, RowStream};
+use super::stream::{Demand, RowStream};
 
 /// The connections to one SQLite database, with the options of one connect. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -122,7 +121,7 @@ impl Pool {
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (demand, demands) = mpsc::channel();
+        let (demand, demands) = Demand::new();
         let first = self
             .ask(
                 Lane::Readers,
@@ -130,12 +129,7 @@ impl Pool {
                 Statement::new(sql, values),
             )
             .await?;
-        Ok(RowStream::new(
-            first,
-            demand,
-            self.engine.clone(),
-            Arc::new(FinishedFlag::new()),
-        ))
+        Ok(RowStream::new(first, demand, self.engine.clone(), None))
     }
 
     pub(crate) fn options(&self) -> &Options {

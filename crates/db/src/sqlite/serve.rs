@@ -98,7 +98,7 @@ impl EngineThread {
                 }
             }
             Work::Stream(demands, by) => {
-                service.stream(job.statement, job.reply, &demands, by);
+                service.stream(job.statement, job.reply, &demands, by, None);
             }
             Work::Transaction {
                 options,
@@ -201,20 +201,26 @@ impl Service<'_> {
         }
     }
 
-    /// Reads rows in batches, each when it is asked for. The first comes with the reply.
+    /// Reads rows in batches, each when it is asked for, until its transaction ends, if it has one. The first comes with the reply.
     fn stream(
         &mut self,
         statement: Statement,
         reply: Reply,
         demands: &Receiver<Reply>,
         by: BatchSize,
+        end: Option<&Arc<End>>,
     ) {
         let policy = self.connection.policy(Call::Query, &statement.sql);
         let started = Instant::now();
         watch::arm(Some(reply), self.options.statement_timeout, policy);
-        let result = self.batches(&statement, demands, by, policy);
+        watch::stop_with(end);
+        let result = self.batches(&statement, demands, by, policy, end);
         let mut seen = watch::disarm();
         let Err(fault) = result else { return };
+        if end.is_some_and(|end| end.is_set()) {
+            // The reader asks `end` why.
+            return;
+        }
         let fault = match fault.needs_writer(&seen) {
             true => Fault::Usage("stream takes a statement that only reads: use query".into()),
             false => fault,
@@ -233,6 +239,7 @@ impl Service<'_> {
         demands: &Receiver<Reply>,
         by: BatchSize,
         policy: Policy,
+        end: Option<&Arc<End>>,
     ) -> Result<(), Fault> {
         let mut started = Instant::now();
         let send = |rows: PackedRows, is_last, started| {
@@ -254,6 +261,7 @@ impl Service<'_> {
                 };
                 started = Instant::now();
                 watch::arm(Some(demand), self.options.statement_timeout, policy);
+                watch::stop_with(end);
             }
         }
         send(cursor.no_rows(), true, started);
@@ -266,7 +274,7 @@ impl Service<'_> {
         options: TransactionOptions,
         reply: Reply,
         commands: Receiver<Command>,
-        end: &End,
+        end: &Arc<End>,
     ) {
         self.connection.restrict(options.access);
         let begin = match (options.access, options.mode) {
@@ -299,7 +307,7 @@ impl Service<'_> {
         drop(commands);
     }
 
-    fn commands(&mut self, commands: &Receiver<Command>, end: &End) {
+    fn commands(&mut self, commands: &Receiver<Command>, end: &Arc<End>) {
         loop {
             let command = match commands.recv_timeout(self.options.idle_timeout) {
                 Ok(command) => command,
@@ -322,14 +330,14 @@ impl Service<'_> {
         }
     }
 
-    fn command(&mut self, Command { request, reply }: Command, end: &End) {
+    fn command(&mut self, Command { request, reply }: Command, end: &Arc<End>) {
         match request {
             Request::Statement(call, statement) => {
                 self.statement(call, statement, reply);
             }
             Request::Stream(statement, demands, by) => {
                 if let Some(reply) = reply {
-                    self.stream(statement, reply, &demands, by);
+                    self.stream(statement, reply, &demands, by, Some(end));
                 }
             }
             Request::Savepoint(number) => {

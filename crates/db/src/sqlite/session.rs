@@ -22,9 +22,9 @@ use super::engine::Engine;
 use super::job::{Call, Command, Output, Reply, Request, Statement, Work};
 use super::pool::Pool;
 use super::queue::Lane;
-use super::stream::{FinishedFlag, RowStream};
+use super::stream::{Demand, RowStream};
 
-/// How a transaction ended, written once: by the thread that served it, or by its owner.
+/// How a transaction ended, written once: by the thread that served it, or by its owner. The thread stops what runs for it then.
 #[derive(Debug, Default)]
 pub(super) struct End(OnceLock<EndReason>);
 
@@ -39,7 +39,7 @@ impl End {
         self.0.get().is_some()
     }
 
-    fn error(&self) -> Error {
+    pub(super) fn error(&self) -> Error {
         match self.0.get() {
             Some(ended) => ended.error(),
             None => Error::Closed {
@@ -64,7 +64,8 @@ struct Session {
     savepoints: RefCell<Savepoints>,
     /// The commit was asked for.
     committing: Cell<bool>,
-    stream: Arc<FinishedFlag>,
+    /// The last stream in it, which ends with it.
+    stream: RefCell<Option<Arc<Demand>>>,
     engine: Arc<Engine>,
 }
 
@@ -89,7 +90,7 @@ impl Transaction {
             end,
             savepoints: RefCell::default(),
             committing: Cell::new(false),
-            stream: Arc::new(FinishedFlag::new()),
+            stream: RefCell::default(),
             engine: pool.engine().clone(),
         };
         Ok(Transaction {
@@ -124,15 +125,15 @@ impl Transaction {
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (demand, demands) = mpsc::channel();
+        let (demand, demands) = Demand::new();
         let request = Request::Stream(Statement::new(sql, values), demands, by);
         let first = self.session.ask(request).await?;
-        self.session.stream.clear();
+        self.session.stream.replace(Some(demand.clone()));
         Ok(RowStream::new(
             first,
             demand,
             self.session.engine.clone(),
-            self.session.stream.clone(),
+            Some(self.session.end.clone()),
         ))
     }
 
@@ -179,6 +180,9 @@ impl Session {
     fn end(&self, how: EndReason) {
         self.end.set(how);
         self.commands.borrow_mut().take();
+        if let Some(stream) = self.stream.take() {
+            stream.close();
+        }
     }
 
     /// Asks without waiting.
@@ -191,7 +195,12 @@ impl Session {
     }
 
     async fn ask(&self, request: Request) -> Result<Output> {
-        if !self.stream.is_set() {
+        if self
+            .stream
+            .borrow()
+            .as_ref()
+            .is_some_and(|stream| stream.is_open())
+        {
             return Err(Error::usage(
                 "a stream of this transaction is open: read it to its end or drop it first",
             ));
@@ -215,6 +224,12 @@ impl Session {
                 })
             }
         }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.end(EndReason::RolledBack);
     }
 }
 

@@ -1,9 +1,8 @@
 //! The reader's side of a stream of rows. Asks the thread that keeps the connection for one batch at a time.
-//! Rule: a batch is fetched only when the reader asks, and dropping the stream frees the connection.
+//! Rule: a batch is fetched only when the reader asks, and dropping the stream frees the connection, as the end of its transaction does.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
@@ -13,28 +12,38 @@ use crate::rows::{Columns, Rows};
 
 use super::engine::Engine;
 use super::job::{Output, Reply};
+use super::session::End;
 
-/// Whether no stream of a transaction is open. Shared by the transaction and the stream.
+/// Where the batches of a stream are asked for, until it is closed. Shared by the stream and its transaction, if it has one.
 #[derive(Debug)]
-pub(super) struct FinishedFlag(AtomicBool);
+pub(super) struct Demand(Mutex<Option<mpsc::Sender<Reply>>>);
 
-impl FinishedFlag {
-    pub(super) fn new() -> FinishedFlag {
-        FinishedFlag(AtomicBool::new(true))
+impl Demand {
+    pub(super) fn new() -> (Arc<Demand>, mpsc::Receiver<Reply>) {
+        let (demand, demands) = mpsc::channel();
+        (Arc::new(Demand(Mutex::new(Some(demand)))), demands)
     }
 
-    pub(super) fn is_set(&self) -> bool {
-        self.0.load(Relaxed)
+    /// No code that can panic runs under the lock, so a poisoned one is still consistent.
+    fn sender(&self) -> std::sync::MutexGuard<'_, Option<mpsc::Sender<Reply>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A stream was opened.
-    pub(super) fn clear(&self) {
-        self.0.store(false, Relaxed);
+    pub(super) fn is_open(&self) -> bool {
+        self.sender().is_some()
     }
 
-    /// The stream ended or was dropped.
-    pub(super) fn set(&self) {
-        self.0.store(true, Relaxed);
+    /// The thread that waits for the next demand goes on without the stream.
+    pub(super) fn close(&self) {
+        self.sender().take();
+    }
+
+    /// The answer to come; none where it is closed.
+    fn ask(&self) -> Option<oneshot::Receiver<Result<Output>>> {
+        let (reply, answer) = oneshot::channel();
+        // When this fails the reply is dropped, and waiting for it says so.
+        let _ = self.sender().as_ref()?.send(reply);
+        Some(answer)
     }
 }
 
@@ -44,29 +53,32 @@ pub struct RowStream {
     columns: Arc<Columns>,
     /// The batch that came with the answer to the statement.
     first: Option<PackedRows>,
-    /// None after the last batch.
-    demand: Option<mpsc::Sender<Reply>>,
+    demand: Arc<Demand>,
+    /// After the last batch.
+    has_ended: bool,
     /// An answer that was asked for. Kept here, not in the future that waits for it, so that dropping that future
     /// loses no rows.
     pending: Option<oneshot::Receiver<Result<Output>>>,
-    finished: Arc<FinishedFlag>,
+    /// How its transaction ended, if it has one.
+    end: Option<Arc<End>>,
     _engine: Arc<Engine>,
 }
 
 impl RowStream {
     pub(super) fn new(
         first: Output,
-        demand: mpsc::Sender<Reply>,
+        demand: Arc<Demand>,
         engine: Arc<Engine>,
-        finished: Arc<FinishedFlag>,
+        end: Option<Arc<End>>,
     ) -> RowStream {
         let (rows, is_last) = batch(first);
         let mut stream = RowStream {
             columns: rows.columns().clone(),
             first: Some(rows).filter(|rows| !rows.is_empty()),
-            demand: Some(demand),
+            demand,
+            has_ended: false,
             pending: None,
-            finished,
+            end,
             _engine: engine,
         };
         if is_last {
@@ -80,20 +92,21 @@ impl RowStream {
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Rows>> {
+        if !self.has_ended && !self.demand.is_open() {
+            return Err(self.lost());
+        }
         if let Some(rows) = self.first.take() {
             return Ok(Some(rows.into()));
         }
-        let Some(demand) = &self.demand else {
+        if self.has_ended {
             return Ok(None);
-        };
+        }
         let pending = match &mut self.pending {
             Some(pending) => pending,
-            none => {
-                let (reply, answer) = oneshot::channel();
-                // When this fails the reply is dropped, and waiting for it says so.
-                let _ = demand.send(reply);
-                none.insert(answer)
-            }
+            none => match self.demand.ask() {
+                Some(answer) => none.insert(answer),
+                None => return Err(self.lost()),
+            },
         };
         let answer = pending.await;
         self.pending = None;
@@ -109,22 +122,26 @@ impl RowStream {
                 self.finish();
                 Err(error)
             }
-            Err(_) => {
-                self.finish();
-                let reason = "it was idle for longer than idle_timeout, or its connection failed";
-                Err(Error::Closed {
-                    what: "stream",
-                    reason,
-                })
-            }
+            Err(_) => Err(self.lost()),
+        }
+    }
+
+    /// The thread has left it, or was told to.
+    fn lost(&mut self) -> Error {
+        self.first = None;
+        self.finish();
+        match self.end.as_deref().filter(|end| end.is_set()) {
+            Some(end) => end.error(),
+            None => Error::Closed {
+                what: "stream",
+                reason: "it was idle for longer than idle_timeout, or its connection failed",
+            },
         }
     }
 
     fn finish(&mut self) {
-        // Once: another stream of the transaction may be open by then.
-        if self.demand.take().is_some() {
-            self.finished.set();
-        }
+        self.has_ended = true;
+        self.demand.close();
     }
 }
 

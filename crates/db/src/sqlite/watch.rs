@@ -4,15 +4,17 @@
 //! Rule: one statement at a time; `arm` before it, `disarm` after it.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::job::Reply;
 use super::policy::{Policy, Refusal};
+use super::session::End;
 
 /// Why a statement was stopped from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The caller's future was dropped.
+    /// The caller's future was dropped, or the transaction has ended.
     Abandoned,
     /// The deadline passed.
     TimedOut,
@@ -21,6 +23,8 @@ pub(super) enum Stop {
 #[derive(Debug, Default)]
 struct Watch {
     caller: Option<Reply>,
+    /// With which it stops.
+    end: Option<Arc<End>>,
     deadline: Option<Instant>,
     busy_since: Option<Instant>,
     stop: Option<Stop>,
@@ -54,6 +58,11 @@ pub(super) fn arm(caller: Option<Reply>, timeout: Duration, policy: Policy) {
     });
 }
 
+/// It stops when the transaction ends.
+pub(super) fn stop_with(end: Option<&Arc<End>>) {
+    WATCH.with_borrow_mut(|watch| watch.end = end.cloned());
+}
+
 /// Ends it and gives the caller back.
 pub(super) fn disarm() -> WatchReport {
     let watch = WATCH.take();
@@ -67,7 +76,8 @@ pub(super) fn disarm() -> WatchReport {
 /// Whether the statement must stop now. SQLite asks this every few thousand instructions.
 pub(super) fn must_stop() -> bool {
     WATCH.with_borrow_mut(|watch| {
-        if watch.caller.as_ref().is_some_and(Reply::is_closed) {
+        let has_ended = watch.end.as_ref().is_some_and(|end| end.is_set());
+        if has_ended || watch.caller.as_ref().is_some_and(Reply::is_closed) {
             watch.stop = Some(Stop::Abandoned);
         } else if watch
             .deadline

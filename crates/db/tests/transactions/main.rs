@@ -2,6 +2,7 @@
 //! Rule: each test runs on SQLite, PostgreSQL and Firebird and expects the same; COPY is only where there is one.
 
 mod calls;
+mod ends;
 mod figures;
 mod histories;
 mod savepoints;

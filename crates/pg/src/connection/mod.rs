@@ -109,6 +109,8 @@ impl Connection {
         if !matches!(done, Ok(Ok(()))) || self.status() != TransactionStatus::Idle {
             self.0.lose(Loss::unclean());
         }
+        // What the next user has open is nobody else's.
+        self.0.driver.orphaned.set(false);
     }
 
     /// Ends the connection; callers that wait for an answer get an error with this reason.

@@ -5,10 +5,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_db::{Columns, Format, Row, RowFeed, RowStream, Rows};
+use tsumugi_db::{Columns, Error, Format, Row, RowFeed, RowStream, Rows};
 use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
 
 use super::database::values::{field, value};
+use crate::answer::{Answer, Operation, answer, nil};
+use crate::held_streams::HeldStream;
+use crate::host::Host;
 use crate::natives::arguments::wrong_type;
 use crate::natives::definitions::Natives;
 
@@ -20,9 +23,6 @@ const ROWS_AT_ONCE: usize = 64;
 /// Rows whose one value becomes an element between two looks at the watchdog.
 const ROWS_UNINTERRUPTED: usize = 1_024;
 
-/// A row stream, until it is read.
-pub(crate) type RowStreamSlot = RefCell<Option<RowStream>>;
-
 /// What is sent as a body: rows that are there, or a stream of them.
 pub(super) fn row_feed<'c>(
     scope: &'c Scope<'c>,
@@ -31,26 +31,79 @@ pub(super) fn row_feed<'c>(
 ) -> Result<'c, RowFeed> {
     match packed(scope, value) {
         Some(rows) => Ok(RowFeed::of_rows(rows.clone(), format)),
-        None => take_stream(scope, value).map(|rows| RowFeed::of_stream(rows, format)),
+        None => {
+            let (held, rows) = take_stream(scope, value)?;
+            held.finish();
+            Ok(RowFeed::of_stream(rows, format))
+        }
     }
 }
 
-pub(super) fn take_stream<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, RowStream> {
-    scope
-        .data::<RowStreamSlot>(value)
-        .and_then(|unread| unread.borrow_mut().take())
-        .ok_or_else(|| {
-            wrong_type(
-                scope,
-                value,
-                "what is streamed",
-                "the rows of db.query, or those of db.stream, not read yet",
-            )
-        })
+/// A stream in Ruby, which closes with what the running job belongs to.
+pub(super) fn opened(host: &Rc<Host>, stream: RowStream) -> Answer {
+    let host = Rc::clone(host);
+    answer(move |scope| {
+        let class = scope.constant("Tsumugi::Native::RowStream")?;
+        scope.wrap(class, host.job.hold(stream))
+    })
+}
+
+/// Waits for the next rows of a stream.
+fn next_rows<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Operation> {
+    let (held, mut stream) = take_stream(scope, value)?;
+    Ok(Box::pin(async move {
+        match stream.next().await {
+            Ok(Some(rows)) => {
+                held.put_back(stream);
+                answer(move |scope| scope.wrap(scope.constant("DB::Rows")?, rows))
+            }
+            Ok(None) => {
+                held.finish();
+                nil()
+            }
+            Err(error) => {
+                held.finish();
+                super::database::failure::failure(error)
+            }
+        }
+    }))
+}
+
+/// The rows of a stream that is open and that no other fibre waits for.
+fn take_stream<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+) -> Result<'c, (Rc<HeldStream>, RowStream)> {
+    let held = scope.data::<Rc<HeldStream>>(value);
+    if held.is_some_and(|held| held.is_closed()) {
+        let closed = Error::Closed {
+            what: "stream",
+            reason: "the request or job that opened it has ended",
+        };
+        return Err(super::database::raise(scope, &closed));
+    }
+    let rows = held.and_then(|held| Some((Rc::clone(held), held.take()?)));
+    rows.ok_or_else(|| {
+        wrong_type(
+            scope,
+            value,
+            "what is streamed",
+            "the rows of db.query, or those of db.stream, not read yet",
+        )
+    })
 }
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("RowStream")?;
+    natives.waiting("db_next_rows", |_, scope, call| {
+        next_rows(scope, call.argument(0))
+    })?;
+    natives.plain("db_leave_stream", |_, scope, call| {
+        if let Some(held) = scope.data::<Rc<HeldStream>>(call.argument(0)) {
+            held.finish();
+        }
+        Ok(Value::nil())
+    })?;
     let class = natives.scope().constant("DB::Rows")?;
     natives.method(class, "size", 0..=0, |_, scope, call| {
         let size = rows(scope, call.this)?.len();

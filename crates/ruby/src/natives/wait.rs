@@ -62,9 +62,12 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             return Err(scope.error("DB::UsageError", message));
         }
         let subject = host.job.exchange();
+        // What a branch opens is of use to who waits for it.
+        let streams = subject.is_none().then(|| host.job.streams());
         let bounds = Bounds {
             subject,
             parent,
+            streams,
             ..Bounds::default()
         };
         Ok(Box::pin(parallel(Rc::clone(host), bounds, tasks)))

@@ -8,6 +8,7 @@ mod bulk;
 mod connecting;
 mod errors;
 mod firebird;
+mod left_streams;
 mod listening;
 mod logged;
 mod pipelines;

@@ -12,7 +12,6 @@ mod statement;
 pub(super) mod values;
 pub(super) mod vm_database;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -152,39 +151,13 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
 fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_stream", |host, scope, call| {
         let (executor, sql, binds) = statement(host, scope, call)?;
+        let host = Rc::clone(host);
         Ok(Box::pin(async move {
             match executor.stream_by(sql, binds, BatchSize::default()).await {
-                Ok(stream) => answer(move |scope| {
-                    let unread: super::rows::RowStreamSlot = RefCell::new(Some(stream));
-                    scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
-                }),
+                Ok(stream) => super::rows::opened(&host, stream),
                 Err(error) => failure(error),
             }
         }) as Operation)
-    })?;
-    natives.waiting("db_next_rows", |_, scope, call| {
-        let holder = scope.root(call.argument(0))?;
-        let mut stream = super::rows::take_stream(scope, call.argument(0))?;
-        Ok(Box::pin(async move {
-            match stream.next().await {
-                Ok(None) => nil(),
-                Ok(Some(rows)) => answer(move |scope| {
-                    if let Some(unread) =
-                        scope.data::<super::rows::RowStreamSlot>(scope.rooted(&holder))
-                    {
-                        *unread.borrow_mut() = Some(stream);
-                    }
-                    scope.wrap(scope.constant("DB::Rows")?, rows)
-                }),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
-    })?;
-    natives.plain("db_leave_stream", |_, scope, call| {
-        if let Some(unread) = scope.data::<super::rows::RowStreamSlot>(call.argument(0)) {
-            unread.borrow_mut().take();
-        }
-        Ok(Value::nil())
     })
 }
 

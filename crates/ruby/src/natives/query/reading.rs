@@ -1,7 +1,6 @@
 //! The methods of `DB::Query` that read: rows, the first, numbers about them, pages, streams. Ruby awaits what they start.
 //! Rule: the SQL is made before anything waits, so what the builder refuses is raised at once; only a primary key is read first.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use tsumugi_db::{
@@ -17,7 +16,7 @@ use crate::answer::{Answer, Operation, answer};
 use crate::host::Host;
 use crate::natives::database::failure::{bind_value, failure};
 use crate::natives::database::values;
-use crate::natives::rows::{RowStreamSlot, SymbolCache, hash_at, values_at};
+use crate::natives::rows::{SymbolCache, hash_at, opened, values_at};
 
 pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     texts(methods)?;
@@ -103,12 +102,10 @@ fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let by = batch_size(reader, call.argument(0))?;
         let statement = reader.accept(built.query.to_rows(built.database.dialect()))?;
         let executor = built.executor(host, reader)?;
+        let host = Rc::clone(host);
         Ok(Box::pin(async move {
             match executor.follow_by(statement, by).await {
-                Ok(stream) => answer(move |scope| {
-                    let unread: RowStreamSlot = RefCell::new(Some(stream));
-                    scope.wrap(scope.constant("Tsumugi::Native::RowStream")?, unread)
-                }),
+                Ok(stream) => opened(&host, stream),
                 Err(error) => failure(error),
             }
         }))
