@@ -86,18 +86,8 @@ impl<H: HttpHandler> Completion<H> {
             response.summary = summary;
         }
         let is_head = self.finished.method == Method::HEAD;
-        if let HttpBody::Full(bytes) = &mut response.body
-            && bytes.len() > ANSWER_UNCOUNTED_BYTES_MAX
-            && !is_head
-        {
-            match self.answers.count(std::mem::take(bytes)) {
-                Ok(counted) => *bytes = counted,
-                Err(error) => {
-                    let summary = std::mem::take(&mut response.summary);
-                    response = HttpResponse::from_error(&error);
-                    response.summary = summary;
-                }
-            }
+        if !is_head {
+            self.count_waiting(&mut response);
         }
         // Looked for first: a name among few is found sooner than a hash is made of it.
         let framing =
@@ -148,6 +138,24 @@ impl<H: HttpHandler> Completion<H> {
 }
 
 impl<H: HttpHandler> Completion<H> {
+    /// Has a large response count until its client has taken it; a refusal takes its place when there is no room.
+    fn count_waiting(&self, response: &mut HttpResponse) {
+        let HttpBody::Full(bytes) = &mut response.body else {
+            return;
+        };
+        if bytes.len() <= ANSWER_UNCOUNTED_BYTES_MAX {
+            return;
+        }
+        match self.answers.count(std::mem::take(bytes)) {
+            Ok(counted) => *bytes = counted,
+            Err(error) => {
+                let summary = std::mem::take(&mut response.summary);
+                *response = HttpResponse::from_error(&error);
+                response.summary = summary;
+            }
+        }
+    }
+
     fn may_switch(&self, response: &HttpResponse) -> bool {
         response.status == StatusCode::SWITCHING_PROTOCOLS && self.version == Version::HTTP_11
     }

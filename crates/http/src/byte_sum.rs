@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_do_without_room_is_not_refused() {
+    fn share_that_can_do_without_room_is_not_refused() {
         let sum = sum();
         let (first, second) = (ByteShare::new(&sum), ByteShare::new(&sum));
         assert!(first.try_set(4) && second.try_set(6));

@@ -123,7 +123,7 @@ impl Traffic {
 
     /// The connection has a message to write.
     pub(crate) fn begin(&self, bytes: usize) {
-        self.unsent.set(bytes as u64);
+        self.unsent.set(self.unsent.get() + bytes as u64);
     }
 
     /// So many bytes were written.

@@ -484,7 +484,7 @@ fn message_that_waits_for_the_handler_counts_until_it_is_taken() {
 }
 
 #[test]
-fn what_slow_clients_do_not_take_has_a_limit_and_one_byte_more_closes() {
+fn messages_that_slow_clients_do_not_take_have_a_limit_and_one_byte_more_closes() {
     let limits = HttpLimits {
         websockets_bytes_max: 100_000,
         websocket_close_ms: 300,

@@ -7,7 +7,7 @@ pub struct RpcLimits {
     /// Largest message of a client, and of an answer.
     pub message_bytes_max: usize,
     /// Bytes of messages that one worker holds at a time, over all connections: those that are coming and those of calls that wait for
-    /// their answers.
+    /// their answers. As many again may lie unread in the windows of connections, and 65,535 for each connection for which nothing is left.
     pub inbound_bytes_max: usize,
     /// Bytes of answers that wait on one worker for slow clients. Beyond it, answers larger than 64 KiB are refused.
     pub outbound_bytes_max: usize,
@@ -92,8 +92,14 @@ pub(crate) const READ_TURN_BYTES: usize = 256 * 1024;
 /// Bytes that a client may send on one call before the server has taken them.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
-/// Bytes that a client may send on one connection before the server has taken them.
+/// Most bytes that a client may send on one connection before the server has taken them.
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+
+/// Fewest: those with which HTTP/2 begins a connection (RFC 9113 section 6.9.2).
+pub(crate) const CONNECTION_WINDOW_BYTES_MIN: u32 = 65_535;
+
+/// A new connection may send ahead one part in so many of what is left of `inbound_bytes_max` for all of them.
+pub(crate) const CONNECTION_WINDOW_PARTS: usize = 64;
 
 /// Bytes that a connection keeps for each call that is being answered.
 pub(crate) const SEND_BUFFER_BYTES: usize = 256 * 1024;

@@ -21,8 +21,9 @@ use super::busy_poll::BusyPoll;
 use super::call_gate::CallGate;
 use super::outbound::{ClientProgress, OutboundPiece};
 use crate::limits::{
-    CALLS_PER_TURN, CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, READ_TURN_BYTES, RESET_STREAMS_MAX,
-    RpcLimits, SEND_BUFFER_BYTES, STREAM_WINDOW_BYTES,
+    CALLS_PER_TURN, CONNECTION_WINDOW_BYTES, CONNECTION_WINDOW_BYTES_MIN, CONNECTION_WINDOW_PARTS,
+    FRAME_BYTES_MAX, READ_TURN_BYTES, RESET_STREAMS_MAX, RpcLimits, SEND_BUFFER_BYTES,
+    STREAM_WINDOW_BYTES,
 };
 
 /// What all connections of a worker share.
@@ -30,6 +31,8 @@ use crate::limits::{
 pub(crate) struct Connections {
     worker: WorkerHandle,
     http2: Builder,
+    /// What is left for the windows of connections to come.
+    windows: Cell<usize>,
     vigil: Rc<BusyPoll>,
     preface: Duration,
     keep_alive: Duration,
@@ -37,12 +40,24 @@ pub(crate) struct Connections {
     send_timeout: Duration,
 }
 
+/// The window of a connection; what was taken for it is free for others when this is dropped.
+struct ConnectionWindow<'c> {
+    windows: &'c Cell<usize>,
+    taken: usize,
+    bytes: u32,
+}
+
+impl Drop for ConnectionWindow<'_> {
+    fn drop(&mut self) {
+        self.windows.set(self.windows.get() + self.taken);
+    }
+}
+
 impl Connections {
     pub(crate) fn new(worker: &WorkerHandle, limits: &RpcLimits) -> Connections {
         let mut http2 = Builder::new();
         http2
             .initial_window_size(STREAM_WINDOW_BYTES)
-            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_frame_size(FRAME_BYTES_MAX)
             .max_concurrent_streams(limits.streams_max)
             .max_header_list_size(limits.header_bytes_max)
@@ -51,11 +66,26 @@ impl Connections {
         Connections {
             worker: worker.clone(),
             http2,
+            windows: Cell::new(limits.inbound_bytes_max),
             vigil: BusyPoll::new(Duration::from_micros(limits.awake_us), Instant::now()),
             preface: Duration::from_millis(limits.preface_ms),
             keep_alive: Duration::from_millis(limits.keep_alive_ms),
             keep_alive_answer: Duration::from_millis(limits.keep_alive_answer_ms),
             send_timeout: Duration::from_millis(limits.send_timeout_ms),
+        }
+    }
+
+    /// How much a new connection's client may send before it is taken.
+    fn window(&self) -> ConnectionWindow<'_> {
+        let left = self.windows.get();
+        let part = u32::try_from(left / CONNECTION_WINDOW_PARTS).unwrap_or(u32::MAX);
+        let bytes = part.clamp(CONNECTION_WINDOW_BYTES_MIN, CONNECTION_WINDOW_BYTES);
+        let taken = left.min(bytes as usize);
+        self.windows.set(left - taken);
+        ConnectionWindow {
+            windows: &self.windows,
+            taken,
+            bytes,
         }
     }
 
@@ -71,6 +101,9 @@ impl Connections {
         S: Future<Output = ()>,
     {
         let mut shutdown = pin!(shutdown);
+        let window = self.window();
+        let mut http2 = self.http2.clone();
+        http2.initial_connection_window_size(window.bytes);
         let heard = Rc::new(Cell::new(Instant::now()));
         let progress = Arc::new(ClientProgress::new(Arc::clone(&gate.lane.outbound)));
         let io = ActivityStream {
@@ -83,7 +116,7 @@ impl Connections {
             turn: 0,
         };
         let shaken = tokio::select! {
-            shaken = tokio::time::timeout(self.preface, self.http2.handshake(io)) => shaken,
+            shaken = tokio::time::timeout(self.preface, http2.handshake(io)) => shaken,
             () = &mut shutdown => return,
         };
         let Ok(Ok(mut connection)) = shaken else {

@@ -46,6 +46,56 @@ const INVALID_ARGUMENT: i32 = 3;
 const DEADLINE_EXCEEDED: i32 = 4;
 const RESOURCE_EXHAUSTED: i32 = 8;
 
+/// What the client of a new connection may send before the server takes it.
+fn window_of(stream: &mut TcpStream) -> usize {
+    let wait = Duration::from_millis(300);
+    stream.set_read_timeout(Some(wait)).unwrap();
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let preface = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings].concat();
+    stream.write_all(&preface).unwrap();
+    let mut head = [0; 9];
+    while stream.read_exact(&mut head).is_ok() {
+        let mut payload = vec![0; usize::from(head[2])];
+        stream.read_exact(&mut payload).unwrap();
+        if head[3] == 8 {
+            let more = u32::from_be_bytes(payload.try_into().unwrap());
+            return 65_535 + more as usize;
+        }
+    }
+    65_535
+}
+
+#[test]
+fn windows_of_all_connections_are_inbound_bytes_max_together() {
+    const INBOUND: usize = 16 << 20;
+    let rig = limited(|limits| limits.inbound_bytes_max = INBOUND);
+    let open = || {
+        let mut stream = TcpStream::connect(rig.tcp()).unwrap();
+        let window = window_of(&mut stream);
+        (stream, window)
+    };
+    let mut streams: Vec<(TcpStream, usize)> = (0..60).map(|_| open()).collect();
+    let first = streams[0].1;
+    assert_eq!(first, INBOUND / 64);
+    let last = streams.pop().unwrap();
+    assert!(last.1 < first / 2, "{} of {first}", last.1);
+    let sum: usize = streams.iter().map(|(_, window)| window).sum();
+    assert!(sum <= INBOUND, "{sum}");
+    drop((streams, last));
+    let free = std::iter::repeat_with(open).any(|(_, window)| window == first);
+    assert!(free);
+}
+
+#[test]
+fn connection_without_room_for_its_window_has_the_least() {
+    let rig = limited(|limits| limits.inbound_bytes_max = 65_535 * 64 - 1);
+    let mut stream = TcpStream::connect(rig.tcp()).unwrap();
+    assert_eq!(window_of(&mut stream), 65_535);
+    let rig = Rig::start();
+    let mut stream = TcpStream::connect(rig.tcp()).unwrap();
+    assert_eq!(window_of(&mut stream), 4 << 20);
+}
+
 fn limited(change: impl FnOnce(&mut RpcLimits)) -> Rig {
     Rig::with(|settings, _, _| change(&mut settings.limits))
 }
