@@ -415,7 +415,7 @@ fn change_that_waits_longer_than_schema_wait_for_another_is_a_pool_timeout() {
           end";
         let served = Served::new(
             engine,
-            "acquire: 0.2, schema_wait: 0.3",
+            "acquire: 1.5, schema_wait: 0.3",
             &format!("{HELPERS}{app}"),
         );
         let text = served.rig.get("/").text();
