@@ -64,7 +64,7 @@ fn copy_that_is_left_or_refused_copies_nothing() {
             ),
             (
                 "said { db.copy_in('select 1') { |io| } }",
-                "the statement is no COPY FROM STDIN",
+                "copy_in takes one statement, COPY … FROM STDIN",
             ),
             (
                 "n = 0; db.copy_out('copy (select generate_series(1, 100000)) to stdout') { n += 1; break if n == 3 }; n",
