@@ -15,6 +15,8 @@ mod arena;
 mod bounds;
 #[path = "build/collector.rs"]
 mod collector;
+#[path = "build/costs.rs"]
+mod costs;
 #[path = "build/hashes.rs"]
 mod hashes;
 #[path = "build/memory.rs"]
@@ -42,7 +44,7 @@ const SHIM: [&str; 6] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 10] = [
+const CORRECTED: [&[Correction]; 11] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,
@@ -53,6 +55,7 @@ const CORRECTED: [&[Correction]; 10] = [
     walks::CORRECTIONS,
     collector::CORRECTIONS,
     hashes::CORRECTIONS,
+    costs::CORRECTIONS,
 ];
 
 const CORRECTIONS: &[Correction] = &[
