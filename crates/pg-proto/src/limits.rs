@@ -3,8 +3,10 @@
 
 /// Longest message either side may send, its length field included: the server's own limit, 1 GiB less one.
 pub const MESSAGE_BYTES_MAX: usize = 0x3fff_ffff;
-/// Longest error, notice, notification or row description; only rows and COPY data may be longer.
-pub const REPORT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Longest notification or row description.
+pub const DESCRIPTION_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of an error or a notice that are kept of a longer one: the server puts values into them, which may be as long as a message.
+pub const REPORT_BYTES_MAX: usize = 1024 * 1024;
 /// Longest of all other messages. The biggest sound one lists the types of 65,535 parameters.
 pub const CONTROL_BYTES_MAX: usize = 512 * 1024;
 /// Longest packet that opens a connection; the server refuses a longer one.

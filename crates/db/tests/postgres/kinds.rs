@@ -88,6 +88,25 @@ fn a_row_without_a_name_says_what_to_do_about_types_of_ones_own() {
 }
 
 #[test]
+fn long_value_that_the_server_repeats_in_its_error_is_a_data_error() {
+    with("?pool=1", async |db| {
+        let long = "9".repeat(17 << 20);
+        let session = "select pg_backend_pid() as pid";
+        let before = json(&db, session).await;
+        for _ in 0..2 {
+            let error = db
+                .query("select ?::int as n", values![long.clone()])
+                .await
+                .unwrap_err();
+            assert_eq!(error.kind(), "DataError");
+            assert!(error.to_string().len() < 2 << 20);
+        }
+        let after = json(&db, session).await;
+        assert_eq!(before, after);
+    });
+}
+
+#[test]
 fn an_enum_that_got_another_label_is_read_and_written_with_it() {
     with("?pool=1", async |db| {
         db.execute_script("create type mood as enum ('sad', 'ok'); create table t(m mood)")

@@ -17,7 +17,7 @@ pub use report::{Report, ServerError, Severity};
 pub use row::{Columns, DataRow, Field, Fields, Parameters, RowDescription};
 
 use crate::error::Violation;
-use crate::limits::{CONTROL_BYTES_MAX, MESSAGE_BYTES_MAX, REPORT_BYTES_MAX};
+use crate::limits::{CONTROL_BYTES_MAX, DESCRIPTION_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 /// Bytes of a message's head: its tag and its length.
 pub const HEAD_BYTES: usize = 5;
@@ -86,11 +86,12 @@ impl Header {
 #[inline]
 fn length_max(tag: u8) -> Option<usize> {
     Some(match tag {
-        tag::DATA_ROW | tag::COPY_DATA | tag::FUNCTION_CALL_RESPONSE => MESSAGE_BYTES_MAX,
-        tag::ERROR_RESPONSE
-        | tag::NOTICE_RESPONSE
-        | tag::NOTIFICATION_RESPONSE
-        | tag::ROW_DESCRIPTION => REPORT_BYTES_MAX,
+        tag::DATA_ROW
+        | tag::COPY_DATA
+        | tag::FUNCTION_CALL_RESPONSE
+        | tag::ERROR_RESPONSE
+        | tag::NOTICE_RESPONSE => MESSAGE_BYTES_MAX,
+        tag::NOTIFICATION_RESPONSE | tag::ROW_DESCRIPTION => DESCRIPTION_BYTES_MAX,
         tag::READY_FOR_QUERY => 5,
         tag::BIND_COMPLETE
         | tag::CLOSE_COMPLETE

@@ -356,9 +356,16 @@ fn impossible_heads_are_refused_before_their_content_comes() {
             },
         ),
         (
-            b"E\x01\0\0\x01",
+            b"E\x40\0\0\0",
             Violation::Length {
                 tag: b'E',
+                length: 0x4000_0000,
+            },
+        ),
+        (
+            b"T\x01\0\0\x01",
+            Violation::Length {
+                tag: b'T',
                 length: 0x0100_0001,
             },
         ),

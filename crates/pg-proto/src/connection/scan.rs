@@ -1,13 +1,13 @@
 //! Cutting what the socket delivered into events. Looks at heads only, but for what concerns the connection itself.
 //! Rule: no byte is looked at twice, however an answer arrives; nothing is copied but what an event owns.
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::messages::is_asynchronous;
 use super::{Connection, CopyIn, Event, ExpectedReply, Reply, Shape};
 use crate::backend::{HEAD_BYTES, Header, Message, ServerError, TransactionStatus, tag};
 use crate::error::Violation;
-use crate::limits::FRAGMENT_BYTES_MAX;
+use crate::limits::{FRAGMENT_BYTES_MAX, REPORT_BYTES_MAX};
 
 /// How far the answer at the head of the queue has been looked at.
 #[derive(Debug, Default)]
@@ -18,6 +18,8 @@ pub(super) struct Scan {
     error: Option<usize>,
     /// Bytes of the current message that were taken out of the input before it was whole: the rest of it.
     left: usize,
+    /// Bytes behind `at` that belong to a report which has been shortened; some of them have still to arrive.
+    excess: usize,
     mode: Mode,
     pub(super) missing: usize,
 }
@@ -84,7 +86,7 @@ impl<T: Copy> Connection<T> {
             if self.scan.at + header.length > self.reply_bytes_max
                 && header.tag != tag::READY_FOR_QUERY
             {
-                return Ok(Some(self.give_up(head, input)));
+                return Ok(Some(self.give_up(head, header, input)));
             }
             let Some(end) = self.whole(header, input) else {
                 return Ok(None);
@@ -139,7 +141,7 @@ impl<T: Copy> Connection<T> {
             return Ok(self.fragment(head, input));
         }
         if header.length > self.reply_bytes_max {
-            return Ok(Some(self.give_up(head, input)));
+            return Ok(Some(self.give_up(head, header, input)));
         }
         let Some(end) = self.whole(header, input) else {
             return Ok(None);
@@ -240,13 +242,68 @@ impl<T: Copy> Connection<T> {
 
     /// The head of the message that has not been looked at.
     #[inline]
-    fn head(&mut self, input: &BytesMut) -> Result<Option<Header>, Violation> {
+    fn head(&mut self, input: &mut BytesMut) -> Result<Option<Header>, Violation> {
+        if self.scan.excess > 0 && !self.remove_excess(input) {
+            return Ok(None);
+        }
         let rest = input.get(self.scan.at..).unwrap_or_default();
         let header = Header::scan(rest)?;
-        if header.is_none() {
-            self.scan.missing = HEAD_BYTES.saturating_sub(rest.len());
+        match header {
+            Some(header) if is_report(header.tag) && header.length > REPORT_BYTES_MAX => {
+                Ok(self.shorten(header, input))
+            }
+            Some(header) => Ok(Some(header)),
+            None => {
+                self.scan.missing = HEAD_BYTES.saturating_sub(rest.len());
+                Ok(None)
+            }
         }
-        Ok(header)
+    }
+
+    /// Makes a sound report of the first bytes of one that is too long, once they are there. The server orders the fields by
+    /// how much they matter, so that what is cut is a value in a message, and what stands behind it.
+    #[cold]
+    fn shorten(&mut self, header: Header, input: &mut BytesMut) -> Option<Header> {
+        let start = self.scan.at;
+        let end = self.whole(
+            Header {
+                length: REPORT_BYTES_MAX,
+                ..header
+            },
+            input,
+        )?;
+        let fields = start + HEAD_BYTES;
+        // Two bytes end the last field and the fields.
+        let kept = fields + whole_fields(message(input, fields, end - 2));
+        let mut behind = input.split_off(kept);
+        // The field that is cut: its letter and what fits of it.
+        let cut = behind.split_to(end - 2 - kept);
+        if cut.len() > 1 {
+            input.extend_from_slice(&cut);
+            input.put_u8(0);
+        }
+        input.put_u8(0);
+        let length = input.len() - start;
+        self.scan.excess = header.length - (end - 2 - start);
+        if let (Some(bytes), Ok(said)) =
+            (input.get_mut(start + 1..fields), u32::try_from(length - 1))
+        {
+            bytes.copy_from_slice(&said.to_be_bytes());
+        }
+        input.unsplit(behind);
+        Some(Header { length, ..header })
+    }
+
+    /// Whether all of the excess has arrived and is gone.
+    #[cold]
+    fn remove_excess(&mut self, input: &mut BytesMut) -> bool {
+        let mut behind = input.split_off(self.scan.at);
+        let gone = self.scan.excess.min(behind.len());
+        behind.advance(gone);
+        input.unsplit(behind);
+        self.scan.excess -= gone;
+        self.scan.missing = self.scan.excess;
+        self.scan.excess == 0
     }
 
     /// Where in the input the message with this head ends, if it is all there.
@@ -292,9 +349,19 @@ impl<T: Copy> Connection<T> {
         Ok(self.status)
     }
 
-    fn give_up(&mut self, head: ExpectedReply<T>, input: &mut BytesMut) -> Event<T> {
+    fn give_up(
+        &mut self,
+        head: ExpectedReply<T>,
+        header: Header,
+        input: &mut BytesMut,
+    ) -> Event<T> {
         input.advance(self.scan.at);
+        let left = match self.scan.excess {
+            0 => 0,
+            excess => header.length + excess,
+        };
         self.scan = Scan {
+            left,
             mode: Mode::Discard,
             ..Scan::default()
         };
@@ -389,6 +456,18 @@ fn answers(tag: u8) -> Result<(), Violation> {
         | tag::COPY_BOTH_RESPONSE => Err(Violation::Unsolicited(tag)),
         _ => Ok(()),
     }
+}
+
+/// Bytes of those fields of a report that end in `bytes`.
+fn whole_fields(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .rposition(|byte| *byte == 0)
+        .map_or(0, |last| last + 1)
+}
+
+fn is_report(tag: u8) -> bool {
+    matches!(tag, tag::ERROR_RESPONSE | tag::NOTICE_RESPONSE)
 }
 
 fn is_data(tag: u8) -> bool {

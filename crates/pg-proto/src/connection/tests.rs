@@ -4,9 +4,9 @@
 use bytes::{BufMut, BytesMut};
 
 use super::*;
-use crate::backend::{Message, tag};
+use crate::backend::{Message, ServerError, tag};
 use crate::error::Violation;
-use crate::limits::{FRAGMENT_BYTES_MAX, REPLY_BYTES_DEFAULT};
+use crate::limits::{FRAGMENT_BYTES_MAX, REPLY_BYTES_DEFAULT, REPORT_BYTES_MAX};
 
 /// Appends a message of the server.
 fn put(out: &mut BytesMut, tag: u8, body: &[u8]) {
@@ -259,6 +259,97 @@ fn answer_above_the_limit_is_given_up_and_the_next_is_read() {
             "0: TooLarge | Notice | 0: End | 1: Row Complete Ready",
         );
     }
+}
+
+/// An error or notice whose message has so many bytes and is followed by a detail.
+fn put_report(out: &mut BytesMut, tag: u8, severity: &str, message: usize) {
+    let message = "\u{e9}".repeat(message / 2);
+    let fields = format!("S{severity}\0V{severity}\0C22P02\0M{message}\0Dmore\0\0");
+    put(out, tag, fields.as_bytes());
+}
+
+#[test]
+fn report_with_a_long_value_is_shortened_and_what_follows_is_read() {
+    // Around the limit, and far beyond that of a description.
+    for length in [
+        REPORT_BYTES_MAX - 40,
+        REPORT_BYTES_MAX - 39,
+        REPORT_BYTES_MAX,
+        17 << 20,
+    ] {
+        let mut stream = serve("Parse Bind");
+        put_report(&mut stream, b'N', "NOTICE", length);
+        put_report(&mut stream, b'E', "ERROR", length);
+        put_report(&mut stream, b'N', "NOTICE", length);
+        put(&mut stream, b'Z', b"I");
+        stream.extend_from_slice(&serve("Execute Sync"));
+        for (shape, expected) in [
+            (
+                Shape::Whole,
+                "Notice | Notice | 0: Parsed Bound Error Ready | 1: Row Complete Ready",
+            ),
+            (
+                Shape::Streamed,
+                "0~ Parsed | 0~ Bound | Notice | 0~ Error | Notice | 0: End | 1: Row Complete Ready",
+            ),
+        ] {
+            for step in [65_536, 1_000_003, usize::MAX] {
+                let (events, violation) = play(&stream, &[shape, Shape::Whole], step);
+                assert_eq!((events.join(" | ").as_str(), violation), (expected, None));
+            }
+        }
+    }
+}
+
+#[test]
+fn shortened_error_keeps_its_code_and_the_beginning_of_its_message() {
+    let mut connection = Connection::new(&Session::default(), REPLY_BYTES_DEFAULT);
+    connection.expect(0, Shape::Whole).unwrap();
+    let mut input = BytesMut::new();
+    put_report(&mut input, b'E', "ERROR", 20 << 20);
+    put(&mut input, b'Z', b"I");
+    let Ok(Some(Event::Reply(reply))) = connection.poll(&mut input) else {
+        panic!("no reply");
+    };
+    assert!(reply.bytes.len() <= REPORT_BYTES_MAX + 6);
+    let Some(Ok(Message::ErrorResponse(report))) = reply.messages().next() else {
+        panic!("no error");
+    };
+    let error = ServerError::from(report);
+    assert_eq!(error.code.as_str(), "22P02");
+    assert!(
+        error.message.starts_with("\u{e9}\u{e9}"),
+        "{}",
+        error.message.len()
+    );
+    assert!(error.message.len() > REPORT_BYTES_MAX - 100);
+    assert_eq!(error.detail, None);
+}
+
+#[test]
+fn reports_without_end_are_given_up_at_the_limit() {
+    let limit = 3 * REPORT_BYTES_MAX;
+    let mut connection = Connection::new(&Session::default(), limit);
+    connection.expect(0, Shape::Whole).unwrap();
+    connection.expect(1, Shape::Whole).unwrap();
+    let mut stream = BytesMut::new();
+    for _ in 0..5 {
+        put_report(&mut stream, b'E', "ERROR", 3 << 20);
+    }
+    put(&mut stream, b'Z', b"I");
+    stream.extend_from_slice(&serve("Execute Sync"));
+    let (mut input, mut events) = (BytesMut::new(), Vec::new());
+    for piece in stream.chunks(70_001) {
+        input.extend_from_slice(piece);
+        while let Some(event) = connection.poll(&mut input).unwrap() {
+            events.push(describe_event(event));
+        }
+        assert!(input.len() < limit + REPORT_BYTES_MAX + 70_001);
+    }
+    assert_eq!(
+        events.join(" | "),
+        "0: TooLarge | 0: End | 1: Row Complete Ready"
+    );
 }
 
 #[test]
