@@ -18,6 +18,10 @@ const NICKS: (&str, &str) = (
     "up do |db|\n  db.alter(:users) { add.string :nick, 20, nullable: true }\n  db[:users].insert(name: 'first?')\nend\n\
      down { db.alter(:users) { drop_column :nick } }\n",
 );
+const PIPED: (&str, &str) = (
+    "migrations/20260103120000_piped.rb",
+    "up { db.pipeline { |all| all.execute 'delete from users where id = ?', 0 } }\n",
+);
 const BROKEN: (&str, &str) = (
     "migrations/20260103120000_broken.rb",
     "up do\n  db.create(:more) { increments :id }\n  db.execute \"insert into users(name) values ('lost')\"\n  db.execute 'insert into nowhere values (1)'\nend\n",
@@ -219,7 +223,7 @@ fn migration_that_only_changes_tables_is_applied_whole_or_not_at_all() {
 
 #[test]
 fn a_dry_run_prints_the_statements_and_keeps_nothing() {
-    on_all(&[USERS, NICKS], |site| {
+    on_all(&[USERS, NICKS, PIPED], |site| {
         let (code, text) = site.run(&["migrate", "up", "--dry-run"]);
         assert_eq!(code, 0, "{text}");
         assert!(!text.contains("advisory"), "{text}");
@@ -227,7 +231,8 @@ fn a_dry_run_prints_the_statements_and_keeps_nothing() {
             "-- up 20260101120000_create_users.rb\ncreate table ",
             "-- up 20260102120000_add_nick.rb\nalter table ",
             ";\ninsert into ",
-            "tried 2 migrations; nothing was kept\n",
+            "-- up 20260103120000_piped.rb\ndelete from users where id = ?",
+            "tried 3 migrations; nothing was kept\n",
         ] {
             assert!(text.contains(piece), "no {piece:?} in:\n{text}");
         }

@@ -22,6 +22,11 @@ impl Scope<'_> {
         self.wrap_sized(class, data, 0)
     }
 
+    /// The same of the class at this path.
+    pub fn wrap_as<T: 'static>(&self, class: &str, data: T) -> Result<'_, Value<'_>> {
+        self.wrap(self.constant(class)?, data)
+    }
+
     /// The same for data that owns `bytes` of memory: the collector comes as early as if they were the VM's own.
     pub fn wrap_sized<T: 'static>(
         &self,

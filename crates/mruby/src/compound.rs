@@ -131,6 +131,36 @@ impl Scope<'_> {
         protected!(self, unsafe ts_array_set(array.raw, index, element.raw)).map(drop)
     }
 
+    /// An Array of what is made one after the other; what raises ends it.
+    pub fn list<'s>(
+        &'s self,
+        values: impl IntoIterator<Item = Result<'s, Value<'s>>>,
+    ) -> Result<'s, Value<'s>> {
+        let values = values.into_iter();
+        let list = self.array(values.size_hint().0)?;
+        for value in values {
+            self.push(list, value?)?;
+        }
+        Ok(list)
+    }
+
+    /// An Array of Strings.
+    pub fn strings(
+        &self,
+        texts: impl IntoIterator<Item = impl AsRef<[u8]>>,
+    ) -> Result<'_, Value<'_>> {
+        self.list(texts.into_iter().map(|text| self.string(text)))
+    }
+
+    /// A Hash of these names, as Symbols.
+    pub fn fields(&self, fields: &[(&str, Value<'_>)]) -> Result<'_, Value<'_>> {
+        let hash = self.hash(fields.len())?;
+        for (name, value) in fields {
+            self.hash_set(hash, Value::symbol(self.intern(name)), *value)?;
+        }
+        Ok(hash)
+    }
+
     /// An Array of these values.
     pub fn array_of(&self, values: &[Value<'_>]) -> Result<'_, Value<'_>> {
         // SAFETY: Value is transparent; the shim copies `values.len()` of them.

@@ -51,6 +51,15 @@ impl Scope<'_> {
             .unwrap_or_else(|_| self.root_of(NO_MEMORY))
     }
 
+    /// Runs `f` in a scope of its own, which nothing outlives but what it raises.
+    pub fn nested_try(
+        &self,
+        f: impl for<'i, 'vm> FnOnce(&'i Scope<'vm>) -> Result<'i, ()>,
+    ) -> Result<'_, ()> {
+        let ended = self.nested(|scope| f(scope).map_err(|raised| scope.root_raised(raised)));
+        ended.map_err(|exception| Raise(self.rooted(&exception)))
+    }
+
     fn root_of(&self, slot: i64) -> Root {
         Root {
             vm: Rc::downgrade(&self.vm().inner),

@@ -96,6 +96,11 @@ impl<'vm> Scope<'vm> {
         Value::new(unsafe { sys::ts_integer(self.vm.raw(), i) })
     }
 
+    /// A count as an Integer; beyond 64 bits it is the largest.
+    pub fn count(&self, count: impl TryInto<i64>) -> Value<'_> {
+        self.integer(count.try_into().unwrap_or(i64::MAX))
+    }
+
     /// A Float.
     pub fn float(&self, f: f64) -> Value<'_> {
         // SAFETY: as for integers.
@@ -107,6 +112,11 @@ impl<'vm> Scope<'vm> {
         let bytes = bytes.as_ref();
         // SAFETY: the shim copies `len` bytes.
         protected!(self, unsafe ts_string(bytes.as_ptr().cast(), bytes.len()))
+    }
+
+    /// A String, or nil for none.
+    pub fn string_or_nil(&self, bytes: Option<impl AsRef<[u8]>>) -> Result<'_, Value<'_>> {
+        bytes.map_or(Ok(Value::nil()), |bytes| self.string(bytes))
     }
 
     /// An empty Array with room for `capacity` elements.
@@ -210,6 +220,22 @@ impl<'vm> Scope<'vm> {
             }
             _ => Value::nil(),
         }
+    }
+
+    /// The elements of an Array, as many as it has now; none of anything else.
+    pub fn elements<'s>(
+        &'s self,
+        array: Value<'s>,
+    ) -> impl ExactSizeIterator<Item = Value<'s>> + DoubleEndedIterator {
+        (0..self.array_len(array)).map(move |index| self.array_at(array, index))
+    }
+
+    /// Copies of an Array's Strings, and of the names of Symbols in it; of anything else an empty text.
+    pub fn texts(&self, array: Value<'_>) -> Vec<String> {
+        let elements = self.elements(array);
+        elements
+            .map(|element| self.text(element).unwrap_or_default())
+            .collect()
     }
 
     /// Appends to an Array.
@@ -394,6 +420,12 @@ impl<'vm> Scope<'vm> {
         self.call_symbol(this, self.intern(method), arguments)
     }
 
+    /// What a method without arguments answers as text, such as `to_s` or `inspect`.
+    pub fn text_by(&self, this: Value<'_>, method: &str) -> Result<'_, String> {
+        let text = self.call(this, method, &[])?;
+        Ok(self.text(text).unwrap_or_default())
+    }
+
     /// Calls a method by its symbol.
     pub fn call_symbol(
         &self,
@@ -499,8 +531,8 @@ impl<'vm> Scope<'vm> {
         let backtrace = self
             .call(exception, "backtrace", &[])
             .unwrap_or_else(|_| Value::nil());
-        let frames =
-            (0..self.array_len(backtrace)).filter_map(|i| self.text(self.array_at(backtrace, i)));
+        let frames = self.elements(backtrace);
+        let frames = frames.filter_map(|frame| self.text(frame));
         ExceptionReport {
             class: self.class_name(exception),
             message: self.message(exception),

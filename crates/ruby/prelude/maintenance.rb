@@ -31,52 +31,22 @@ module Tsumugi
     end
   end
 
-  # Reports the statements of a database.
-  module StatementReports
-    def query(sql, *values)
-      Tsumugi.report_statement(sql)
-      super
-    end
-
-    def execute(sql, *values)
-      Tsumugi.report_statement(sql)
-      super
-    end
-
-    def insert(sql, *values)
-      Tsumugi.report_statement(sql)
-      super
-    end
-
-    def execute_script(sql)
-      Tsumugi.report_statement(sql)
-      super
-    end
-
-    def __change_table(word, said)
-      Tsumugi.report_statements { Native.schema_plan(@native, word, said) }
-      super
-    end
-
-    def stream(sql, *values)
-      Tsumugi.report_statement(sql)
-      super
-    end
-
-    def pipeline(atomic: false)
-      super(atomic: atomic) do |pipeline|
-        yield pipeline
-        pipeline.statements.each { |sql, _| Tsumugi.report_statement(sql) }
+  # Has these methods of a class report the statement that each is given first.
+  def self.report_statements_of(klass, *methods)
+    methods.each do |name|
+      own = :"__unreported_#{name}"
+      klass.alias_method(own, name)
+      klass.define_method(name) do |sql, *values, &block|
+        Tsumugi.report_statement(sql)
+        __send__(own, sql, *values, &block)
       end
     end
+  end
 
-    def copy_in(sql)
-      Tsumugi.report_statement(sql)
-      super
-    end
-
-    def copy_out(sql)
-      Tsumugi.report_statement(sql)
+  # Reports the statements of a change of a table.
+  module TableReports
+    def __change_table(word, said)
+      Tsumugi.report_statements { Native.schema_plan(@native, word, said) }
       super
     end
   end
@@ -128,7 +98,9 @@ module Tsumugi
       Task.new do
         work = ReportedWork.new
         if trial
-          DB.prepend(StatementReports)
+          Tsumugi.report_statements_of(DB, :query, :execute, :insert, :execute_script, :stream, :copy_in, :copy_out)
+          Tsumugi.report_statements_of(DB::Pipeline, :query, :execute)
+          DB.prepend(TableReports)
           DB::Query.prepend(QueryReports)
         end
         # Before a database is opened, which makes the file of a new one.

@@ -70,8 +70,7 @@ module Tsumugi
     SETUP = []
     TEARDOWN = []
 
-    def self.count = ALL.size
-    def self.name(index) = ALL[index][0]
+    def self.names = ALL.map { |name, _| name }
 
     # The job that runs one test; its value is the number of assertions.
     def self.job(index)

@@ -71,9 +71,7 @@ impl App {
     /// When the VM has no room for them.
     pub fn start_timers(&self) -> Result<(), Error> {
         let timers = self.host.vm.enter(|scope| {
-            timers::read(&self.host, scope).map_err(|raised| Error::Raised {
-                report: scope.report(raised),
-            })
+            timers::read(&self.host, scope).map_err(|raised| Error::raised(scope, raised))
         })?;
         let jobs = self.lifecycle.jobs();
         let start = |timer| timers::start(&self.host, timer, jobs.stop_signal());
@@ -130,17 +128,15 @@ impl App {
     pub async fn retire(&self) {
         self.lifecycle.jobs().drain().await;
         self.host.jobs.idle().await;
-        let finish = |scope: &Scope<'_>, ended: JobResult<'_>| {
-            let failures = match ended {
-                JobResult::Value(failures) => failures,
-                JobResult::Raised(exception) => {
-                    let report = scope.report(tsumugi_mruby::Raise(exception));
-                    return tracing::error!("it could not stop its plugins: {report}");
+        let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
+            Ok(failures) => {
+                for failure in scope.texts(failures) {
+                    tracing::error!("while it stopped: {failure}");
                 }
-            };
-            for i in 0..scope.array_len(failures) {
-                let failure = scope.text(scope.array_at(failures, i)).unwrap_or_default();
-                tracing::error!("while it stopped: {failure}");
+            }
+            Err(raised) => {
+                let report = scope.report(raised);
+                tracing::error!("it could not stop its plugins: {report}");
             }
         };
         let job = answer(|scope| scope.call(scope.constant("Tsumugi")?, "stop_job", &[]));
@@ -283,8 +279,11 @@ impl Dispatch for App {
         let Ok(fibre) = host.fibre() else {
             return FirstTurn::Done(no_room(host));
         };
-        let subject = Some(Rc::clone(&exchange));
-        let wait = match driver::start(host, fibre, subject, None, None, context, finish) {
+        let bounds = Bounds {
+            subject: Some(Rc::clone(&exchange)),
+            ..Bounds::default()
+        };
+        let wait = match driver::start(host, fibre, &bounds, context, finish) {
             // The handler has not begun.
             FirstStep::Done(_) if !made.get() => return FirstTurn::Done(no_room(host)),
             FirstStep::Done(finished) if finished.file.is_none() => {

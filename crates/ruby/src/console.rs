@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 
-use tsumugi_mruby::{ExceptionReport, Raise, Scope, SyntaxError, Value};
+use tsumugi_mruby::{ExceptionReport, Scope, SyntaxError};
 use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::answer;
@@ -15,10 +15,10 @@ use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::held_streams::HeldStreams;
 use crate::host::JobResult;
-use crate::load;
+use crate::load::{self, OwnFile, own_files};
 use crate::test_file::CLIENT;
 
-const CONSOLE: (&str, &str) = ("tsumugi/console.rb", include_str!("../prelude/console.rb"));
+const CONSOLE: &[OwnFile] = own_files!("console");
 
 /// What mruby's parser says first of a text that may go on in the next line: one that ends in the middle of an expression; of a
 /// string, a list of `%w` or a pattern; behind `%q`; in a here document; in a comment of `=begin`. (An "unterminated here document
@@ -68,7 +68,8 @@ impl Console {
     /// Opens a console on a loaded application.
     pub fn open(app: &Rc<App>) -> Result<Console, Error> {
         app.offer_client()?;
-        load::own(app.host(), &[CLIENT, CONSOLE])?;
+        load::own(app.host(), CLIENT)?;
+        load::own(app.host(), CONSOLE)?;
         Ok(Console {
             app: Rc::clone(app),
             line: Cell::new(1),
@@ -132,38 +133,18 @@ fn first_error(scope: &Scope<'_>, text: &str, line: u16) -> Option<SyntaxError> 
 
 fn finish(scope: &Scope<'_>, ended: JobResult<'_>) -> ConsoleReply {
     match ended {
-        JobResult::Value(value) => match scope.text(value) {
+        Ok(value) => match scope.text(value) {
             Some(text) => ConsoleReply::Value(text),
             None => {
-                let rows = elements(scope, scope.array_at(value, 1));
-                let row = |row: &Value<'_>| texts(scope, *row);
+                let rows = scope.elements(scope.array_at(value, 1));
                 ConsoleReply::Rows {
-                    columns: texts(scope, scope.array_at(value, 0)),
-                    rows: rows.iter().map(row).collect(),
+                    columns: scope.texts(scope.array_at(value, 0)),
+                    rows: rows.map(|row| scope.texts(row)).collect(),
                     more: scope.array_at(value, 2).truthy(),
                 }
             }
         },
-        JobResult::Raised(exception) => {
-            let report = scope.report(Raise(exception));
-            if report.class == "Tsumugi::Cancelled" {
-                ConsoleReply::Interrupted
-            } else {
-                ConsoleReply::Raised(report)
-            }
-        }
+        Err(_) => driver::failure_of(scope, &ended)
+            .map_or(ConsoleReply::Interrupted, ConsoleReply::Raised),
     }
-}
-
-fn elements<'s>(scope: &'s Scope<'_>, array: Value<'s>) -> Vec<Value<'s>> {
-    (0..scope.array_len(array))
-        .map(|index| scope.array_at(array, index))
-        .collect()
-}
-
-fn texts(scope: &Scope<'_>, array: Value<'_>) -> Vec<String> {
-    elements(scope, array)
-        .into_iter()
-        .map(|element| scope.text(element).unwrap_or_default())
-        .collect()
 }

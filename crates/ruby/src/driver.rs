@@ -7,7 +7,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tsumugi_mruby::{Result, Root, Scope, Value};
+use tsumugi_mruby::{ExceptionReport, Raise, Result, Root, Scope, Value};
 use tsumugi_server::dispatch::StopSignal;
 
 use crate::answer::{Answer, Operation, answer, raise};
@@ -53,17 +53,16 @@ pub(crate) enum FirstStep<T> {
     Parked(ParkedFibre),
 }
 
-/// Starts a job on a fibre of [`Host::fibre`]; `parent` is the job that waits for it, `streams` are those of what outlives it.
+/// Starts a job on a fibre of [`Host::fibre`].
 pub(crate) fn start<T>(
     host: &Rc<Host>,
     fibre: Root,
-    subject: Option<Rc<Exchange>>,
-    parent: Option<u64>,
-    streams: Option<Rc<HeldStreams>>,
+    bounds: &Bounds,
     job: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
     finish: impl FnOnce(&Scope<'_>, JobResult<'_>) -> T,
 ) -> FirstStep<T> {
-    let mut running = RunningJob::new(host, host.jobs.begin(subject, parent, streams));
+    let (subject, streams) = (bounds.subject.clone(), bounds.streams.clone());
+    let mut running = RunningJob::new(host, host.jobs.begin(subject, bounds.parent, streams));
     let step = host.resume(&mut running.job, &fibre, job, finish);
     match step {
         Step::Done(result) => {
@@ -93,15 +92,10 @@ pub(crate) async fn run<T>(
         Err(exception) => {
             return host
                 .vm
-                .enter(|scope| finish(scope, JobResult::Raised(scope.rooted(&exception))));
+                .enter(|scope| finish(scope, Err(Raise(scope.rooted(&exception)))));
         }
     };
-    let (subject, parent, streams) = (
-        bounds.subject.clone(),
-        bounds.parent,
-        bounds.streams.clone(),
-    );
-    match start(host, fibre, subject, parent, streams, job, &finish) {
+    match start(host, fibre, bounds, job, &finish) {
         FirstStep::Done(result) => result,
         FirstStep::Parked(mut parked) => parked.drive(bounds, finish).await,
     }
@@ -138,9 +132,8 @@ impl ParkedFibre {
                 }
             };
             drop(operation);
-            match self.resume(input, &finish) {
-                Some(result) => return result,
-                None => continue,
+            if let Some(result) = self.resume(input, &finish) {
+                return result;
             }
         }
     }
@@ -217,14 +210,9 @@ impl ParkedFibre {
 
     /// Ends a job without its fibre's consent.
     fn give_up<T>(&mut self, finish: impl Fn(&Scope<'_>, JobResult<'_>) -> T) -> T {
-        let exchange = self
-            .job
-            .as_ref()
-            .and_then(|running| running.job.exchange.as_ref());
-        let what = match exchange {
-            Some(exchange) => exchange.line().to_string(),
-            None => "a job".to_owned(),
-        };
+        let running = self.job.as_ref();
+        let exchange = running.and_then(|running| running.job.exchange.as_ref());
+        let what = exchange.map_or("a job".to_owned(), |exchange| exchange.line().to_string());
         let ms = self.host.settings.limits.cancel_ms_max;
         tracing::error!(
             "{what}: it rescues Tsumugi::Cancelled and waits on, {CANCELS_MAX} times after cancel_ms_max ({ms}): \
@@ -233,7 +221,7 @@ impl ParkedFibre {
         self.fibre = None;
         let result = self.host.vm.enter(|scope| {
             let cancelled = scope.error("Tsumugi::Cancelled", OVER);
-            finish(scope, JobResult::Raised(cancelled.0))
+            finish(scope, Err(cancelled))
         });
         self.job = None;
         result
@@ -307,12 +295,20 @@ impl Drop for ParkedFibre {
 
 /// What `ensure` raised is worth a line; `Cancelled` itself is not.
 fn report_after_cancel(scope: &Scope<'_>, ended: &JobResult<'_>) {
-    if let JobResult::Raised(exception) = *ended {
-        let report = scope.report(tsumugi_mruby::Raise(exception));
-        if report.class != "Tsumugi::Cancelled" {
-            tracing::error!("after a cancelled request: {report}");
-        }
+    if let Some(report) = failure_of(scope, ended) {
+        tracing::error!("after a cancelled request: {report}");
     }
+}
+
+/// What a job raised, but for its cancellation.
+pub(crate) fn failure_of(scope: &Scope<'_>, ended: &JobResult<'_>) -> Option<ExceptionReport> {
+    let report = scope.report(*ended.as_ref().err()?);
+    (!is_cancellation(&report)).then_some(report)
+}
+
+/// Whether a job was ended by its bounds.
+pub(crate) fn is_cancellation(report: &ExceptionReport) -> bool {
+    report.class == "Tsumugi::Cancelled"
 }
 
 /// A job made of an object that has `__run` and `__failed`.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tsumugi_mruby::{ExceptionReport, SyntaxError};
+use tsumugi_mruby::{ExceptionReport, Raise, Scope, SyntaxError};
 
 use crate::frames;
 
@@ -56,6 +56,14 @@ pub enum Error {
     /// The product's own Ruby is broken: a bug of Tsumugi.
     #[error("the prelude does not load: {0}")]
     Prelude(String),
+}
+
+impl Error {
+    /// For what was raised.
+    pub(crate) fn raised(scope: &Scope<'_>, raised: Raise<'_>) -> Error {
+        let report = scope.report(raised);
+        Error::Raised { report }
+    }
 }
 
 fn describe(report: &ExceptionReport) -> String {

@@ -9,6 +9,8 @@ use tsumugi_http::{HttpBody, HttpResponse};
 use tsumugi_mruby::{ExceptionReport, Kind, Raise, Result, Scope, Value};
 use tsumugi_server::dispatch::RequestRefusal;
 
+use crate::answer::Failure as _;
+use crate::driver;
 use crate::exchange::{Content, ContentBody, Exchange, StreamPlan};
 use crate::frames;
 use crate::host::{Host, JobResult};
@@ -43,12 +45,9 @@ pub(crate) fn finish(
     scope: &Scope<'_>,
     ended: JobResult<'_>,
 ) -> FinishedResponse {
-    match ended {
-        JobResult::Value(value) => match body(host, exchange, scope, value) {
-            Ok(content) => assemble(exchange, content),
-            Err(raised) => failed(host, exchange, scope, raised),
-        },
-        JobResult::Raised(exception) => failed(host, exchange, scope, Raise(exception)),
+    match ended.and_then(|value| body(host, exchange, scope, value)) {
+        Ok(content) => assemble(exchange, content),
+        Err(raised) => failed(host, exchange, scope, raised),
     }
 }
 
@@ -79,7 +78,7 @@ fn body<'s>(
             match rows::packed(scope, value) {
                 Some(rows) => rows
                     .write_json(&mut out)
-                    .map_err(|error| natives::database::raise(scope, &error))?,
+                    .map_err(|error| error.raise(scope))?,
                 None => json::write(scope, value, host.settings.limits.json_depth_max, &mut out)?,
             }
             return Ok(Some(content(JSON, out)));
@@ -130,7 +129,7 @@ fn failed(
     raised: Raise<'_>,
 ) -> FinishedResponse {
     let report = scope.report(raised);
-    if report.class == "Tsumugi::Cancelled" {
+    if driver::is_cancellation(&report) {
         // Nothing else than its deadline ends a handler whose client is still there.
         let limit_ms = host.settings.limits.request_ms_max;
         let refusal = RequestRefusal::Deadline { limit_ms };

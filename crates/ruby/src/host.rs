@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tsumugi_mruby::{ExceptionReport, Interrupter, Kind, Options, Result, Root, Scope, Value, Vm};
+use tsumugi_mruby::{
+    ExceptionReport, Interrupter, Kind, Options, Raise, Result, Root, Scope, Value, Vm,
+};
 use tsumugi_worker::{Observer, ObserverGuard, Sample, WorkerHandle};
 
 use crate::admission::Admission;
@@ -79,12 +81,7 @@ pub(crate) enum Step<T> {
 }
 
 /// How a job ended, in the scope of its last step.
-pub(crate) enum JobResult<'s> {
-    /// It returned a value.
-    Value(Value<'s>),
-    /// It raised.
-    Raised(Value<'s>),
-}
+pub(crate) type JobResult<'s> = Result<'s, Value<'s>>;
 
 impl Host {
     /// Opens a VM and loads the prelude into it.
@@ -128,18 +125,16 @@ impl Host {
     /// An idle fibre, or a new one; the exception when there is no memory for one.
     pub fn fibre(&self) -> std::result::Result<Root, Root> {
         let idle = self.idle.borrow_mut().pop();
-        idle.map_or_else(
-            || {
-                self.vm.enter(|scope| {
-                    let tsumugi = scope.rooted(&self.known().tsumugi);
-                    let fibre = scope.call(tsumugi, "fibre", &[]);
-                    fibre
-                        .and_then(|fibre| scope.root(fibre))
-                        .map_err(|raised| scope.root_raised(raised))
-                })
-            },
-            Ok,
-        )
+        let new = || {
+            self.vm.enter(|scope| {
+                let tsumugi = scope.rooted(&self.known().tsumugi);
+                let fibre = scope.call(tsumugi, "fibre", &[]);
+                fibre
+                    .and_then(|fibre| scope.root(fibre))
+                    .map_err(|raised| scope.root_raised(raised))
+            })
+        };
+        idle.map_or_else(new, Ok)
     }
 
     /// Gives a fibre back whose job is done.
@@ -177,7 +172,7 @@ impl Host {
             match resumed {
                 Ok(output) => self.after(scope, fibre, output, finish),
                 // What was raised in the fibre's own loop ends the fibre, for instance Overrun at an unlucky moment.
-                Err(raised) => Step::Lost(finish(scope, JobResult::Raised(raised.0))),
+                Err(raised) => Step::Lost(finish(scope, Err(raised))),
             }
         });
         self.job.leave(job);
@@ -197,16 +192,16 @@ impl Host {
         if !self.finished.take() {
             // A fibre yields for a wait or at the end of its job: nothing may leave it otherwise. The request is answered all the same.
             let left = scope.error("FiberError", "its fibre was left before its end");
-            return Step::Lost(finish(scope, JobResult::Raised(left.0)));
+            return Step::Lost(finish(scope, Err(left)));
         }
         // Or each idle fibre would keep its last result.
         scope.forget(fibre);
         let thrown = scope.rooted(&self.known().thrown);
         if output.kind() == Kind::Object && scope.is_a(output, thrown) {
             let exception = scope.ivar(output, scope.intern("@exception"));
-            return Step::Done(finish(scope, JobResult::Raised(exception)));
+            return Step::Done(finish(scope, Err(Raise(exception))));
         }
-        Step::Done(finish(scope, JobResult::Value(output)))
+        Step::Done(finish(scope, Ok(output)))
     }
 
     /// Collects once what is ready now has run, if nothing runs then: what large requests left is not kept for want of others.

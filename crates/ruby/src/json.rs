@@ -1,10 +1,11 @@
 //! Ruby values as JSON text: compact, UTF-8 unescaped, integers exact. Not a parser.
 //! Hashes and arrays are walked in Rust; of any other object `to_json` is called, else `to_h`, else `to_s`.
 
-use tsumugi_mruby::{Kind, Raise, Result, Scope, Value, text};
+use tsumugi_mruby::{Kind, Result, Scope, Value, text};
 
+use crate::answer::Failure as _;
 use crate::limits::JSON_BYTES_MAX;
-use crate::natives::database::{failure, packed};
+use crate::natives::database::packed;
 
 /// Values written, or made, before the next look at the watchdog.
 pub(crate) const VALUES_BETWEEN_CHECKS: usize = 1_024;
@@ -16,22 +17,12 @@ pub(crate) fn write<'s>(
     depth_max: usize,
     out: &mut Vec<u8>,
 ) -> Result<'s, ()> {
-    let failed = {
-        let mut writer = Writer {
-            out,
-            depth_max,
-            values: 0,
-        };
-        match scope.nested(|scope| {
-            writer
-                .write(scope, value, 0)
-                .map_err(|raised| scope.root_raised(raised))
-        }) {
-            Ok(()) => return Ok(()),
-            Err(root) => root,
-        }
+    let mut writer = Writer {
+        out,
+        depth_max,
+        values: 0,
     };
-    Err(Raise(scope.rooted(&failed)))
+    scope.nested_try(|scope| writer.write(scope, value, 0))
 }
 
 struct Writer<'o> {
@@ -116,26 +107,12 @@ impl Writer<'_> {
             if i > 0 {
                 self.out.push(b',');
             }
-            self.element(scope, array, i, depth + 1)?;
+            // One element, in a scope of its own: an array may have millions.
+            scope.nested_try(|scope| self.write(scope, scope.array_at(array, i), depth + 1))?;
             i += 1;
         }
         self.out.push(b']');
         Ok(())
-    }
-
-    /// One element, in a scope of its own: an array may have millions.
-    fn element<'s>(
-        &mut self,
-        scope: &'s Scope<'_>,
-        array: Value<'_>,
-        index: usize,
-        depth: usize,
-    ) -> Result<'s, ()> {
-        let failed = scope.nested(|scope| {
-            self.write(scope, scope.array_at(array, index), depth)
-                .map_err(|raised| scope.root_raised(raised))
-        });
-        failed.map_err(|root| Raise(scope.rooted(&root)))
     }
 
     fn hash<'s>(&mut self, scope: &'s Scope<'_>, hash: Value<'_>, depth: usize) -> Result<'s, ()> {
@@ -149,9 +126,7 @@ impl Writer<'_> {
                 None => {
                     let name = match scope.text(key) {
                         Some(name) => name,
-                        None => scope
-                            .text(scope.call(key, "to_s", &[])?)
-                            .unwrap_or_default(),
+                        None => scope.text_by(key, "to_s")?,
                     };
                     string(name.as_bytes(), self.out);
                 }
@@ -172,7 +147,7 @@ impl Writer<'_> {
         if let Some(rows) = packed::packed(scope, value) {
             return rows
                 .write_json(self.out)
-                .map_err(|error| failure::raise(scope, &error));
+                .map_err(|error| error.raise(scope));
         }
         if value.kind() == Kind::BigInteger {
             let text = scope.call(value, "to_s", &[])?;

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 
-use tsumugi_mruby::{ExceptionReport, Raise, Scope, Value};
+use tsumugi_mruby::{ExceptionReport, Scope, Value};
 use tsumugi_server::commands::{RunMode, Task};
 use tsumugi_server::dispatch::StopSignal;
 use tsumugi_worker::WorkerHandle;
@@ -14,15 +14,13 @@ use crate::answer::answer;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::{Host, JobResult};
+use crate::load::{self, OwnFile, own_files};
+use crate::natives;
 use crate::settings::Settings;
-use crate::{load, natives};
 
 pub use crate::natives::maintenance_event::MaintenanceEvent;
 
-const MAINTENANCE: (&str, &str) = (
-    "tsumugi/maintenance.rb",
-    include_str!("../prelude/maintenance.rb"),
-);
+const MAINTENANCE: &[OwnFile] = own_files!("maintenance");
 
 /// A VM that migrations and seeds run in.
 pub struct Maintenance {
@@ -52,7 +50,7 @@ impl Maintenance {
     ) -> Result<Maintenance, Error> {
         let host = load::host(worker, settings)?;
         natives::offer_maintenance_events(&host, report)?;
-        load::own(&host, &[MAINTENANCE])?;
+        load::own(&host, MAINTENANCE)?;
         Ok(Maintenance { host })
     }
 
@@ -107,28 +105,16 @@ fn word(task: Task) -> &'static str {
 
 fn finish(scope: &Scope<'_>, ended: JobResult<'_>) -> MaintenanceOutcome {
     match ended {
-        JobResult::Value(value) => match value.as_integer() {
+        Ok(value) => match value.as_integer() {
             Some(count) => MaintenanceOutcome::Done(usize::try_from(count).unwrap_or_default()),
             None => MaintenanceOutcome::Status(rows(scope, value)),
         },
-        JobResult::Raised(exception) => {
-            let report = scope.report(Raise(exception));
-            if report.class == "Tsumugi::Cancelled" {
-                MaintenanceOutcome::Interrupted
-            } else {
-                MaintenanceOutcome::Raised(report)
-            }
-        }
+        Err(_) => driver::failure_of(scope, &ended)
+            .map_or(MaintenanceOutcome::Interrupted, MaintenanceOutcome::Raised),
     }
 }
 
 fn rows(scope: &Scope<'_>, value: Value<'_>) -> Vec<[String; 3]> {
-    let text = |row, index| {
-        let value = scope.array_at(row, index);
-        scope.text(value).unwrap_or_default()
-    };
-    (0..scope.array_len(value))
-        .map(|index| scope.array_at(value, index))
-        .map(|row| [0, 1, 2].map(|index| text(row, index)))
-        .collect()
+    let rows = scope.elements(value).map(|row| scope.texts(row));
+    rows.filter_map(|row| row.try_into().ok()).collect()
 }

@@ -34,21 +34,15 @@ impl Public {
         let (declared, compresses) = host.vm.enter(declared)?;
         let beside = host.settings.app.parent().unwrap_or(Path::new(""));
         let mut folders = Vec::with_capacity(declared.len());
-        for PublicDeclaration {
-            path,
-            at,
-            cache,
-            location,
-        } in declared
-        {
-            let path = beside.join(path);
-            let folder = files.folder(path.clone(), &cache).await;
+        for declared in declared {
+            let path = beside.join(declared.path);
+            let folder = files.folder(path.clone(), &declared.cache).await;
             let folder = folder.map_err(|source| Error::Folder {
-                location,
+                location: declared.location,
                 path,
                 source,
             })?;
-            folders.push((at, folder));
+            folders.push((declared.at, folder));
         }
         let public = Public { files, compresses };
         Ok((public, PublicFolders::new(folders)))
@@ -82,19 +76,14 @@ impl Public {
 }
 
 fn declared(scope: &Scope<'_>) -> Result<(Vec<PublicDeclaration>, bool), Error> {
-    let raised = |raised| Error::Raised {
-        report: scope.report(raised),
-    };
+    let raised = |raised| Error::raised(scope, raised);
     let text = |value: Value<'_>, i| scope.text(scope.array_at(value, i)).unwrap_or_default();
     let folders = scope.constant("Tsumugi::FOLDERS").map_err(raised)?;
-    let folders = (0..scope.array_len(folders)).map(|i| {
-        let folder = scope.array_at(folders, i);
-        PublicDeclaration {
-            path: text(folder, 0).into(),
-            at: text(folder, 1).trim_end_matches('/').to_owned(),
-            cache: cache_policy(scope, scope.array_at(folder, 2)),
-            location: text(folder, 3),
-        }
+    let folders = scope.elements(folders).map(|folder| PublicDeclaration {
+        path: text(folder, 0).into(),
+        at: text(folder, 1).trim_end_matches('/').to_owned(),
+        cache: cache_policy(scope, scope.array_at(folder, 2)),
+        location: text(folder, 3),
     });
     let folders = folders.collect();
     let tsumugi = scope.constant("Tsumugi").map_err(raised)?;

@@ -27,9 +27,7 @@ pub(crate) struct Routes {
 
 /// Reads `Tsumugi::ROUTES` and `Tsumugi::NOT_FOUND`.
 pub(crate) fn read(scope: &Scope<'_>) -> Result<Routes, Error> {
-    let raised = |raised| Error::Raised {
-        report: scope.report(raised),
-    };
+    let raised = |raised| Error::raised(scope, raised);
     let mut routes = Routes {
         router: RouteTable::new(),
         lines: Vec::new(),
@@ -40,12 +38,8 @@ pub(crate) fn read(scope: &Scope<'_>) -> Result<Routes, Error> {
         scope.nested(|scope| insert(scope, scope.array_at(declared, i), &mut routes))?;
     }
     let not_found = scope.constant("Tsumugi::NOT_FOUND").map_err(raised)?;
-    let last = scope.array_len(not_found).checked_sub(1);
-    if let Some(last) = last {
-        let class = scope
-            .root(scope.array_at(not_found, last))
-            .map_err(raised)?;
-        routes.not_found = Some(Rc::new(class));
+    if let Some(class) = scope.elements(not_found).next_back() {
+        routes.not_found = Some(Rc::new(scope.root(class).map_err(raised)?));
     }
     Ok(routes)
 }
@@ -59,25 +53,15 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
     let location = text("@location");
     let pattern = text("@pattern");
     let method = text("@verb").parse::<Method>().unwrap_or(Method::GET);
-    let types = types(
-        scope,
-        scope.ivar(route, scope.intern("@types")),
-        &pattern,
-        &location,
-    )?;
+    let types = scope.ivar(route, scope.intern("@types"));
+    let types = self::types(scope, types, &pattern, &location)?;
     let borrowed: Vec<(&str, CaptureKind)> = types
         .iter()
         .map(|(name, capture, _)| (name.as_str(), *capture))
         .collect();
-    let names: Rc<[Box<str>]> = pattern
-        .split('/')
-        .filter_map(|segment| segment.strip_prefix([':', '*']))
-        .map(Box::from)
-        .collect();
+    let names: Rc<[Box<str>]> = captures(&pattern).map(Box::from).collect();
     let class = scope.root(scope.ivar(route, scope.intern("@handler")));
-    let class = Rc::new(class.map_err(|raised| Error::Raised {
-        report: scope.report(raised),
-    })?);
+    let class = Rc::new(class.map_err(|raised| Error::raised(scope, raised))?);
     let value = Route {
         class,
         names,
@@ -103,6 +87,12 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
     Ok(())
 }
 
+/// The names of a pattern's captures.
+fn captures(pattern: &str) -> impl Iterator<Item = &str> {
+    let segments = pattern.split('/');
+    segments.filter_map(|segment| segment.strip_prefix([':', '*']))
+}
+
 /// `{id: Integer}` as the router's types. A type for a name that the pattern lacks is an error when it is the route's
 /// own; a scope's types reach only the routes that have the name.
 fn types(
@@ -111,9 +101,7 @@ fn types(
     pattern: &str,
     location: &str,
 ) -> Result<Vec<(String, CaptureKind, String)>, Error> {
-    let raised = |raised| Error::Raised {
-        report: scope.report(raised),
-    };
+    let raised = |raised| Error::raised(scope, raised);
     let refused = |reason| Error::Route {
         location: location.to_owned(),
         source: tsumugi_http::Error::Pattern {
@@ -124,13 +112,8 @@ fn types(
     let mut types = Vec::new();
     for (name, class) in scope.entries(declared).map_err(raised)? {
         let name = scope.text(name).unwrap_or_default();
-        let class = scope
-            .text(scope.call(class, "to_s", &[]).map_err(raised)?)
-            .unwrap_or_default();
-        if !pattern
-            .split('/')
-            .any(|segment| segment.strip_prefix([':', '*']) == Some(&name))
-        {
+        let class = scope.text_by(class, "to_s").map_err(raised)?;
+        if captures(pattern).all(|capture| capture != name) {
             return Err(refused(format!("has no capture named {name}")));
         }
         let capture = match class.as_str() {

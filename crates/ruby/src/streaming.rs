@@ -9,7 +9,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use tsumugi_db::RowFeed;
 use tsumugi_http::{HttpResponse, Sender};
-use tsumugi_mruby::{Raise, Root, Scope};
+use tsumugi_mruby::{Root, Scope};
 use tsumugi_server::dispatch::{
     HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, client_gone, feed,
 };
@@ -57,19 +57,16 @@ async fn block(
     let gone = Rc::new(StopSignal::default());
     let output = Rc::clone(&sender);
     let job = answer(move |scope| {
-        let class = scope.constant("Tsumugi::Output")?;
-        let holder = scope.constant("Tsumugi::Native::Sender")?;
-        let holder = scope.wrap(holder, output)?;
-        let output = scope.call(class, "new", &[holder])?;
+        let holder = scope.wrap_as("Tsumugi::Native::Sender", output)?;
+        let output = scope.call(scope.constant("Tsumugi::Output")?, "new", &[holder])?;
         let task = scope.rooted(&task);
-        let arguments = scope.array(1)?;
-        scope.push(arguments, output)?;
+        let arguments = scope.array_of(&[output])?;
         scope.set_ivar(task, scope.intern("@arguments"), arguments)?;
         Ok(task)
     });
     let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
-        JobResult::Value(_) => None,
-        JobResult::Raised(exception) => Some(scope.report(Raise(exception))),
+        Ok(_) => None,
+        Err(raised) => Some(scope.report(raised)),
     };
     let bounds = Bounds {
         signal: Some(Rc::clone(&gone)),
@@ -91,7 +88,7 @@ async fn block(
     match result {
         None => sender.finish(),
         Some(report) => {
-            if report.class != "Tsumugi::Cancelled" && !sender.is_closed() {
+            if !driver::is_cancellation(&report) && !sender.is_closed() {
                 host.log_exception(&format!("{line}: while its body was sent"), &report);
             }
             sender.abort();

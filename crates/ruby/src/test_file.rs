@@ -5,20 +5,20 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tsumugi_mruby::{ExceptionReport, Raise, Scope};
+use tsumugi_mruby::{ExceptionReport, Scope};
 
 use crate::answer::answer;
 use crate::app::App;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::JobResult;
-use crate::load;
+use crate::load::{self, OwnFile, own_files};
 
 /// The Ruby of the client in the same process, for tests and consoles.
-pub(crate) const CLIENT: (&str, &str) = ("tsumugi/client.rb", include_str!("../prelude/client.rb"));
+pub(crate) const CLIENT: &[OwnFile] = own_files!("client");
 
 /// The words of test files.
-const TEST: (&str, &str) = ("tsumugi/test.rb", include_str!("../prelude/test.rb"));
+const TEST: &[OwnFile] = own_files!("test");
 
 /// The tests of one file, on one application.
 pub struct TestFile {
@@ -48,7 +48,8 @@ impl TestFile {
     pub async fn load(app: &Rc<App>, file: &Path) -> Result<TestFile, Error> {
         let host = app.host();
         app.offer_client()?;
-        load::own(host, &[CLIENT, TEST])?;
+        load::own(host, CLIENT)?;
+        load::own(host, TEST)?;
         load::program(host, file).await?;
         let names = host.vm.enter(names).map_err(Error::Prelude)?;
         Ok(TestFile {
@@ -74,17 +75,13 @@ impl TestFile {
             scope.call(scope.constant("Tsumugi::Tests")?, "job", &[index])
         });
         let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
-            JobResult::Value(assertions) => TestOutcome::Passed {
+            Ok(assertions) => TestOutcome::Passed {
                 assertions: assertions.as_integer().unwrap_or_default(),
             },
-            JobResult::Raised(exception) => {
-                let report = scope.report(Raise(exception));
-                if report.class == "Tsumugi::Cancelled" {
-                    TestOutcome::Overdue
-                } else {
-                    TestOutcome::Failed { report }
-                }
-            }
+            Err(_) => match driver::failure_of(scope, &ended) {
+                Some(report) => TestOutcome::Failed { report },
+                None => TestOutcome::Overdue,
+            },
         };
         driver::run(self.app.host(), job, &bounds, finish).await
     }
@@ -93,14 +90,6 @@ impl TestFile {
 fn names(scope: &Scope<'_>) -> Result<Vec<String>, String> {
     let wrong = |raised| format!("{:?}", scope.report(raised));
     let tests = scope.constant("Tsumugi::Tests").map_err(wrong)?;
-    let count = scope.call(tests, "count", &[]).map_err(wrong)?;
-    let name = |index| {
-        let name = scope
-            .call(tests, "name", &[scope.integer(index)])
-            .map_err(wrong)?;
-        Ok(scope.text(name).unwrap_or_default())
-    };
-    (0..count.as_integer().unwrap_or_default())
-        .map(name)
-        .collect()
+    let names = scope.call(tests, "names", &[]).map_err(wrong)?;
+    Ok(scope.texts(names))
 }

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use tokio::task::JoinHandle;
-use tsumugi_mruby::{Raise, Result, Root, Scope};
+use tsumugi_mruby::{Result, Root, Scope};
 use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer};
 
 use crate::answer::answer;
@@ -22,8 +22,7 @@ pub(crate) struct Timer {
 /// Reads the timers of this worker: `workers: :one` runs on the first.
 pub(crate) fn read<'s>(host: &Host, scope: &'s Scope<'_>) -> Result<'s, Vec<Timer>> {
     let declared = scope.constant("Tsumugi::TIMERS")?;
-    let declared = (0..scope.array_len(declared)).map(|i| scope.array_at(declared, i));
-    let mine = declared.filter_map(|timer| {
+    let mine = scope.elements(declared).filter_map(|timer| {
         let ivar = |name: &str| scope.ivar(timer, scope.intern(name));
         let everywhere = scope.text(ivar("@workers")).as_deref() == Some("all");
         let location = scope.text(ivar("@location")).unwrap_or_default();
@@ -57,13 +56,8 @@ pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<StopSignal>) -> Joi
 async fn tick(host: &Rc<Host>, timer: &Timer, bounds: &Bounds) {
     let object = Rc::clone(&timer.object);
     let job = answer(move |scope| scope.call(scope.rooted(&object), "job", &[]));
-    let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
-        JobResult::Value(_) => None,
-        JobResult::Raised(exception) => Some(scope.report(Raise(exception))),
-    };
-    if let Some(report) = driver::run(host, job, bounds, finish).await
-        && report.class != "Tsumugi::Cancelled"
-    {
+    let finish = |scope: &Scope<'_>, ended: JobResult<'_>| driver::failure_of(scope, &ended);
+    if let Some(report) = driver::run(host, job, bounds, finish).await {
         host.log_exception(&format!("every at {}", timer.location), &report);
     }
 }

@@ -1,5 +1,4 @@
 # What CRuby's core classes have and mruby's lack. Same names, same results; nothing that CRuby has not.
-class IOError < StandardError; end
 class EOFError < IOError; end
 class EncodingError < StandardError; end
 RUBY_PLATFORM = "mruby-tsumugi" unless Object.const_defined?(:RUBY_PLATFORM)
@@ -53,9 +52,6 @@ class Integer
   def bit_length = self < 0 ? (~self).bit_length : (self == 0 ? 0 : to_s(2).size)
   def [](bit) = (self >> bit) & 1
   def size = 8
-  def allbits?(mask) = self & mask == mask
-  def anybits?(mask) = self & mask != 0
-  def nobits?(mask) = self & mask == 0
 
   def gcd(other)
     raise TypeError, "not an integer" unless other.is_a?(Integer)

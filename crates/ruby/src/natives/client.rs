@@ -10,11 +10,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use tsumugi_http::{
     HttpBody, HttpResponse, Receiver, Request, RequestBody, ResponseParts, append_field,
 };
-use tsumugi_mruby::{Kind, Result, Scope, Value};
+use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use crate::answer::{Answer, answer, operation, raise};
-use crate::natives::arguments::{text, wrong_type};
+use crate::natives::arguments::{data, text};
 use crate::natives::definitions::Natives;
+use crate::natives::web::header_pairs;
 
 /// What is left of a response's body. Taken while a piece is waited for.
 struct Incoming(RefCell<Rest>);
@@ -36,13 +37,7 @@ where
 {
     natives.data_class("Incoming")?;
     natives.waiting("client_request", move |_, scope, call| {
-        let request = request(
-            scope,
-            call.argument(0),
-            call.argument(1),
-            call.argument(2),
-            call.argument(3),
-        )?;
+        let request = request(scope, call)?;
         let answered = answer(Box::new(request));
         Ok(Box::pin(async move {
             match answered.await {
@@ -67,24 +62,16 @@ where
 }
 
 fn incoming<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Rc<Incoming>> {
-    scope
-        .data::<Rc<Incoming>>(value)
-        .cloned()
-        .ok_or_else(|| wrong_type(scope, value, "the body", "a response's body"))
+    data(scope, value, "the body", "a response's body").cloned()
 }
 
-fn request<'c>(
-    scope: &'c Scope<'c>,
-    method: Value<'c>,
-    target: Value<'c>,
-    fields: Value<'c>,
-    body: Value<'c>,
-) -> Result<'c, Request> {
+/// Of a method, a target, fields and a body.
+fn request<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Request> {
     let wrong = |message: String| scope.error("ArgumentError", message);
-    let method = text(scope, method, "the method")?;
+    let method = text(scope, call.argument(0), "the method")?;
     let method = Method::from_bytes(method.as_bytes())
         .map_err(|_| wrong(format!("{method:?} is no method")))?;
-    let target = text(scope, target, "the path")?;
+    let target = text(scope, call.argument(1), "the path")?;
     let uri: Uri = target
         .parse()
         .ok()
@@ -95,7 +82,7 @@ fn request<'c>(
             ))
         })?;
     let mut headers = HeaderMap::new();
-    for (name, value) in scope.entries(fields)? {
+    for (name, value) in scope.entries(call.argument(2))? {
         let name = text(scope, name, "a header's name")?;
         let value = text(scope, value, "a header's value")?;
         let pair = HeaderName::from_bytes(name.as_bytes())
@@ -106,10 +93,7 @@ fn request<'c>(
         };
         append_field(&mut headers, name, value).map_err(|full| wrong(full.to_string()))?;
     }
-    let body = match body.kind() {
-        Kind::Nil => Bytes::new(),
-        _ => Bytes::from(scope.bytes(body).unwrap_or_default()),
-    };
+    let body = Bytes::from(scope.bytes(call.argument(3)).unwrap_or_default());
     Ok(Request {
         method,
         uri,
@@ -132,25 +116,17 @@ fn response_value(response: HttpResponse) -> Answer {
         ..
     } = response.into_parts();
     answer(move |scope| {
-        let pairs = scope.array(headers.len())?;
-        for (name, value) in &headers {
-            let pair = scope.array(2)?;
-            scope.push(pair, scope.string(name.as_str())?)?;
-            scope.push(pair, scope.string(value.as_bytes())?)?;
-            scope.push(pairs, pair)?;
-        }
         let rest = match body {
             HttpBody::Empty | HttpBody::Switch(_) => Rest::Nothing,
             HttpBody::Full(bytes) => Rest::Bytes(bytes),
             HttpBody::Stream(receiver) => Rest::Stream(receiver),
         };
-        let class = scope.constant("Tsumugi::Native::Incoming")?;
-        let incoming = scope.wrap(class, Rc::new(Incoming(RefCell::new(rest))))?;
-        let whole = scope.array(3)?;
-        scope.push(whole, scope.integer(i64::from(status.as_u16())))?;
-        scope.push(whole, pairs)?;
-        scope.push(whole, incoming)?;
-        Ok(whole)
+        let incoming = Rc::new(Incoming(RefCell::new(rest)));
+        scope.array_of(&[
+            scope.integer(i64::from(status.as_u16())),
+            header_pairs(scope, &headers)?,
+            scope.wrap_as("Tsumugi::Native::Incoming", incoming)?,
+        ])
     })
 }
 
@@ -184,8 +160,5 @@ async fn piece(incoming: Rc<Incoming>, rest: Rest, seconds: Option<f64>) -> Answ
         }
     };
     incoming.0.replace(rest);
-    answer(move |scope| match piece {
-        Some(piece) => scope.string(&piece),
-        None => Ok(Value::nil()),
-    })
+    answer(move |scope| scope.string_or_nil(piece))
 }

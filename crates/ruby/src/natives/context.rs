@@ -1,19 +1,20 @@
 //! What a context reads of its request and writes into its response.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{StatusCode, Version};
 use tsumugi_db::Format;
-use tsumugi_http::{append_field, insert_field};
+use tsumugi_http::{Request, append_field, insert_field};
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 use tsumugi_server::dispatch::SharedSender;
 
 use super::standard::pages::TemplatePage;
 use crate::answer::{operation, raise};
 use crate::exchange::{Capture, Content, ContentBody, Exchange, StreamPlan};
-use crate::natives::arguments::{text, with_name, wrong_type};
+use crate::natives::arguments::{data, text, whole, with_name, wrong_type};
 use crate::natives::definitions::{Natives, exchange};
 use crate::{finish, json};
 
@@ -30,17 +31,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("status", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("status", |_, scope, exchange, call| {
         let code = call.argument(1);
         let status = code
             .as_integer()
             .and_then(|code| u16::try_from(code).ok())
             .filter(|code| (200..=599).contains(code));
         let Some(status) = status.and_then(|code| StatusCode::from_u16(code).ok()) else {
-            let shown = scope
-                .text(scope.call(code, "inspect", &[])?)
-                .unwrap_or_default();
+            let shown = scope.text_by(code, "inspect")?;
             return Err(scope.error(
                 "TypeError",
                 format!("a status is an Integer from 200 to 599, not {shown}"),
@@ -51,8 +49,7 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         draft.touched |= !draft.filtering;
         Ok(Value::nil())
     })?;
-    natives.plain("header", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("header", |_, scope, exchange, call| {
         let name = text(scope, call.argument(1), "a header's name")?;
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
             scope.error("ArgumentError", format!("{name:?} is no name of a header"))
@@ -68,34 +65,26 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Value::nil())
     })?;
     response_headers(natives)?;
-    natives.plain("handler_ends", |_, scope, call| {
-        exchange(scope, call.argument(0))?
-            .draft
-            .borrow_mut()
-            .filtering = true;
+    natives.of_request("handler_ends", |_, _, exchange, _| {
+        exchange.draft.borrow_mut().filtering = true;
         Ok(Value::nil())
     })?;
-    natives.plain("handler_begins", |_, scope, call| {
-        exchange(scope, call.argument(0))?
-            .draft
-            .borrow_mut()
-            .touched = false;
+    natives.of_request("handler_begins", |_, _, exchange, _| {
+        exchange.draft.borrow_mut().touched = false;
         Ok(Value::nil())
     })
 }
 
 fn install_error_natives<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // An answer of 500 says that something is broken, however friendly its page: the log has to say what.
-    natives.plain("handled", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("handled", |host, scope, exchange, call| {
         let status = exchange.draft.borrow().status;
         if status == Some(StatusCode::INTERNAL_SERVER_ERROR) {
-            finish::log_exception(host, &exchange, scope.report(Raise(call.argument(1))));
+            finish::log_exception(host, exchange, scope.report(Raise(call.argument(1))));
         }
         Ok(Value::nil())
     })?;
-    natives.plain("reset", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("reset", |_, _, exchange, _| {
         let mut draft = exchange.draft.borrow_mut();
         draft.status = Some(StatusCode::INTERNAL_SERVER_ERROR);
         draft.body = None;
@@ -105,24 +94,19 @@ fn install_error_natives<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn response_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("response_header", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("response_header", |_, scope, exchange, call| {
         let name = text(scope, call.argument(1), "a header's name")?;
         let draft = exchange.draft.borrow();
-        match draft.headers.get(name.as_str()) {
-            Some(value) => scope.string(value.as_bytes()),
-            None => Ok(Value::nil()),
-        }
+        let value = draft.headers.get(name.as_str());
+        scope.string_or_nil(value.map(HeaderValue::as_bytes))
     })?;
-    natives.plain("response_headers", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("response_headers", |_, scope, exchange, _| {
         headers_hash(scope, &exchange.draft.borrow().headers)
     })?;
-    natives.plain("delete_response_header", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("delete_response_header", |_, scope, exchange, call| {
         let name = text(scope, call.argument(1), "a header's name")?;
         let removed = exchange.draft.borrow_mut().headers.remove(name.as_str());
-        removed.map_or(Ok(Value::nil()), |value| scope.string(value.as_bytes()))
+        scope.string_or_nil(removed.as_ref().map(HeaderValue::as_bytes))
     })
 }
 
@@ -178,8 +162,7 @@ fn header_value<'c>(
 }
 
 fn bodies<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("json", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("json", |host, scope, exchange, call| {
         let mut out = Vec::with_capacity(128);
         json::write(
             scope,
@@ -187,42 +170,38 @@ fn bodies<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             host.settings.limits.json_depth_max,
             &mut out,
         )?;
-        let body = ContentBody::Bytes(Bytes::from(out));
         let media_type = Some(HeaderValue::from_static("application/json"));
-        exchange.draft.borrow_mut().body = Some(Content { media_type, body });
-        Ok(Value::nil())
+        answer(exchange, media_type, ContentBody::Bytes(Bytes::from(out)))
     })?;
-    natives.plain("text", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("text", |_, scope, exchange, call| {
         let bytes = match scope.data::<TemplatePage>(call.argument(1)) {
             Some(page) => page.take(),
             None => scope.bytes(call.argument(1)).unwrap_or_default(),
         };
-        let media_type = match scope.text(call.argument(2)) {
-            Some(media_type) => Some(HeaderValue::try_from(media_type).map_err(|_| {
-                scope.error(
-                    "ArgumentError",
-                    "the content type has a control character, which would end the header",
-                )
-            })?),
-            None => None,
-        };
-        let body = ContentBody::Bytes(Bytes::from(bytes));
-        exchange.draft.borrow_mut().body = Some(Content { media_type, body });
-        Ok(Value::nil())
+        let media_type = scope.text(call.argument(2)).map(HeaderValue::try_from);
+        let media_type = media_type.transpose().map_err(|_| {
+            let message = "the content type has a control character, which would end the header";
+            scope.error("ArgumentError", message)
+        })?;
+        answer(exchange, media_type, ContentBody::Bytes(Bytes::from(bytes)))
     })?;
-    natives.plain("write", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("write", |_, scope, exchange, call| {
         let bytes = scope.bytes(call.argument(1)).unwrap_or_default();
-        exchange
-            .draft
-            .borrow_mut()
-            .written
-            .get_or_insert_default()
-            .extend_from_slice(&bytes);
+        let mut draft = exchange.draft.borrow_mut();
+        draft.written.get_or_insert_default().extend(bytes);
         Ok(Value::nil())
     })?;
     streams(natives)
+}
+
+/// The body that the response has, for now.
+fn answer<'c>(
+    exchange: &Exchange,
+    media_type: Option<HeaderValue>,
+    body: ContentBody,
+) -> Result<'c, Value<'c>> {
+    exchange.draft.borrow_mut().body = Some(Content { media_type, body });
+    Ok(Value::nil())
 }
 
 fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -230,27 +209,19 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let name = text(scope, call.argument(0), "the name of a download")?;
         scope.string(attachment(&name))
     })?;
-    natives.plain("send_file", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("send_file", |_, scope, exchange, call| {
         let path = text(scope, call.argument(1), "the path of a file")?;
         if path.contains('\0') {
             return Err(scope.error("ArgumentError", "the path of a file has a zero byte"));
         }
-        let body = ContentBody::File(path.into());
-        exchange.draft.borrow_mut().body = Some(Content {
-            media_type: None,
-            body,
-        });
-        Ok(Value::nil())
+        answer(exchange, None, ContentBody::File(path.into()))
     })?;
-    natives.plain("stream", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("stream", |_, scope, exchange, call| {
         let media_type = text(scope, call.argument(1), "the content type")?;
         let plan = StreamPlan::Block(scope.root(call.argument(2))?);
-        plan_stream(scope, &exchange, &media_type, plan)
+        plan_stream(scope, exchange, &media_type, plan)
     })?;
-    natives.plain("stream_rows", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("stream_rows", |_, scope, exchange, call| {
         let format = match scope.text(call.argument(2)).as_deref() {
             Some("csv") => Format::Csv,
             Some("json") => Format::Json,
@@ -261,13 +232,11 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         let rows = super::rows::row_feed(scope, call.argument(1), format)?;
         let plan = StreamPlan::Rows(Box::new(rows));
-        plan_stream(scope, &exchange, format.content_type(), plan)
+        plan_stream(scope, exchange, format.content_type(), plan)
     })?;
     natives.waiting("send_piece", |_, scope, call| {
-        let sender = scope
-            .data::<SharedSender>(call.argument(0))
-            .cloned()
-            .ok_or_else(|| wrong_type(scope, call.argument(0), "the output", "an open output"))?;
+        let output = call.argument(0);
+        let sender = data::<SharedSender>(scope, output, "the output", "an open output")?.clone();
         let bytes = scope.bytes(call.argument(1)).unwrap_or_default();
         let Some(mut taken) = sender.borrow_mut().take() else {
             return Err(scope.error(
@@ -313,51 +282,38 @@ fn plan_stream<'c>(
     plan: StreamPlan,
 ) -> Result<'c, Value<'c>> {
     let media_type = HeaderValue::try_from(media_type).map_err(|_| {
-        scope.error(
-            "ArgumentError",
-            format!("{media_type:?} is no content type"),
-        )
+        let message = format!("{media_type:?} is no content type");
+        scope.error("ArgumentError", message)
     })?;
-    let body = ContentBody::Stream(plan);
-    exchange.draft.borrow_mut().body = Some(Content {
-        media_type: Some(media_type),
-        body,
-    });
+    answer(exchange, Some(media_type), ContentBody::Stream(plan))?;
     Ok(Value::symbol(scope.intern("tsumugi.responded")))
 }
 
 fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("request_method", |_, scope, call| {
-        scope.string(exchange(scope, call.argument(0))?.request.method.as_str())
-    })?;
-    natives.plain("request_path", |_, scope, call| {
-        scope.string(exchange(scope, call.argument(0))?.request.uri.path())
-    })?;
-    natives.plain("request_query", |_, scope, call| {
-        scope.string(
-            exchange(scope, call.argument(0))?
-                .request
-                .uri
-                .query()
-                .unwrap_or_default(),
-        )
-    })?;
-    natives.plain("request_version", |_, scope, call| {
-        scope.string(match exchange(scope, call.argument(0))?.request.version {
-            Version::HTTP_10 => "1.0",
-            Version::HTTP_11 => "1.1",
-            _ => "2",
-        })
-    })?;
-    natives.plain("request_id", |_, scope, call| {
-        scope.string(exchange(scope, call.argument(0))?.request.id())
-    })?;
-    natives.plain("request_ip", |_, scope, call| {
-        match exchange(scope, call.argument(0))?.request.peer {
-            Some(peer) => scope.string(peer.ip().to_string()),
-            None => Ok(Value::nil()),
-        }
-    })?;
+    type Text = fn(&Request) -> Option<Cow<'_, str>>;
+    let texts: [(&str, Text); 6] = [
+        ("request_method", |request| {
+            Some(request.method.as_str().into())
+        }),
+        ("request_path", |request| Some(request.uri.path().into())),
+        ("request_query", |request| {
+            Some(request.uri.query().unwrap_or_default().into())
+        }),
+        ("request_version", |request| match request.version {
+            Version::HTTP_10 => Some("1.0".into()),
+            Version::HTTP_11 => Some("1.1".into()),
+            _ => Some("2".into()),
+        }),
+        ("request_id", |request| Some(request.id().into())),
+        ("request_ip", |request| {
+            Some(request.peer?.ip().to_string().into())
+        }),
+    ];
+    for (name, read) in texts {
+        natives.of_request(name, move |_, scope, exchange, _| {
+            scope.string_or_nil(read(&exchange.request).as_deref())
+        })?;
+    }
     request_headers(natives)
 }
 
@@ -384,37 +340,27 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         }
     })?;
-    natives.plain("request_headers", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("request_headers", |_, scope, exchange, _| {
         headers_hash(scope, &exchange.request.headers)
     })?;
-    natives.plain("request_port", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let port = exchange.request.peer.map(|peer| i64::from(peer.port()));
-        Ok(port.map_or_else(Value::nil, |port| scope.integer(port)))
+    natives.of_request("request_port", |_, scope, exchange, _| {
+        let peer = exchange.request.peer;
+        Ok(peer.map_or_else(Value::nil, |peer| scope.count(peer.port())))
     })?;
     natives.plain("here", |host, scope, _| {
         let subject = host.job.exchange();
         let exchange =
             subject.ok_or_else(|| scope.error("RuntimeError", "there is no request here"))?;
-        let context = Rc::downgrade(&exchange);
-        scope.wrap(scope.constant("Tsumugi::Context")?, context)
+        scope.wrap_as("Tsumugi::Context", Rc::downgrade(&exchange))
     })?;
-    natives.plain("captures", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        captures(scope, &exchange)
+    natives.of_request("captures", |_, scope, exchange, _| {
+        captures(scope, exchange)
     })?;
     // The first so many captures, for the parameters of the handler's block.
-    natives.plain("capture_values", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
-        let takes = call.argument(1).as_integer().unwrap_or_default();
-        let takes = usize::try_from(takes).unwrap_or(0);
+    natives.of_request("capture_values", |_, scope, exchange, call| {
+        let takes = whole(call.argument(1)).unwrap_or(0);
         let values = exchange.captures.values.iter().take(takes);
-        let array = scope.array(takes)?;
-        for value in values {
-            scope.push(array, capture(scope, value)?)?;
-        }
-        Ok(array)
+        scope.list(values.map(|value| capture(scope, value)))
     })
 }
 

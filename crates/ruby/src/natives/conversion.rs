@@ -129,9 +129,7 @@ fn field<'c>(
 
 /// A type in the words of a message.
 fn name_of<'c>(scope: &'c Scope<'c>, kind: Value<'c>) -> Result<'c, String> {
-    let shown = scope
-        .text(scope.call(kind, "to_s", &[])?)
-        .unwrap_or_default();
+    let shown = scope.text_by(kind, "to_s")?;
     Ok(match shown.as_str() {
         "bool" => "true or false".to_owned(),
         "String" => "a string".to_owned(),

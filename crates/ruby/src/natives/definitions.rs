@@ -28,6 +28,15 @@ impl<'s> Natives<'s> {
         }
     }
 
+    /// The same for definitions on another module or class.
+    pub fn within(&self, module: Value<'s>) -> Natives<'s> {
+        Natives {
+            host: Weak::clone(&self.host),
+            scope: self.scope,
+            module,
+        }
+    }
+
     /// A native that returns at once.
     pub fn plain<F>(&self, name: &str, native: F) -> Result<'s, ()>
     where
@@ -35,6 +44,22 @@ impl<'s> Natives<'s> {
     {
         self.scope
             .define_singleton(self.module, name, Suspension::Never, self.returning(native))
+    }
+
+    /// The same for one that is about the request whose context is its first argument.
+    pub fn of_request<F>(&self, name: &str, native: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(
+                &Rc<Host>,
+                &'c Scope<'c>,
+                &Exchange,
+                &NativeCall<'c>,
+            ) -> Result<'c, Value<'c>>
+            + 'static,
+    {
+        self.plain(name, move |host, scope, call| {
+            native(host, scope, &*exchange(scope, call.argument(0))?, call)
+        })
     }
 
     /// A method of `class` that returns at once. The prelude's methods around it have counted the arguments.
@@ -46,7 +71,18 @@ impl<'s> Natives<'s> {
             .define_method(class, name, Suspension::Never, self.returning(native))
     }
 
-    /// The same for a method that takes so many arguments: for what is called so often that a method in Ruby around it would be felt.
+    /// The same for one that needs no application.
+    pub fn in_place<F>(&self, class: Value<'s>, name: &str, native: F) -> Result<'s, ()>
+    where
+        F: for<'c> Fn(&'c Scope<'c>, &NativeCall<'c>) -> Result<'c, Value<'c>> + 'static,
+    {
+        self.scope
+            .define_method(class, name, Suspension::Never, move |scope, call| {
+                native(scope, call).map(NativeReply::Value)
+            })
+    }
+
+    /// The same as `uncounted_method` for one that takes so many arguments: for what is called so often that a method in Ruby around it would be felt.
     pub fn method<F>(
         &self,
         class: Value<'s>,
@@ -206,7 +242,7 @@ pub(crate) fn wrong_count<'c>(
 }
 
 /// The host, unless its application has been replaced.
-pub(crate) fn alive<'c>(host: &Weak<Host>, scope: &'c Scope<'c>) -> Result<'c, Rc<Host>> {
+pub(crate) fn alive<'c>(host: &Weak<Host>, scope: &'c Scope<'_>) -> Result<'c, Rc<Host>> {
     host.upgrade()
         .ok_or_else(|| scope.error("RuntimeError", "the application is being replaced"))
 }

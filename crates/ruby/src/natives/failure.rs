@@ -68,10 +68,9 @@ fn source(page: &mut String, host: &Host, report: &ExceptionReport) {
         .take(2 * SOURCE_LINES_AROUND + 1)
     {
         let shown = format!("{:>5}  {}\n", i + 1, escape(text));
-        page.push_str(&if i + 1 == line {
-            format!("<mark>{shown}</mark>")
-        } else {
-            shown
+        page.push_str(&match i + 1 == line {
+            true => format!("<mark>{shown}</mark>"),
+            false => shown,
         });
     }
     page.push_str("</pre>");
@@ -79,20 +78,13 @@ fn source(page: &mut String, host: &Host, report: &ExceptionReport) {
 
 /// The statement and its binds, for errors of a database.
 fn statement(page: &mut String, scope: &Scope<'_>, raised: Raise<'_>) {
-    let shown = |name: &str| {
-        let value = scope.ivar(raised.0, scope.intern(name));
-        if value.is_nil() {
-            None
-        } else {
-            scope
-                .call(value, "inspect", &[])
-                .ok()
-                .and_then(|text| scope.text(text))
-        }
-    };
-    if let Some(sql) = scope.text(scope.ivar(raised.0, scope.intern("@sql"))) {
+    let ivar = |name: &str| scope.ivar(raised.0, scope.intern(name));
+    if let Some(sql) = scope.text(ivar("@sql")) {
         page.push_str(&format!("<h2>Statement</h2><pre>{}</pre>", escape(&sql)));
-        if let Some(binds) = shown("@binds") {
+        let binds = ivar("@binds");
+        if !binds.is_nil()
+            && let Ok(binds) = scope.text_by(binds, "inspect")
+        {
             page.push_str(&format!("<p>Values: <code>{}</code></p>", escape(&binds)));
         }
     }

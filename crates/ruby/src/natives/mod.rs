@@ -21,7 +21,7 @@ mod web;
 use std::rc::Rc;
 
 use tsumugi_http::{HttpResponse, Request};
-use tsumugi_mruby::{Raise, Result, Scope};
+use tsumugi_mruby::{Result, Scope};
 
 use crate::error::Error;
 use crate::host::Host;
@@ -77,8 +77,6 @@ fn add(
     host.vm.enter(|scope| {
         let module = scope.constant("Tsumugi::Native");
         let installed = module.and_then(|module| install(&Natives::new(host, scope, module)));
-        installed.map_err(|raised: Raise<'_>| Error::Raised {
-            report: scope.report(raised),
-        })
+        installed.map_err(|raised| Error::raised(scope, raised))
     })
 }

@@ -10,7 +10,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         scope.string(env!("CARGO_PKG_VERSION"))
     })?;
     natives.plain("vm_bytes", |host, scope, _| {
-        Ok(scope.integer(i64::try_from(host.vm.memory_used()).unwrap_or(i64::MAX)))
+        Ok(scope.count(host.vm.memory_used()))
     })?;
     natives.plain("log", |host, scope, call| {
         let level = text(scope, call.argument(0), "the level")?;
@@ -52,6 +52,5 @@ fn field<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, String> {
     {
         return Ok(word);
     }
-    let inspected = scope.call(value, "inspect", &[])?;
-    Ok(scope.text(inspected).unwrap_or_default())
+    scope.text_by(value, "inspect")
 }

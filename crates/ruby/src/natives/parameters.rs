@@ -70,10 +70,7 @@ fn install_query<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 
 fn install_values<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     natives.method(class, "[]", 1..=1, |_, scope, call| {
-        match first(scope, call)? {
-            Some(text) => scope.string(text),
-            None => Ok(Value::nil()),
-        }
+        scope.string_or_nil(first(scope, call)?)
     })?;
     natives.method(class, "key?", 1..=1, |_, scope, call| {
         Ok(Value::boolean(first(scope, call)?.is_some()))
@@ -83,11 +80,7 @@ fn install_values<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()>
         let values: Vec<&str> = with_name(scope, call.argument(0), |name| {
             parameters.values(name).collect()
         })?;
-        let array = scope.array(values.len())?;
-        for value in values {
-            scope.push(array, scope.string(value)?)?;
-        }
-        Ok(array)
+        scope.strings(values)
     })?;
     natives.method(class, "empty?", 0..=0, |_, scope, call| {
         Ok(Value::boolean(parameters(scope, call.this)?.0.is_empty()))
@@ -193,9 +186,7 @@ fn within<'c>(
     if !range.truthy() || scope.call(range, "include?", &[value])?.truthy() {
         return Ok(value);
     }
-    let shown = scope
-        .text(scope.call(range, "to_s", &[])?)
-        .unwrap_or_default();
+    let shown = scope.text_by(range, "to_s")?;
     Err(wrong(scope, call, &format!("must be in {shown}"))?)
 }
 
@@ -211,19 +202,12 @@ fn refusal<'c>(scope: &'c Scope<'c>, error: &Error) -> Raise<'c> {
     halt(scope, error.status().as_u16(), &error.to_string())
 }
 
-pub(super) fn halt<'c>(scope: &'c Scope<'c>, status: u16, message: &str) -> Raise<'c> {
+pub(super) fn halt<'c>(scope: &'c Scope<'_>, status: u16, message: &str) -> Raise<'c> {
     let make = || {
-        let class = scope.constant("Tsumugi::Refused")?;
-        scope.call(
-            class,
-            "new",
-            &[scope.integer(status.into()), scope.string(message)?],
-        )
+        let arguments = [scope.integer(status.into()), scope.string(message)?];
+        scope.call(scope.constant("Tsumugi::Refused")?, "new", &arguments)
     };
-    match make() {
-        Ok(exception) => Raise(exception),
-        Err(raised) => raised,
-    }
+    make().map_or_else(|raised| raised, Raise)
 }
 
 /// `[[name, value], …]` in the order they were sent.
@@ -231,12 +215,5 @@ fn pairs<'c, 'a>(
     scope: &'c Scope<'c>,
     found: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<'c, Value<'c>> {
-    let array = scope.array(4)?;
-    for (name, value) in found {
-        let pair = scope.array(2)?;
-        scope.push(pair, scope.string(name)?)?;
-        scope.push(pair, scope.string(value)?)?;
-        scope.push(array, pair)?;
-    }
-    Ok(array)
+    scope.list(found.map(|(name, value)| scope.strings([name, value])))
 }

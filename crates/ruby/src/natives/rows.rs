@@ -6,13 +6,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_db::{Columns, Error, Format, Row, RowFeed, RowStream, Rows};
-use tsumugi_mruby::{Raise, Result, Scope, Symbol, Value};
+use tsumugi_mruby::{Result, Scope, Symbol, Value};
 
 use super::database::values::{field, value};
-use crate::answer::{Answer, Operation, answer, nil};
+use crate::answer::{Failure as _, Operation, attempt};
 use crate::held_streams::HeldStream;
 use crate::host::Host;
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::{data, whole, wrong_type};
 use crate::natives::definitions::Natives;
 
 pub(crate) use super::database::packed::packed;
@@ -39,33 +39,31 @@ pub(super) fn row_feed<'c>(
     }
 }
 
-/// A stream in Ruby, which closes with what the running job belongs to.
-pub(super) fn opened(host: &Rc<Host>, stream: RowStream) -> Answer {
+/// Opens a stream in Ruby, which closes with what the running job belongs to.
+pub(super) fn open(
+    host: &Rc<Host>,
+    stream: impl Future<Output = tsumugi_db::Result<RowStream>> + 'static,
+) -> Operation {
     let host = Rc::clone(host);
-    answer(move |scope| {
-        let class = scope.constant("Tsumugi::Native::RowStream")?;
-        scope.wrap(class, host.job.hold(stream))
+    attempt(stream, move |scope, stream| {
+        scope.wrap_as("Tsumugi::Native::RowStream", host.job.hold(stream))
     })
 }
 
 /// Waits for the next rows of a stream.
 fn next_rows<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Operation> {
     let (held, mut stream) = take_stream(scope, value)?;
-    Ok(Box::pin(async move {
-        match stream.next().await {
-            Ok(Some(rows)) => {
-                held.put_back(stream);
-                answer(move |scope| scope.wrap(scope.constant("DB::Rows")?, rows))
-            }
-            Ok(None) => {
-                held.finish();
-                nil()
-            }
-            Err(error) => {
-                held.finish();
-                super::database::failure::failure(error)
-            }
+    let rows = async move {
+        let rows = stream.next().await;
+        match rows {
+            Ok(Some(_)) => held.put_back(stream),
+            _ => held.finish(),
         }
+        rows
+    };
+    Ok(attempt(rows, |scope, rows| match rows {
+        Some(rows) => scope.wrap_as("DB::Rows", rows),
+        None => Ok(Value::nil()),
     }))
 }
 
@@ -80,7 +78,7 @@ fn take_stream<'c>(
             what: "stream",
             reason: "the request or job that opened it has ended",
         };
-        return Err(super::database::raise(scope, &closed));
+        return Err(closed.raise(scope));
     }
     let rows = held.and_then(|held| Some((Rc::clone(held), held.take()?)));
     rows.ok_or_else(|| {
@@ -106,23 +104,19 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     let class = natives.scope().constant("DB::Rows")?;
     natives.method(class, "size", 0..=0, |_, scope, call| {
-        let size = rows(scope, call.this)?.len();
-        Ok(scope.integer(i64::try_from(size).unwrap_or(i64::MAX)))
+        Ok(scope.count(rows(scope, call.this)?.len()))
     })?;
     natives.plain("rows_columns", |_, scope, call| {
         let rows = rows(scope, call.argument(0))?;
-        let names = scope.array(rows.columns().len())?;
-        for name in rows.columns().names() {
-            scope.push(names, Value::symbol(scope.intern(name)))?;
-        }
-        Ok(names)
+        let names = rows.columns().names();
+        scope.list(names.map(|name| Ok(Value::symbol(scope.intern(name)))))
     })?;
     as_objects(natives, class)?;
     natives.plain("rows_json", |_, scope, call| {
         let mut out = Vec::new();
         rows(scope, call.argument(0))?
             .write_json(&mut out)
-            .map_err(|error| super::database::failure::raise(scope, &error))?;
+            .map_err(|error| error.raise(scope))?;
         scope.string(out)
     })
 }
@@ -147,7 +141,7 @@ fn as_objects<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
         if count.is_nil() {
             return hash_at(scope, &shared, rows, 0, depth_max);
         }
-        let Some(count) = count.as_integer().and_then(|n| usize::try_from(n).ok()) else {
+        let Some(count) = whole(count) else {
             let message = "first takes how many rows: an Integer that is not negative";
             return Err(scope.error("ArgumentError", message));
         };
@@ -210,11 +204,8 @@ fn rows_array<'c>(
     while left > 0 {
         let some = left.min(ROWS_AT_ONCE);
         // What is made on the way to these rows may be collected before the next ones.
-        let pushed = scope.nested(|scope| {
-            let pushed = push_some(scope, all, &mut iter, some, width, names, depth_max);
-            pushed.map_err(|raised| scope.root_raised(raised))
-        });
-        pushed.map_err(|root| Raise(scope.rooted(&root)))?;
+        scope
+            .nested_try(|scope| push_some(scope, all, &mut iter, some, width, names, depth_max))?;
         scope.check_interrupt()?;
         left -= some;
     }
@@ -230,10 +221,7 @@ fn push_some<'c, 'r>(
     width: usize,
     names: Option<&[Symbol]>,
     depth_max: usize,
-) -> Result<'c, ()>
-where
-    'r: 'c,
-{
+) -> Result<'c, ()> {
     let mut fields = Vec::with_capacity(width * some);
     let mut count = 0;
     for row in rows.take(some) {
@@ -282,12 +270,10 @@ pub(super) fn values_at<'c>(
         if index % ROWS_UNINTERRUPTED == ROWS_UNINTERRUPTED - 1 {
             scope.check_interrupt()?;
         }
-        let made = scope.nested(|scope| {
+        scope.nested_try(|scope| {
             let mut values = row.values().map(|one| value(scope, one, depth_max));
-            let pushed = values.try_for_each(|one| scope.push(all, one?));
-            pushed.map_err(|raised| scope.root_raised(raised))
-        });
-        made.map_err(|root| Raise(scope.rooted(&root)))?;
+            values.try_for_each(|one| scope.push(all, one?))
+        })?;
     }
     Ok(all)
 }
@@ -307,5 +293,5 @@ fn symbols(scope: &Scope<'_>, known: &SymbolCache, columns: &Arc<Columns>) -> Rc
 }
 
 fn rows<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Rows> {
-    packed(scope, value).ok_or_else(|| wrong_type(scope, value, "the result", "a DB::Rows"))
+    data(scope, value, "the result", "a DB::Rows")
 }

@@ -1,20 +1,20 @@
 //! Waiting: `sleep`, `parallel`, channels, periods of timers, and the two natives of the fibre's loop.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use tokio::sync::Notify;
-use tsumugi_mruby::{Kind, NativeReply, Raise, Result, Root, Scope, Suspension, Value};
+use tokio::sync::Semaphore;
+use tsumugi_mruby::{NativeReply, Raise, Result, Root, Scope, Suspension, Value};
 use tsumugi_server::dispatch::{StopSignal, TimerPeriod};
 
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds};
 use crate::host::{Host, JobResult};
 use crate::limits::SLEEP_SECONDS_MAX;
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::{data, float, whole};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -27,9 +27,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         Ok(NativeReply::Yield(call.argument(0)))
     })?;
-    natives.plain("job", |host, scope, _| {
-        Ok(scope.integer(i64::try_from(host.job.number()).unwrap_or(0)))
-    })?;
+    natives.plain("job", |host, scope, _| Ok(scope.count(host.job.number())))?;
     natives.plain("check_period", |_, scope, call| {
         timer_period(scope, call.argument(0)).map(|_| Value::nil())
     })?;
@@ -52,9 +50,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let message = format!("parallel has {count} branches; parallel_max is {max}");
             return Err(scope.error("ArgumentError", message));
         }
-        let tasks = (0..count)
-            .map(|i| scope.root(scope.array_at(tasks, i)))
-            .collect::<Result<'_, Vec<Root>>>()?;
+        let tasks = scope.elements(tasks).map(|task| scope.root(task));
+        let tasks = tasks.collect::<Result<'_, Vec<Root>>>()?;
         let parent = Some(host.job.number());
         if !host.job.transactions().borrow().is_empty() {
             let message =
@@ -76,16 +73,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Duration> {
-    let seconds = match value.kind() {
-        Kind::Integer => value.as_integer().unwrap_or_default() as f64,
-        Kind::Float => value.as_float().unwrap_or_default(),
-        _ => {
-            let class = scope.class_name(value);
-            return Err(scope.error(
-                "ArgumentError",
-                format!("sleep takes a number of seconds, not {class}"),
-            ));
-        }
+    let Some(seconds) = float(value) else {
+        let class = scope.class_name(value);
+        let message = format!("sleep takes a number of seconds, not {class}");
+        return Err(scope.error("ArgumentError", message));
     };
     if !(0.0..=SLEEP_SECONDS_MAX).contains(&seconds) {
         let message = format!(
@@ -135,34 +126,37 @@ async fn parallel(host: Rc<Host>, bounds: Bounds, tasks: Vec<Root>) -> Answer {
     drop(branches);
     answer(move |scope| {
         if let Some(exception) = failure {
-            return Err(tsumugi_mruby::Raise(scope.rooted(&exception)));
+            return Err(Raise(scope.rooted(&exception)));
         }
-        let array = scope.array(count)?;
-        for value in values.iter().flatten() {
-            scope.push(array, scope.rooted(value))?;
-        }
-        Ok(array)
+        let values = values.iter().flatten();
+        scope.list(values.map(|value| Ok(scope.rooted(value))))
     })
 }
 
 async fn branch(host: &Rc<Host>, task: Root, bounds: &Bounds) -> std::result::Result<Root, Root> {
-    let finish = |scope: &Scope<'_>, ended: JobResult<'_>| match ended {
-        JobResult::Value(value) => scope
-            .root(value)
-            .map_err(|raised| scope.root_raised(raised)),
-        JobResult::Raised(exception) => Err(scope.root_raised(Raise(exception))),
+    let finish = |scope: &Scope<'_>, ended: JobResult<'_>| {
+        let value = ended.and_then(|value| scope.root(value));
+        value.map_err(|raised| scope.root_raised(raised))
     };
     driver::run(host, driver::job_of(task), bounds, finish).await
 }
 
 /// A queue of values between fibres of one VM. The values are in an Array of the Ruby object ([`VALUES`]), where the collector sees
 /// who refers to whom: a channel in a value of its own would hold itself for ever if its values were roots.
+///
+/// Who waits is served in turn. Closing lets all go on at once: nobody waits for a closed channel.
 struct Channel {
-    capacity: usize,
-    state: RefCell<ChannelState>,
+    /// The values that may be added now.
+    room: Semaphore,
+    /// The values that may be taken now.
+    ready: Semaphore,
+    values: RefCell<VecDeque<ChannelPlace>>,
     places: Rc<RefCell<ChannelPlaces>>,
-    changed: Notify,
+    closed: Cell<bool>,
 }
+
+/// So many fibres go on after the end of a channel.
+const ALL_WAITERS: usize = Semaphore::MAX_PERMITS / 2;
 
 /// The instance variable with a channel's values; its name is none that Ruby can write.
 const VALUES: &str = "values";
@@ -218,131 +212,65 @@ impl ChannelPlace {
     }
 }
 
-#[derive(Default)]
-struct ChannelState {
-    values: VecDeque<ChannelPlace>,
-    closed: bool,
-    /// Tickets keep the waiters first come, first served.
-    pops: Queue,
-    pushes: Queue,
-}
-
-#[derive(Default)]
-struct Queue {
-    next: u64,
-    waiting: VecDeque<u64>,
-}
-
-impl Queue {
-    fn join(&mut self) -> u64 {
-        self.next += 1;
-        self.waiting.push_back(self.next);
-        self.next
-    }
-
-    fn leave(&mut self, ticket: u64) {
-        self.waiting.retain(|waiting| *waiting != ticket);
-    }
-
-    fn is_first(&self, ticket: u64) -> bool {
-        self.waiting.front() == Some(&ticket)
-    }
-}
-
-/// A place in a channel's queue of waiters, left when the wait ends or is cancelled.
-struct Ticket {
-    channel: Rc<Channel>,
-    number: u64,
-    queue: fn(&mut ChannelState) -> &mut Queue,
-}
-
-impl Ticket {
-    fn take(channel: &Rc<Channel>, queue: fn(&mut ChannelState) -> &mut Queue) -> Ticket {
-        let number = queue(&mut channel.state.borrow_mut()).join();
-        Ticket {
-            channel: Rc::clone(channel),
-            number,
-            queue,
-        }
-    }
-
-    fn is_first(&self, state: &mut ChannelState) -> bool {
-        (self.queue)(state).is_first(self.number)
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        (self.queue)(&mut self.channel.state.borrow_mut()).leave(self.number);
-        self.channel.changed.notify_waiters();
-    }
-}
-
 impl Channel {
     async fn push(self: Rc<Self>, value: ChannelPlace) -> Answer {
-        let ticket = Ticket::take(&self, |state| &mut state.pushes);
-        let mut value = Some(value);
-        loop {
-            let changed = self.changed.notified();
-            {
-                let mut state = self.state.borrow_mut();
-                if state.closed {
-                    return raise("Tsumugi::Channel::Closed", "the channel is closed");
-                }
-                if state.values.len() < self.capacity && ticket.is_first(&mut state) {
-                    state.values.extend(value.take());
-                    return nil();
-                }
-            }
-            changed.await;
+        take_turn(&self.room).await;
+        if self.closed.get() {
+            return raise("Tsumugi::Channel::Closed", "the channel is closed");
         }
+        self.values.borrow_mut().push_back(value);
+        self.ready.add_permits(1);
+        nil()
     }
 
     /// `array` has the values.
     async fn pop(self: Rc<Self>, array: Root) -> Answer {
-        let ticket = Ticket::take(&self, |state| &mut state.pops);
-        loop {
-            let changed = self.changed.notified();
-            {
-                let mut state = self.state.borrow_mut();
-                if ticket.is_first(&mut state)
-                    && let Some(place) = state.values.pop_front()
-                {
-                    return answer(move |scope| {
-                        let array = scope.rooted(&array);
-                        let value = scope.array_at(array, place.index);
-                        scope.set_array_at(array, place.index, Value::nil())?;
-                        Ok(value)
-                    });
-                }
-                if state.closed && state.values.is_empty() {
-                    return raise(
-                        "Tsumugi::Channel::Closed",
-                        "the channel is closed and empty",
-                    );
-                }
-            }
-            changed.await;
+        take_turn(&self.ready).await;
+        if self.closed.get() {
+            // Who was served before the end comes first.
+            tokio::task::yield_now().await;
+        }
+        let Some(place) = self.values.borrow_mut().pop_front() else {
+            return raise(
+                "Tsumugi::Channel::Closed",
+                "the channel is closed and empty",
+            );
+        };
+        if !self.closed.get() {
+            self.room.add_permits(1);
+        }
+        answer(move |scope| {
+            let array = scope.rooted(&array);
+            let value = scope.array_at(array, place.index);
+            scope.set_array_at(array, place.index, Value::nil())?;
+            Ok(value)
+        })
+    }
+
+    fn close(&self) {
+        if !self.closed.replace(true) {
+            self.room.add_permits(ALL_WAITERS);
+            self.ready.add_permits(ALL_WAITERS);
         }
     }
 }
 
+/// Waits for a permit and uses it up.
+async fn take_turn(permits: &Semaphore) {
+    if let Ok(permit) = permits.acquire().await {
+        permit.forget();
+    }
+}
+
 fn channel<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Rc<Channel>> {
-    scope
-        .data::<Rc<Channel>>(value)
-        .cloned()
-        .ok_or_else(|| wrong_type(scope, value, "the channel", "a Channel"))
+    data(scope, value, "the channel", "a Channel").cloned()
 }
 
 fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Channel")?;
     natives.plain("channel", |host, scope, call| {
         let max = host.settings.limits.channel_max;
-        let capacity = match call
-            .argument(0)
-            .as_integer()
-            .and_then(|n| usize::try_from(n).ok())
-        {
+        let capacity = match whole(call.argument(0)) {
             Some(0) => max,
             Some(capacity) if capacity <= max => capacity,
             _ => {
@@ -352,12 +280,13 @@ fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         };
         let channel = Rc::new(Channel {
-            capacity,
-            state: RefCell::default(),
+            room: Semaphore::new(capacity.min(ALL_WAITERS)),
+            ready: Semaphore::new(0),
+            values: RefCell::default(),
             places: Rc::default(),
-            changed: Notify::new(),
+            closed: Cell::new(false),
         });
-        let object = scope.wrap(scope.constant("Tsumugi::Native::Channel")?, channel)?;
+        let object = scope.wrap_as("Tsumugi::Native::Channel", channel)?;
         scope.set_ivar(object, scope.intern(VALUES), scope.array(0)?)?;
         Ok(object)
     })?;
@@ -375,21 +304,15 @@ fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Box::pin(channel.pop(array)) as Operation)
     })?;
     natives.plain("channel_close", |_, scope, call| {
-        let channel = channel(scope, call.argument(0))?;
-        channel.state.borrow_mut().closed = true;
-        channel.changed.notify_waiters();
+        channel(scope, call.argument(0))?.close();
         Ok(Value::nil())
     })?;
     natives.plain("channel_closed?", |_, scope, call| {
-        let closed = channel(scope, call.argument(0))?.state.borrow().closed;
-        Ok(Value::boolean(closed))
+        let channel = channel(scope, call.argument(0))?;
+        Ok(Value::boolean(channel.closed.get()))
     })?;
     natives.plain("channel_size", |_, scope, call| {
-        let size = channel(scope, call.argument(0))?
-            .state
-            .borrow()
-            .values
-            .len();
-        Ok(scope.integer(i64::try_from(size).unwrap_or(i64::MAX)))
+        let channel = channel(scope, call.argument(0))?;
+        Ok(scope.count(channel.values.borrow().len()))
     })
 }

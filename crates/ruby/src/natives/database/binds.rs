@@ -1,13 +1,14 @@
 //! Values of Ruby as values of a statement. What each database makes of them is the driver's.
 //! Rule: a value is bound as what it is, or refused with what would work; never by guessing.
 
-use tsumugi_db::{BindRoom, Value as Bind};
+use tsumugi_db::BindRoom;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
+use tsumugi_sql::Value as Bind;
 
-use super::raise;
+use crate::answer::Failure as _;
 use crate::limits::{BIND_DEPTH_MAX, COPIED_UNCHECKED_BYTES_MAX};
 
-/// One value of a statement whose values have this room.
+/// One value of a statement whose values have this room; a number that is bound as text is a Decimal.
 pub(crate) fn bind<'c>(
     scope: &'c Scope<'c>,
     value: Value<'c>,
@@ -23,9 +24,9 @@ pub(crate) fn binds<'c>(
     values: impl Iterator<Item = Value<'c>>,
     json_depth_max: usize,
     mut room: BindRoom,
-) -> Result<'c, Vec<Bind>> {
+) -> Result<'c, Vec<tsumugi_db::Value>> {
     values
-        .map(|value| bind(scope, value, json_depth_max, &mut room))
+        .map(|value| Ok(bind(scope, value, json_depth_max, &mut room)?.into()))
         .collect()
 }
 
@@ -38,7 +39,7 @@ fn copied<'c>(
     let Some(length) = scope.with_bytes(value, <[u8]>::len) else {
         return Ok(None);
     };
-    room.take(length).map_err(|error| raise(scope, &error))?;
+    room.take(length).map_err(|error| error.raise(scope))?;
     if length > COPIED_UNCHECKED_BYTES_MAX {
         scope.check_interrupt()?;
     }
@@ -57,10 +58,7 @@ fn at<'c>(
         Kind::True => Bind::Boolean(true),
         Kind::False => Bind::Boolean(false),
         Kind::Integer => Bind::Integer(value.as_integer().unwrap_or_default()),
-        Kind::BigInteger => {
-            let text = scope.call(value, "to_s", &[])?;
-            Bind::Text(scope.text(text).unwrap_or_default())
-        }
+        Kind::BigInteger => Bind::Decimal(scope.text_by(value, "to_s")?),
         Kind::Float => Bind::Real(value.as_float().unwrap_or_default()),
         Kind::Symbol => Bind::Text(scope.text(value).unwrap_or_default()),
         Kind::String => {
@@ -71,7 +69,7 @@ fn at<'c>(
             }
         }
         Kind::Array if depth < BIND_DEPTH_MAX => {
-            let elements = (0..scope.array_len(value)).map(|i| scope.array_at(value, i));
+            let elements = scope.elements(value);
             let elements =
                 elements.map(|element| at(scope, element, json_depth_max, depth + 1, room));
             Bind::List(elements.collect::<Result<'c, Vec<Bind>>>()?)
@@ -83,8 +81,7 @@ fn at<'c>(
         Kind::Hash => {
             let mut json = Vec::new();
             crate::json::write(scope, value, json_depth_max, &mut json)?;
-            room.take(json.len())
-                .map_err(|error| raise(scope, &error))?;
+            room.take(json.len()).map_err(|error| error.raise(scope))?;
             Bind::Json(String::from_utf8(json).unwrap_or_default())
         }
         _ => {
@@ -93,8 +90,12 @@ fn at<'c>(
                 return Ok(Bind::Blob(blob));
             }
             if scope.responds_to(value, "__bind") {
-                let text = scope.call(value, "__bind", &[])?;
-                return Ok(Bind::Text(scope.text(text).unwrap_or_default()));
+                let text = scope.text_by(value, "__bind")?;
+                let is_exact = scope.is_a(value, scope.constant("DB::Decimal")?);
+                return Ok(match is_exact {
+                    true => Bind::Decimal(text),
+                    false => Bind::Text(text),
+                });
             }
             let class = scope.class_name(value);
             let message = format!(

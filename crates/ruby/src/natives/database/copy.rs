@@ -4,11 +4,10 @@
 use tsumugi_db::{CopyIn, CopyOut};
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::failure::failure;
-use super::handles::{ExclusiveHandle, exclusive_handle, take};
+use super::handles::{exclusive_handle, let_go, take};
 use super::vm_database::executor;
-use crate::answer::{Operation, answer, nil};
-use crate::natives::arguments::{text, wrong_type};
+use crate::answer::{attempt, attempt_only};
+use crate::natives::arguments::{bytes, text};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -16,13 +15,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     writing(natives)?;
     reading(natives)?;
     natives.plain("db_copy_abandon", |_, scope, call| {
-        let holder = call.argument(0);
-        if let Some(copy) = scope.data::<ExclusiveHandle<CopyIn>>(holder) {
-            copy.borrow_mut().take();
-        }
-        if let Some(copy) = scope.data::<ExclusiveHandle<CopyOut>>(holder) {
-            copy.borrow_mut().take();
-        }
+        let_go::<CopyIn>(scope, call.argument(0));
+        let_go::<CopyOut>(scope, call.argument(0));
         Ok(Value::nil())
     })
 }
@@ -31,43 +25,23 @@ fn writing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_copy_in", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
-        Ok(Box::pin(async move {
-            match executor.copy_in(sql).await {
-                Ok(copy) => answer(move |scope| wrap(scope, copy)),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt(async move { executor.copy_in(sql).await }, wrap))
     })?;
     natives.waiting("db_copy_write", |_, scope, call| {
-        let Some(data) = scope.bytes(call.argument(1)) else {
-            return Err(wrong_type(
-                scope,
-                call.argument(1),
-                "what is copied",
-                "a String",
-            ));
-        };
+        let data = bytes(scope, call.argument(1), "what is copied")?;
         let (holder, mut copy) = take::<CopyIn>(scope, call.argument(0))?;
-        Ok(Box::pin(async move {
-            match copy.send(&data).await {
-                Ok(()) => {
-                    *holder.borrow_mut() = Some(copy);
-                    nil()
-                }
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt_only(async move {
+            copy.send(&data).await?;
+            *holder.borrow_mut() = Some(copy);
+            Ok::<_, tsumugi_db::Error>(())
+        }))
     })?;
     natives.waiting("db_copy_finish", |_, scope, call| {
         let (_, copy) = take::<CopyIn>(scope, call.argument(0))?;
-        Ok(Box::pin(async move {
-            match copy.finish().await {
-                Ok(rows) => {
-                    answer(move |scope| Ok(scope.integer(i64::try_from(rows).unwrap_or(i64::MAX))))
-                }
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt(
+            async move { copy.finish().await },
+            |scope, rows| Ok(scope.count(rows)),
+        ))
     })
 }
 
@@ -75,31 +49,21 @@ fn reading<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_copy_out", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
         let sql = text(scope, call.argument(1), "the SQL")?;
-        Ok(Box::pin(async move {
-            match executor.copy_out(sql).await {
-                Ok(copy) => answer(move |scope| wrap(scope, copy)),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt(async move { executor.copy_out(sql).await }, wrap))
     })?;
     natives.waiting("db_copy_read", |_, scope, call| {
         let (holder, mut copy) = take::<CopyOut>(scope, call.argument(0))?;
-        Ok(Box::pin(async move {
-            match copy.next().await {
-                Ok(Some(bytes)) => {
-                    *holder.borrow_mut() = Some(copy);
-                    answer(move |scope| scope.string(&bytes))
-                }
-                Ok(None) => nil(),
-                Err(error) => failure(error),
+        let piece = async move {
+            let piece = copy.next().await?;
+            if piece.is_some() {
+                *holder.borrow_mut() = Some(copy);
             }
-        }) as Operation)
+            Ok::<_, tsumugi_db::Error>(piece)
+        };
+        Ok(attempt(piece, |scope, piece| scope.string_or_nil(piece)))
     })
 }
 
 fn wrap<'c, T: 'static>(scope: &'c Scope<'_>, copy: T) -> Result<'c, Value<'c>> {
-    scope.wrap(
-        scope.constant("Tsumugi::Native::Copy")?,
-        exclusive_handle(copy),
-    )
+    scope.wrap_as("Tsumugi::Native::Copy", exclusive_handle(copy))
 }

@@ -3,21 +3,13 @@
 use tsumugi_db::{Error, Value as Bind};
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 
-use crate::answer::{Answer, answer, nil};
+use crate::answer::Failure;
 
-/// The answer to an operation that failed.
-pub(crate) fn failure(error: Error) -> Answer {
-    answer(move |scope| Err(raise(scope, &error)))
-}
-
-/// The answer to an operation that gives nothing.
-pub(super) fn done(outcome: tsumugi_db::Result<()>) -> Answer {
-    outcome.map_or_else(failure, |()| nil())
-}
-
-/// The exception of the class that the error's kind names, with what a handler asks for.
-pub(crate) fn raise<'c>(scope: &'c Scope<'_>, error: &Error) -> Raise<'c> {
-    scope_error(scope, error).unwrap_or_else(|raised| raised)
+impl Failure for Error {
+    /// Of the class that the error's kind names, with what a handler asks for.
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        scope_error(scope, self).unwrap_or_else(|raised| raised)
+    }
 }
 
 fn scope_error<'c>(scope: &'c Scope<'_>, error: &Error) -> Result<'c, Raise<'c>> {
@@ -42,15 +34,14 @@ fn scope_error<'c>(scope: &'c Scope<'_>, error: &Error) -> Result<'c, Raise<'c>>
     }
     if let Some(sql) = error.sql() {
         set("@sql", scope.string(sql)?)?;
-        let binds = scope.array(error.binds().len())?;
-        for bind in error.binds() {
-            scope.push(binds, bind_value(scope, bind)?)?;
-        }
-        set("@binds", binds)?;
+        let binds = error.binds().iter();
+        set(
+            "@binds",
+            scope.list(binds.map(|bind| bind_value(scope, bind)))?,
+        )?;
     }
     if let Some(position) = error.position() {
-        let position = i64::try_from(position).unwrap_or(0);
-        set("@position", scope.integer(position))?;
+        set("@position", scope.count(position))?;
     }
     Ok(Raise(exception))
 }
@@ -63,13 +54,7 @@ pub(crate) fn bind_value<'c>(scope: &'c Scope<'c>, bind: &Bind) -> Result<'c, Va
         Bind::Real(real) => Ok(scope.float(*real)),
         Bind::Text(text) | Bind::Json(text) => scope.string(text),
         Bind::Blob(blob) => scope.string(blob),
-        Bind::List(binds) => {
-            let list = scope.array(binds.len())?;
-            for bind in binds {
-                scope.push(list, bind_value(scope, bind)?)?;
-            }
-            Ok(list)
-        }
+        Bind::List(binds) => scope.list(binds.iter().map(|bind| bind_value(scope, bind))),
         _ => Ok(Value::nil()),
     }
 }

@@ -7,14 +7,14 @@ use std::rc::Rc;
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 
 /// A transaction or a session in Ruby's hands; `None` once it has ended.
-pub(crate) type SharedHandle<T> = Rc<RefCell<Option<Rc<T>>>>;
+pub(crate) type SharedHandle<T> = ExclusiveHandle<Rc<T>>;
 
 pub(super) fn shared_handle<T>(value: T) -> SharedHandle<T> {
-    Rc::new(RefCell::new(Some(Rc::new(value))))
+    exclusive_handle(Rc::new(value))
 }
 
 /// A value that Ruby holds and that one fibre at a time waits for: a COPY, a listener, a savepoint.
-pub(super) type ExclusiveHandle<T> = Rc<RefCell<Option<T>>>;
+pub(crate) type ExclusiveHandle<T> = Rc<RefCell<Option<T>>>;
 
 pub(super) fn exclusive_handle<T>(value: T) -> ExclusiveHandle<T> {
     Rc::new(RefCell::new(Some(value)))
@@ -29,10 +29,15 @@ pub(super) fn take<'c, T: 'static>(
         let message = "this is over, or another fibre waits for it";
         scope.error("DB::UsageError", message)
     };
-    let holder = scope
-        .data::<ExclusiveHandle<T>>(value)
-        .cloned()
-        .ok_or_else(over)?;
-    let copy = holder.borrow_mut().take().ok_or_else(over)?;
-    Ok((holder, copy))
+    let holder = scope.data::<ExclusiveHandle<T>>(value).cloned();
+    let holder = holder.ok_or_else(over)?;
+    let content = holder.take().ok_or_else(over)?;
+    Ok((holder, content))
+}
+
+/// Empties a handle, if it is one of these: for `ensure`, which should not wait.
+pub(super) fn let_go<T: 'static>(scope: &Scope<'_>, value: Value<'_>) {
+    if let Some(holder) = scope.data::<ExclusiveHandle<T>>(value) {
+        drop(holder.take());
+    }
 }

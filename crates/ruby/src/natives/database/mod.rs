@@ -22,13 +22,11 @@ use tsumugi_db::{
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_server::Mode;
 
-use crate::answer::{Operation, answer, nil};
-use crate::natives::arguments::text;
+use crate::answer::{attempt, attempt_only};
+use crate::natives::arguments::{float, text, whole};
 use crate::natives::definitions::Natives;
 use binds::binds;
-pub(crate) use failure::raise;
-use failure::{done, failure};
-use handles::{SharedHandle, shared_handle};
+use handles::{exclusive_handle, let_go, shared_handle};
 use statement::{sql_and_values, statement};
 use vm_database::{
     TransactionHandle, VmDatabase, executor, refuse_beside_transaction, vm_database,
@@ -52,20 +50,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             options.log = StatementLog::Statements;
         }
         let host = Rc::downgrade(host);
-        Ok(Box::pin(async move {
-            match Database::connect(&url, options).await {
-                Ok(database) => {
-                    if let Some(host) = host.upgrade() {
-                        host.resources.watch(database.watch());
-                    }
-                    answer(move |scope| {
-                        let database = Rc::new(VmDatabase::new(database));
-                        scope.wrap(scope.constant("Tsumugi::Native::Database")?, database)
-                    })
-                }
-                Err(error) => failure(error),
+        let connecting = async move { Database::connect(&url, options).await };
+        Ok(attempt(connecting, move |scope, database| {
+            if let Some(host) = host.upgrade() {
+                host.resources.watch(database.watch());
             }
-        }) as Operation)
+            wrap(scope, database)
+        }))
     })?;
     natives.plain("db_shared", |host, scope, call| {
         let name = text(scope, call.argument(0), "the name of a shared database")?;
@@ -79,8 +70,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let message = format!("no database is shared under the name {name}: {there}");
             return Err(scope.error("DB::UsageError", message));
         };
-        let database = Rc::new(VmDatabase::new(database.clone()));
-        scope.wrap(scope.constant("Tsumugi::Native::Database")?, database)
+        wrap(scope, database.clone())
     })?;
     natives.plain("db_scheme", |_, scope, call| {
         scope.string(vm_database(scope, call.argument(0))?.database().scheme())
@@ -91,7 +81,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     vm_database::install(natives)?;
     statements(natives, db)?;
-    streams(natives)?;
     pipeline::install(natives, db)?;
     schema::install(natives)?;
     copy::install(natives)?;
@@ -99,6 +88,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     sessions(natives)?;
     transactions(natives)?;
     savepoints(natives)
+}
+
+fn wrap<'c>(scope: &'c Scope<'_>, database: Database) -> Result<'c, Value<'c>> {
+    let database = Rc::new(VmDatabase::new(database));
+    scope.wrap_as("Tsumugi::Native::Database", database)
 }
 
 fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
@@ -115,72 +109,46 @@ fn statements<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
             BindRoom::default(),
         )?;
         let host = Rc::clone(host);
-        Ok(Box::pin(async move {
-            match executor.query(sql, binds).await {
-                Ok(rows) => answer(move |scope| scope.wrap(scope.rooted(&host.known().rows), rows)),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt(
+            async move { executor.query(sql, binds).await },
+            move |scope, rows| scope.wrap(scope.rooted(&host.known().rows), rows),
+        ))
     })?;
     natives.waiting("db_execute", |host, scope, call| {
         let (executor, sql, binds) = statement(host, scope, call)?;
-        Ok(Box::pin(async move {
-            match executor.execute(sql, binds).await {
-                Ok(executed) => answer(move |scope| {
-                    let pair = scope.array(2)?;
-                    scope.push(
-                        pair,
-                        scope.integer(i64::try_from(executed.affected).unwrap_or(i64::MAX)),
-                    )?;
-                    let id = executed
-                        .last_insert_id
-                        .map_or_else(Value::nil, |id| scope.integer(id));
-                    scope.push(pair, id)?;
-                    Ok(pair)
-                }),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt(
+            async move { executor.execute(sql, binds).await },
+            |scope, executed| {
+                let id = executed.last_insert_id;
+                let id = id.map_or_else(Value::nil, |id| scope.integer(id));
+                scope.array_of(&[scope.count(executed.affected), id])
+            },
+        ))
     })?;
     natives.waiting("db_script", |host, scope, call| {
         let (executor, sql, _) = statement(host, scope, call)?;
-        Ok(Box::pin(async move { done(executor.execute_script(sql).await) }) as Operation)
-    })
-}
-
-fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+        Ok(attempt_only(
+            async move { executor.execute_script(sql).await },
+        ))
+    })?;
     natives.waiting("db_stream", |host, scope, call| {
         let (executor, sql, binds) = statement(host, scope, call)?;
-        let host = Rc::clone(host);
-        Ok(Box::pin(async move {
-            match executor.stream_by(sql, binds, BatchSize::default()).await {
-                Ok(stream) => super::rows::opened(&host, stream),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        let stream = async move { executor.stream_by(sql, binds, BatchSize::default()).await };
+        Ok(super::rows::open(host, stream))
     })
 }
 
 fn sessions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("db_session", |_, scope, call| {
         let database = vm_database(scope, call.argument(0))?.database().clone();
-        Ok(Box::pin(async move {
-            match database.session().await {
-                Ok(session) => answer(move |scope| {
-                    scope.wrap(
-                        scope.constant("Tsumugi::Native::Session")?,
-                        shared_handle(session),
-                    )
-                }),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt(
+            async move { database.session().await },
+            |scope, session| scope.wrap_as("Tsumugi::Native::Session", shared_handle(session)),
+        ))
     })?;
     // For `ensure`: the pool makes it clean once nothing runs on it.
     natives.plain("db_give_back", |_, scope, call| {
-        if let Some(session) = scope.data::<SharedHandle<Session>>(call.argument(0)) {
-            session.borrow_mut().take();
-        }
+        let_go::<Rc<Session>>(scope, call.argument(0));
         Ok(Value::nil())
     })
 }
@@ -206,19 +174,16 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 return Err(scope.error("ArgumentError", message));
             }
         };
-        Ok(Box::pin(async move {
-            let begun = match alone {
+        let begun = async move {
+            match alone {
                 true => executor.begin_change(options.mode).await,
                 false => executor.begin(options).await,
-            };
-            match begun {
-                Ok(transaction) => answer(move |scope| {
-                    let handle = TransactionHandle::new(transaction, &keys);
-                    scope.wrap(scope.constant("Tsumugi::Native::Transaction")?, handle)
-                }),
-                Err(error) => failure(error),
             }
-        }) as Operation)
+        };
+        Ok(attempt(begun, move |scope, transaction| {
+            let handle = TransactionHandle::new(transaction, &keys);
+            scope.wrap_as("Tsumugi::Native::Transaction", handle)
+        }))
     })?;
     for (name, commits) in [("db_commit", true), ("db_rollback", false)] {
         natives.waiting(name, move |_, scope, call| {
@@ -226,18 +191,17 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let transaction = handle
                 .as_ref()
                 .and_then(|handle| handle.running.borrow_mut().take());
-            Ok(Box::pin(async move {
+            Ok(attempt_only(async move {
                 let (Some(handle), Some(transaction)) = (handle, transaction) else {
-                    return nil();
+                    return Ok(());
                 };
-                let ended = if commits {
+                if commits {
                     let committed = transaction.commit().await;
                     committed.map(|()| handle.committed())
                 } else {
                     transaction.roll_back().await
-                };
-                done(ended)
-            }) as Operation)
+                }
+            }))
         })?;
     }
     // For `ensure` of a cancelled request, which should not wait: dropping rolls back.
@@ -277,25 +241,20 @@ fn savepoints<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         vm_database(scope, call.argument(0))?
             .keys(host.job.number())
             .savepoint();
-        Ok(Box::pin(async move {
-            match executor.savepoint().await {
-                Ok(savepoint) => answer(move |scope| {
-                    let class = scope.constant("Tsumugi::Native::Savepoint")?;
-                    scope.wrap(class, handles::exclusive_handle(savepoint))
-                }),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt(
+            async move { executor.savepoint().await },
+            |scope, savepoint| {
+                scope.wrap_as("Tsumugi::Native::Savepoint", exclusive_handle(savepoint))
+            },
+        ))
     })?;
     natives.waiting("db_release", |_, scope, call| {
         let (_, savepoint) = handles::take::<Savepoint>(scope, call.argument(0))?;
-        Ok(Box::pin(async move { done(savepoint.release().await) }) as Operation)
+        Ok(attempt_only(async move { savepoint.release().await }))
     })?;
     // Dropped, the transaction is rolled back to it before its next statement.
     natives.plain("db_forsake", |_, scope, call| {
-        if let Some(holder) = scope.data::<handles::ExclusiveHandle<Savepoint>>(call.argument(0)) {
-            drop(holder.borrow_mut().take());
-        }
+        let_go::<Savepoint>(scope, call.argument(0));
         Ok(Value::nil())
     })
 }
@@ -304,9 +263,8 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
     let mut options = Options::default();
     for (name, value) in scope.entries(keywords)? {
         let name = scope.text(name).unwrap_or_default();
-        let whole = value.as_integer().and_then(|n| usize::try_from(n).ok());
-        let seconds = value.as_float().or(value.as_integer().map(|n| n as f64));
-        let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let whole = whole(value);
+        let seconds = float(value).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let wrong = || {
             scope.error(
                 "ArgumentError",

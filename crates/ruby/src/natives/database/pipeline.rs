@@ -7,13 +7,12 @@ use tsumugi_db::{BindRoom, PipelineAtomicity, Rows, SqlText, Value as Bind};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use super::binds::binds;
-use super::failure::{failure, raise};
 use super::statement::sql_and_values;
 use super::vm_database::executor;
-use crate::answer::{Operation, answer};
+use crate::answer::{Failure as _, attempt};
 use crate::host::Host;
 use crate::limits::PIPELINE_MAX;
-use crate::natives::arguments::{text, wrong_type};
+use crate::natives::arguments::{data, text};
 use crate::natives::definitions::Natives;
 
 /// What a `DB::Pipeline` carries.
@@ -35,11 +34,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
         scope.wrap(scope.rooted(&class), StatementsCell::default())
     })?;
     natives.plain("db_pipeline_empty?", |_, scope, call| {
-        let is_empty = statements(scope, call.argument(0))?
-            .borrow()
-            .list
-            .is_empty();
-        Ok(Value::boolean(is_empty))
+        let statements = statements(scope, call.argument(0))?.borrow();
+        Ok(Value::boolean(statements.list.is_empty()))
     })?;
     for name in ["query", "execute"] {
         natives.method(pipeline, name, 1.., |host, scope, call| {
@@ -55,21 +51,19 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
             PipelineAtomicity::Each
         };
         let host = Rc::clone(host);
-        Ok(Box::pin(async move {
-            match executor.pipeline(statements, atomicity).await {
-                Err(error) => failure(error),
-                Ok(outcomes) => match first_failure(outcomes) {
-                    Err(error) => failure(error),
-                    Ok(results) => answer(move |scope| list(&host, scope, results)),
-                },
-            }
-        }) as Operation)
+        let results = async move {
+            let outcomes = executor.pipeline(statements, atomicity).await?;
+            first_failure(outcomes)
+        };
+        Ok(attempt(results, move |scope, results| {
+            let class = scope.rooted(&host.known().rows);
+            scope.list(results.into_iter().map(|rows| scope.wrap(class, rows)))
+        }))
     })
 }
 
 fn statements<'c>(scope: &'c Scope<'c>, pipeline: Value<'c>) -> Result<'c, &'c StatementsCell> {
-    let collected = scope.data::<StatementsCell>(pipeline);
-    collected.ok_or_else(|| wrong_type(scope, pipeline, "the pipeline", "what db.pipeline yields"))
+    data(scope, pipeline, "the pipeline", "what db.pipeline yields")
 }
 
 /// `query(sql, *values)`: the place of the result.
@@ -101,11 +95,11 @@ fn collect<'c>(host: &Host, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Resu
     let bytes = binds.iter().map(Bind::bytes).sum();
     if let Err(error) = room.take(bytes) {
         drop(statements);
-        return Err(raise(scope, &error));
+        return Err(error.raise(scope));
     }
     statements.room = room;
     statements.list.push((sql, binds));
-    Ok(scope.integer(i64::try_from(place).unwrap_or(i64::MAX)))
+    Ok(scope.count(place))
 }
 
 /// All results, or the error that matters: the first that is no consequence of another.
@@ -122,13 +116,4 @@ fn first_failure(outcomes: Vec<tsumugi_db::Result<Rows>>) -> tsumugi_db::Result<
         }
     }
     consequence.map_or(Ok(results), Err)
-}
-
-fn list<'c>(host: &Host, scope: &'c Scope<'_>, results: Vec<Rows>) -> Result<'c, Value<'c>> {
-    let class = scope.rooted(&host.known().rows);
-    let list = scope.array(results.len())?;
-    for rows in results {
-        scope.push(list, scope.wrap(class, rows)?)?;
-    }
-    Ok(list)
 }

@@ -25,9 +25,8 @@ pub(super) fn statement<'c>(
 ) -> Result<'c, (Executor, String, Vec<Bind>)> {
     let executor = executor(host, scope, call.argument(0))?;
     let sql = text(scope, call.argument(1), "the SQL")?;
-    let values = call.argument(2);
     let depth_max = host.settings.limits.json_depth_max;
-    let values = (0..scope.array_len(values)).map(|index| scope.array_at(values, index));
+    let values = scope.elements(call.argument(2));
     let binds = binds(scope, values, depth_max, BindRoom::default())?;
     Ok((executor, sql, binds))
 }

@@ -4,7 +4,7 @@
 use tsumugi_db::{TypedValueRef, ValueKind, ValueRef};
 use tsumugi_mruby::{RecordField, Result, Scope, Value};
 
-use super::failure::raise;
+use crate::answer::Failure as _;
 use crate::natives::standard;
 
 /// One value.
@@ -50,7 +50,7 @@ fn typed<'c>(
         ValueKind::Structure => {
             typed
                 .write_json(&mut text)
-                .map_err(|error| raise(scope, &error))?;
+                .map_err(|error| error.raise(scope))?;
             return standard::read_json(scope, &text, json_depth_max);
         }
         ValueKind::Timestamp | ValueKind::TimestampTz => {
@@ -65,7 +65,7 @@ fn typed<'c>(
     }
     typed
         .write_text(&mut text)
-        .map_err(|error| raise(scope, &error))?;
+        .map_err(|error| error.raise(scope))?;
     match typed.kind() {
         ValueKind::Timestamp | ValueKind::TimestampTz => {
             Ok(scope.float(if text.first() == Some(&b'-') {

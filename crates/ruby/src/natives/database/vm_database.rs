@@ -11,7 +11,7 @@ use tsumugi_sql::Dialect;
 
 use super::handles::{SharedHandle, shared_handle};
 use crate::host::Host;
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::data;
 use crate::natives::definitions::Natives;
 
 /// What Ruby's `DB` carries.
@@ -140,9 +140,7 @@ pub(crate) fn vm_database<'c>(
     scope: &'c Scope<'c>,
     holder: Value<'c>,
 ) -> Result<'c, &'c Rc<VmDatabase>> {
-    scope
-        .data::<Rc<VmDatabase>>(holder)
-        .ok_or_else(|| wrong_type(scope, holder, "the connection", "a database"))
+    data(scope, holder, "the connection", "a database")
 }
 
 /// Where a statement of the running fibre on this database runs.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use crate::limits::{COPIED_UNCHECKED_BYTES_MAX, SLEEP_SECONDS_MAX};
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::{float, wrong_type};
 
 const KEY: &str = "a String (or a Symbol, which stands for its name)";
 
@@ -52,7 +52,7 @@ pub(super) fn ttl<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Opti
     if value.is_nil() {
         return Ok(None);
     }
-    let seconds = number(value).filter(|seconds| *seconds > 0.0);
+    let seconds = float(value).filter(|seconds| *seconds > 0.0);
     match seconds.map(|seconds| Duration::from_secs_f64(seconds.min(SLEEP_SECONDS_MAX))) {
         Some(ttl) => Ok(Some(ttl.max(Duration::from_millis(1)))),
         None => Err(scope.error(
@@ -67,15 +67,10 @@ pub(super) fn wait<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Opt
     if value.is_nil() {
         return Ok(None);
     }
-    match number(value).filter(|seconds| (0.0..=SLEEP_SECONDS_MAX).contains(seconds)) {
+    match float(value).filter(|seconds| (0.0..=SLEEP_SECONDS_MAX).contains(seconds)) {
         Some(seconds) => Ok(Some(Duration::from_secs_f64(seconds))),
         None => Err(scope.error("ArgumentError", "wait: is a number of seconds, or nil")),
     }
-}
-
-fn number(value: Value<'_>) -> Option<f64> {
-    let number = value.as_float();
-    number.or_else(|| value.as_integer().map(|integer| integer as f64))
 }
 
 /// A whole number, or what stands for a missing one.
@@ -107,9 +102,8 @@ impl<'c> Options<'c> {
         known: &[&str],
     ) -> Result<'c, Options<'c>> {
         let Some(given) = arguments.get(before) else {
-            return Ok(Options {
-                entries: Vec::new(),
-            });
+            let entries = Vec::new();
+            return Ok(Options { entries });
         };
         if given.kind() != Kind::Hash {
             let message = format!(
@@ -149,24 +143,4 @@ impl<'c> Options<'c> {
         let found = self.entries.iter().find(|(key, _)| is_it(*key));
         found.map(|(_, value)| *value)
     }
-
-    /// The value of a keyword, or nil.
-    pub(super) fn value(&self, scope: &Scope<'_>, name: &str) -> Value<'c> {
-        self.find(scope, name).unwrap_or_else(Value::nil)
-    }
-
-    /// A keyword that is true or false.
-    pub(super) fn is_set(&self, scope: &Scope<'_>, name: &str, missing: Truth) -> bool {
-        match self.find(scope, name) {
-            Some(value) => value.truthy(),
-            None => missing == Truth::Yes,
-        }
-    }
-}
-
-/// What a missing keyword means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Truth {
-    Yes,
-    No,
 }

@@ -7,17 +7,17 @@ use std::rc::{Rc, Weak};
 use bytes::Bytes;
 use tsumugi_kv::single_flight::{FetchLease, FetchTurn, SingleFlight};
 use tsumugi_kv::{ComputedValue, SetMode, Write, mark_json, mark_text};
-use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Value};
+use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 
-use super::arguments::{key, ttl, with_key};
-use super::failure::{failure, raise};
-use super::reads::value;
-use super::store::{KvStore, embedded, store};
+use super::arguments::{key, ttl};
+use super::failure::Fault;
+use super::reads::{ask, find, value};
+use super::store::{KvStore, store};
 use super::writes::submit;
-use crate::answer::{Answer, Operation, answer};
+use crate::answer::{Operation, answer, attempt};
 use crate::host::Host;
-use crate::natives::arguments::wrong_type;
-use crate::natives::definitions::Natives;
+use crate::natives::arguments::data;
+use crate::natives::definitions::{Natives, alive};
 use crate::natives::standard::read_json_with_symbols;
 
 /// The lead of a computation, as Ruby holds it. Empty once it has landed or was given up.
@@ -35,38 +35,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let host = natives.host().clone();
     let embedded_class = scope.constant("KV::Embedded")?;
     // The value, or :"tsumugi.miss".
-    scope.define_method(
-        embedded_class,
-        "__cached",
-        Suspension::Never,
-        move |scope, call| {
-            let database = embedded(scope, call.this)?;
-            let found = with_key(scope, call.argument(0), |key| database.get(key))?;
-            let value = match found.map_err(|error| raise(scope, &error))? {
-                Some(stored) => {
-                    let Some(host) = host.upgrade() else {
-                        return Err(
-                            scope.error("RuntimeError", "the application is being replaced")
-                        );
-                    };
-                    decode(&host, scope, &stored)?
-                }
-                None => Value::symbol(scope.intern("tsumugi.miss")),
-            };
-            Ok(NativeReply::Value(value))
-        },
-    )?;
+    natives.in_place(embedded_class, "__cached", move |scope, call| {
+        cached(&host, scope, find(scope, call)?)
+    })?;
     // Of a store of another server.
     natives.waiting("kv_cached", |host, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
-        let key = key(scope, call.argument(1))?;
         let host = Rc::downgrade(host);
-        Ok(Box::pin(async move {
-            match value(&store, key).await {
-                Ok(Some(stored)) => hit_answer(host, stored),
-                Ok(None) => answer(|scope| Ok(Value::symbol(scope.intern("tsumugi.miss")))),
-                Err(fault) => failure(fault),
-            }
+        Ok(attempt(ask(scope, call)?, move |scope, stored| {
+            cached(&host, scope, stored)
         }))
     })?;
     natives.maybe_waiting("kv_join", join)?;
@@ -78,9 +54,18 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn lead_handle<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c LeadHandle> {
-    scope
-        .data::<LeadHandle>(value)
-        .ok_or_else(|| wrong_type(scope, value, "the computation", "a KV::Lead"))
+    data(scope, value, "the computation", "a KV::Lead")
+}
+
+fn cached<'c>(
+    host: &Weak<Host>,
+    scope: &'c Scope<'_>,
+    stored: Option<Bytes>,
+) -> Result<'c, Value<'c>> {
+    match stored {
+        Some(stored) => decode(host, scope, &stored),
+        None => Ok(Value::symbol(scope.intern("tsumugi.miss"))),
+    }
 }
 
 /// The value that another fibre computes, or the lead to compute it.
@@ -89,26 +74,20 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
     let key = key(scope, call.argument(1))?;
     let lineage = host.jobs.lineage(host.job.number());
     let host = Rc::downgrade(host);
-    Ok(Box::pin(async move {
+    let turn = async move {
         let flights = SingleFlight::of_process();
         let look = async || value(&store, key.clone()).await;
         let turn = flights.turn(&store.flights, key.clone(), lineage, look);
-        match turn.await {
-            Ok(FetchTurn::Found(stored)) => hit_answer(host, stored),
-            Ok(FetchTurn::Compute(lease)) => answer(move |scope| {
-                let computation = Computation { store, key, lease };
-                scope.wrap(scope.constant("KV::Lead")?, RefCell::new(Some(computation)))
-            }),
-            Err(fault) => failure(fault),
+        let turn = turn.await?;
+        Ok::<_, Fault>((store, key, turn))
+    };
+    Ok(attempt(turn, move |scope, (store, key, turn)| match turn {
+        FetchTurn::Found(stored) => decode(&host, scope, &stored),
+        FetchTurn::Compute(lease) => {
+            let computation = Computation { store, key, lease };
+            scope.wrap_as("KV::Lead", RefCell::new(Some(computation)))
         }
     }))
-}
-
-fn hit_answer(host: Weak<Host>, stored: Bytes) -> Answer {
-    answer(move |scope| match host.upgrade() {
-        Some(host) => decode(&host, scope, &stored),
-        None => Err(scope.error("RuntimeError", "the application is being replaced")),
-    })
 }
 
 /// Stores what the block answered, gives it to all waiters, and answers it as a hit would.
@@ -133,7 +112,7 @@ fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
     let host = Rc::downgrade(host);
     Ok(Box::pin(async move {
         lease.land(&stored, submit(&store, write)).await;
-        hit_answer(host, stored)
+        answer(move |scope| decode(&host, scope, &stored))
     }))
 }
 
@@ -150,9 +129,10 @@ fn encode<'c>(host: &Host, scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c,
     Ok(stored.into())
 }
 
-fn decode<'c>(host: &Host, scope: &'c Scope<'_>, stored: &[u8]) -> Result<'c, Value<'c>> {
+fn decode<'c>(host: &Weak<Host>, scope: &'c Scope<'_>, stored: &[u8]) -> Result<'c, Value<'c>> {
+    let host = alive(host, scope)?;
     match ComputedValue::of(stored) {
-        ComputedValue::Json(json) => read_json_with_symbols(host, scope, json),
+        ComputedValue::Json(json) => read_json_with_symbols(&host, scope, json),
         ComputedValue::Text(text) | ComputedValue::Unmarked(text) => scope.string(text),
     }
 }

@@ -4,7 +4,7 @@ use tsumugi_kv::Error;
 use tsumugi_mruby::{Raise, Scope};
 use tsumugi_rpc::TkrzwCode;
 
-use crate::answer::{Answer, answer};
+use crate::answer::Failure;
 
 /// Why an operation on a store failed, wherever the store is.
 #[derive(Debug, thiserror::Error)]
@@ -26,28 +26,28 @@ pub(super) enum Fault {
     Worker(#[from] tsumugi_worker::Error),
 }
 
-/// The answer to an operation that failed.
-pub(super) fn failure(fault: impl Into<Fault>) -> Answer {
-    let fault = fault.into();
-    answer(move |scope| Err(scope.error(class_of(&fault), fault.to_string())))
-}
+pub(super) type Outcome<T> = std::result::Result<T, Fault>;
 
-/// The exception of a database's error.
-pub(in crate::natives) fn raise<'c>(scope: &'c Scope<'_>, error: &Error) -> Raise<'c> {
-    scope.error(class(error), error.to_string())
-}
-
-/// The class that says what can be done about it.
-fn class_of(fault: &Fault) -> &'static str {
-    match fault {
-        Fault::Store(error) => class(error),
-        Fault::Service(error) => service_class(error),
-        Fault::NotANumber(_) => "KV::NotANumber",
-        Fault::Unsupported(_) => "KV::Unsupported",
-        Fault::Worker(_) => "KV::Error",
+impl Failure for Fault {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        let class = match self {
+            Fault::Store(error) => class(error),
+            Fault::Service(error) => service_class(error),
+            Fault::NotANumber(_) => "KV::NotANumber",
+            Fault::Unsupported(_) => "KV::Unsupported",
+            Fault::Worker(_) => "KV::Error",
+        };
+        scope.error(class, self.to_string())
     }
 }
 
+impl Failure for Error {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        scope.error(class(self), self.to_string())
+    }
+}
+
+/// The class that says what can be done about it.
 fn class(error: &Error) -> &'static str {
     match error {
         Error::InvalidKey { .. } => "KV::InvalidKey",

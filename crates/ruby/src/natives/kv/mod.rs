@@ -19,13 +19,11 @@ use std::rc::Rc;
 use tsumugi_kv::{KvDatabase, Spec};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
-use crate::answer::Operation;
+use crate::answer::{Failure as _, attempt};
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::Natives;
-use failure::failure;
-pub(in crate::natives) use failure::raise;
+use failure::Fault;
 use object::wrap;
-use scans::done;
 pub(crate) use store::{Backend, KvStore};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -44,12 +42,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let spec = spec(scope, place, call.argument(2))?;
         let opening = host.worker.offload(move || KvDatabase::open(&spec));
         let host = Rc::downgrade(host);
-        Ok(Box::pin(async move {
-            match done(opening.await) {
-                Ok(database) => wrap(&host, KvStore::embedded(database, ttl)),
-                Err(fault) => failure(fault),
-            }
-        }) as Operation)
+        let store = async move { Ok::<_, Fault>(KvStore::embedded(opening.await??, ttl)) };
+        Ok(attempt(store, move |scope, store| {
+            wrap(scope, &host, store)
+        }))
     })?;
     reads::install(natives)?;
     writes::install(natives)?;
@@ -71,36 +67,19 @@ fn spec<'c>(scope: &'c Scope<'c>, mut spelled: String, settings: Value<'c>) -> R
             );
             return Err(scope.error("ArgumentError", message));
         }
-        match value.kind() {
-            Kind::Nil => {}
-            Kind::Integer => add(
-                &mut spelled,
-                &name,
-                &value.as_integer().unwrap_or_default().to_string(),
-            ),
-            Kind::String | Kind::Symbol => {
-                add(&mut spelled, &name, &scope.text(value).unwrap_or_default())
-            }
+        let value = match value.kind() {
+            Kind::Nil => continue,
+            Kind::Integer | Kind::String | Kind::Symbol => scope.text_by(value, "to_s")?,
             _ => {
-                return Err(wrong_type(
-                    scope,
-                    value,
-                    &format!("{name}:"),
-                    "a String or a number",
-                ));
+                let what = format!("{name}:");
+                return Err(wrong_type(scope, value, &what, "a String or a number"));
             }
-        }
+        };
+        spelled.push(match spelled.contains('#') {
+            true => ',',
+            false => '#',
+        });
+        spelled.push_str(&format!("{name}={value}"));
     }
-    Spec::of_place(&spelled).map_err(|error| failure::raise(scope, &error))
-}
-
-/// Adds a setting to a specification.
-fn add(spelled: &mut String, name: &str, value: &str) {
-    spelled.push(match spelled.contains('#') {
-        true => ',',
-        false => '#',
-    });
-    spelled.push_str(name);
-    spelled.push('=');
-    spelled.push_str(value);
+    Spec::of_place(&spelled).map_err(|error| error.raise(scope))
 }

@@ -2,22 +2,25 @@
 
 use std::rc::{Rc, Weak};
 
+use tsumugi_mruby::{Result, Scope, Value};
+
 use super::store::{Backend, KvStore};
-use crate::answer::{Answer, answer};
 use crate::host::Host;
 
 /// The object of a store.
-pub(super) fn wrap(host: &Weak<Host>, store: KvStore) -> Answer {
+pub(super) fn wrap<'s>(
+    scope: &'s Scope<'_>,
+    host: &Weak<Host>,
+    store: KvStore,
+) -> Result<'s, Value<'s>> {
     let store = Rc::new(store);
     if let Some(host) = host.upgrade() {
         host.resources.keep_store(&store);
     }
-    answer(move |scope| {
-        let class = match &store.backend {
-            Backend::Embedded(database) if database.is_in_memory() => "KV::Memory",
-            Backend::Embedded(_) => "KV::Disk",
-            Backend::Remote { .. } => "KV::Remote",
-        };
-        scope.wrap(scope.constant(class)?, store)
-    })
+    let class = match &store.backend {
+        Backend::Embedded(database) if database.is_in_memory() => "KV::Memory",
+        Backend::Embedded(_) => "KV::Disk",
+        Backend::Remote { .. } => "KV::Remote",
+    };
+    scope.wrap_as(class, store)
 }

@@ -6,41 +6,32 @@ use std::rc::Rc;
 use bytes::Bytes;
 use tokio::time::Instant;
 use tsumugi_kv::{QUEUE_KEY, Write, WriteResult};
-use tsumugi_mruby::{NativeReply, Result, Scope, Suspension, Value};
+use tsumugi_mruby::{Result, Scope, Value};
 
 use super::arguments::wait;
-use super::failure::{Fault, failure, raise};
+use super::failure::Outcome;
 use super::remote;
 use super::store::{Backend, KvStore, embedded, store};
 use super::writes::{at_once, submit};
-use crate::answer::{Operation, answer};
+use crate::answer::{Failure as _, attempt};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
-    scope.define_method(memory, "__shift", Suspension::Never, |scope, call| {
+    natives.in_place(memory, "__shift", |scope, call| {
         let written = at_once(embedded(scope, call.this)?, Write::PopFirst);
-        let written = written.map_err(|error| raise(scope, &error))?;
-        pair(scope, &written).map(NativeReply::Value)
+        pair(scope, written.map_err(|error| error.raise(scope))?)
     })?;
     natives.waiting("kv_shift", |_, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
         let wait = wait(scope, call.argument(1))?;
         let deadline = wait.map(|wait| Instant::now() + wait);
-        Ok(Box::pin(async move {
-            match pop(&store, deadline).await {
-                Ok(written) => answer(move |scope| pair(scope, &written)),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        Ok(attempt(async move { pop(&store, deadline).await }, pair))
     })
 }
 
-async fn pop(
-    store: &KvStore,
-    deadline: Option<Instant>,
-) -> std::result::Result<WriteResult, Fault> {
+async fn pop(store: &KvStore, deadline: Option<Instant>) -> Outcome<WriteResult> {
     let database = match &store.backend {
         Backend::Embedded(database) => database,
         Backend::Remote { client, .. } => {
@@ -57,12 +48,9 @@ async fn pop(
 }
 
 /// `[key, value]`, or nil when there is nothing.
-fn pair<'c>(scope: &'c Scope<'_>, written: &WriteResult) -> Result<'c, Value<'c>> {
-    let WriteResult::Popped { key, value } = written else {
-        return Ok(Value::nil());
-    };
-    let pair = scope.array(2)?;
-    scope.push(pair, scope.string(key)?)?;
-    scope.push(pair, scope.string(value)?)?;
-    Ok(pair)
+fn pair<'c>(scope: &'c Scope<'_>, written: WriteResult) -> Result<'c, Value<'c>> {
+    match written {
+        WriteResult::Popped { key, value } => scope.strings([key, value]),
+        _ => Ok(Value::nil()),
+    }
 }

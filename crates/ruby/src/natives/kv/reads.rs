@@ -4,66 +4,44 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use tsumugi_kv::{Error, KvDatabase};
-use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Value};
+use tsumugi_kv::{Error, KvDatabase, KvSnapshot, Pair};
+use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
+use tsumugi_rpc::Client;
 
 use super::arguments::{key, with_key};
-use super::failure::{Fault, failure, raise};
+use super::failure::{Fault, Outcome};
 use super::remote;
-use super::scans::done;
 use super::store::{Backend, KvStore, embedded, store};
-use crate::answer::{Answer, Operation, answer, nil};
+use crate::answer::{Failure as _, attempt};
 use crate::limits::{KV_MULTI_BYTES_MAX, KV_MULTI_MAX};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let embedded_class = scope.constant("KV::Embedded")?;
-    let define = |name, native: InPlace| {
-        scope.define_method(
-            embedded_class,
-            name,
-            Suspension::Never,
-            move |scope, call| {
-                let database = embedded(scope, call.this)?;
-                native(scope, database, call).map(NativeReply::Value)
-            },
-        )
-    };
     for name in ["get", "[]"] {
-        define(name, |scope, database, call| {
-            let found = with_key(scope, call.argument(0), |key| database.get(key))?;
-            match found.map_err(|error| raise(scope, &error))? {
-                Some(value) => scope.string(&value),
-                None => Ok(Value::nil()),
-            }
+        natives.in_place(embedded_class, name, |scope, call| {
+            scope.string_or_nil(find(scope, call)?)
         })?;
     }
     for name in ["key?", "has_key?", "include?", "member?"] {
-        define(name, |scope, database, call| {
-            let found = with_key(scope, call.argument(0), |key| database.get(key))?;
-            let found = found.map_err(|error| raise(scope, &error))?;
-            Ok(Value::boolean(found.is_some()))
+        natives.in_place(embedded_class, name, |scope, call| {
+            Ok(Value::boolean(find(scope, call)?.is_some()))
         })?;
     }
-    define("number", |scope, database, call| {
-        let found = with_key(scope, call.argument(0), |key| database.get(key))?;
-        let found = found.map_err(|error| raise(scope, &error))?;
-        found.map_or_else(|| Ok(Value::nil()), |value| number(scope, &value))
+    natives.in_place(embedded_class, "number", |scope, call| {
+        number(scope, find(scope, call)?)
     })?;
     // nil while it takes a look at many records.
-    define("__known_count", |scope, database, _| {
-        Ok(match database.known_count() {
-            Some(count) => integer(scope, count),
-            None => Value::nil(),
-        })
+    natives.in_place(embedded_class, "__known_count", |scope, call| {
+        let count = embedded(scope, call.this)?.known_count();
+        Ok(count.map_or_else(Value::nil, |count| scope.count(count)))
     })?;
     let memory = scope.constant("KV::Memory")?;
     for name in ["count", "size", "length"] {
-        scope.define_method(memory, name, Suspension::Never, |scope, call| {
+        natives.in_place(memory, name, |scope, call| {
             let count = embedded(scope, call.this)?.count();
-            let count = count.map_err(|error| raise(scope, &error))?;
-            Ok(NativeReply::Value(integer(scope, count)))
+            Ok(scope.count(count.map_err(|error| error.raise(scope))?))
         })?;
     }
     many(natives)?;
@@ -78,19 +56,23 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     information(natives)
 }
 
-fn integer<'c>(scope: &'c Scope<'_>, number: u64) -> Value<'c> {
-    scope.integer(i64::try_from(number).unwrap_or(i64::MAX))
+/// The value of the key that is the first argument, in the store that is called.
+pub(super) fn find<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Option<Bytes>> {
+    let database = embedded(scope, call.this)?;
+    let found = with_key(scope, call.argument(0), |key| database.get(key))?;
+    found.map_err(|error| error.raise(scope))
 }
 
-type InPlace = for<'c> fn(&'c Scope<'c>, &'c KvDatabase, &NativeCall<'c>) -> Result<'c, Value<'c>>;
-
-/// What `incr` keeps, as an Integer.
-pub(super) fn number<'c>(scope: &'c Scope<'_>, value: &[u8]) -> Result<'c, Value<'c>> {
-    match value.try_into() {
+/// What `incr` keeps, as an Integer; nil where there is nothing.
+fn number<'c>(scope: &'c Scope<'_>, value: Option<Bytes>) -> Result<'c, Value<'c>> {
+    let Some(value) = value else {
+        return Ok(Value::nil());
+    };
+    match (*value).try_into() {
         Ok(bytes) => Ok(scope.integer(i64::from_be_bytes(bytes))),
         Err(_) => {
             let length = value.len();
-            Err(raise(scope, &Error::NotANumber { length }))
+            Err(Error::NotANumber { length }.raise(scope))
         }
     }
 }
@@ -111,17 +93,14 @@ pub(super) fn keys<'c>(scope: &'c Scope<'c>, given: &[Value<'c>]) -> Result<'c, 
     let mut add = |value: Value<'c>| -> Result<'c, ()> {
         let key = key(scope, value)?;
         bytes += key.len();
-        check_bytes(bytes).map_err(|error| raise(scope, &error))?;
+        check_bytes(bytes).map_err(|error| error.raise(scope))?;
         keys.push(key);
         Ok(())
     };
     for value in given {
-        if value.kind() != Kind::Array {
-            add(*value)?;
-            continue;
-        }
-        for i in 0..scope.array_len(*value) {
-            add(scope.array_at(*value, i))?;
+        match value.kind() {
+            Kind::Array => scope.elements(*value).try_for_each(&mut add)?,
+            _ => add(*value)?,
         }
     }
     Ok(keys)
@@ -131,29 +110,22 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // The records that are there, as a Hash.
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
-    scope.define_method(memory, "get_multi", Suspension::Never, |scope, call| {
+    natives.in_place(memory, "get_multi", |scope, call| {
         let database = embedded(scope, call.this)?;
-        let keys = keys(scope, call.arguments())?;
-        let found = find_records(database, keys).map_err(|error| raise(scope, &error))?;
-        hash(scope, &found).map(NativeReply::Value)
+        let found = find_records(database, keys(scope, call.arguments())?);
+        hash(scope, found.map_err(|error| error.raise(scope))?)
     })?;
     natives.waiting("kv_get_multi", |host, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
         let keys = keys(scope, call.arguments().get(1..).unwrap_or_default())?;
         let worker = host.worker.clone();
-        Ok(Box::pin(async move {
-            let found = match &store.backend {
-                Backend::Embedded(database) => {
-                    let database = database.clone();
-                    done(worker.offload(move || find_records(&database, keys)).await)
-                }
-                Backend::Remote { client, .. } => remote::records(client, keys).await,
-            };
-            match found {
-                Ok(found) => answer(move |scope| hash(scope, &found)),
-                Err(error) => failure(error),
-            }
-        }) as Operation)
+        let found = async move {
+            let asked = keys.clone();
+            let here = move |database: &KvDatabase| find_records(database, asked);
+            let there = async |client: &Client| remote::records(client, keys).await;
+            store.ask(&worker, here, there).await
+        };
+        Ok(attempt(found, hash))
     })
 }
 
@@ -170,9 +142,7 @@ pub(super) fn check_bytes(bytes: usize) -> tsumugi_kv::Result<()> {
     })
 }
 
-type Records = Vec<(Bytes, Bytes)>;
-
-fn find_records(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<Records> {
+fn find_records(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<Vec<Pair>> {
     let mut found = Vec::new();
     let mut bytes = 0;
     for key in keys {
@@ -185,7 +155,7 @@ fn find_records(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<R
     Ok(found)
 }
 
-fn hash<'c>(scope: &'c Scope<'_>, records: &Records) -> Result<'c, Value<'c>> {
+fn hash<'c, T: AsRef<[u8]>>(scope: &'c Scope<'_>, records: Vec<(T, T)>) -> Result<'c, Value<'c>> {
     let hash = scope.hash(records.len())?;
     for (key, value) in records {
         scope.hash_set(hash, scope.string(key)?, scope.string(value)?)?;
@@ -196,51 +166,35 @@ fn hash<'c>(scope: &'c Scope<'_>, records: &Records) -> Result<'c, Value<'c>> {
 /// Reads of a store of another server.
 fn distant<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("kv_get", |_, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
-        let key = key(scope, call.argument(1))?;
-        Ok(Box::pin(async move {
-            match value(&store, key).await {
-                Ok(Some(value)) => answer(move |scope| scope.string(&value)),
-                Ok(None) => nil(),
-                Err(fault) => failure(fault),
-            }
-        }) as Operation)
+        let value = ask(scope, call)?;
+        Ok(attempt(value, |scope, value| scope.string_or_nil(value)))
     })?;
     natives.waiting("kv_number", |_, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
-        let key = key(scope, call.argument(1))?;
-        Ok(Box::pin(async move {
-            match value(&store, key).await {
-                Ok(Some(value)) => answer(move |scope| number(scope, &value)),
-                Ok(None) => nil(),
-                Err(fault) => failure(fault),
-            }
-        }) as Operation)
+        Ok(attempt(ask(scope, call)?, number))
     })?;
     natives.waiting("kv_count", |host, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
         let worker = host.worker.clone();
-        Ok(Box::pin(async move {
-            let count = match &store.backend {
-                Backend::Embedded(database) => {
-                    let database = database.clone();
-                    done(worker.offload(move || database.count()).await)
-                }
-                Backend::Remote { client, .. } => client.count().await.map_err(Fault::from),
-            };
-            match count {
-                Ok(count) => answer(move |scope| Ok(integer(scope, count))),
-                Err(fault) => failure(fault),
-            }
-        }) as Operation)
+        let count = async move {
+            let there = async |client: &Client| Ok(client.count().await?);
+            store.ask(&worker, KvDatabase::count, there).await
+        };
+        Ok(attempt(count, |scope, count| Ok(scope.count(count))))
     })
 }
 
+/// Asks for the value of the key that is the second argument.
+pub(super) fn ask<'c>(
+    scope: &'c Scope<'c>,
+    call: &NativeCall<'c>,
+) -> Result<'c, impl Future<Output = Outcome<Option<Bytes>>> + use<>> {
+    let store = Rc::clone(store(scope, call.argument(0))?);
+    let key = key(scope, call.argument(1))?;
+    Ok(async move { value(&store, key).await })
+}
+
 /// The value at a key, wherever the store is.
-pub(super) async fn value(
-    store: &KvStore,
-    key: Bytes,
-) -> std::result::Result<Option<Bytes>, Fault> {
+pub(super) async fn value(store: &KvStore, key: Bytes) -> Outcome<Option<Bytes>> {
     match &store.backend {
         Backend::Embedded(database) => Ok(database.get(&key)?),
         Backend::Remote { client, .. } => remote::get(client, key).await,
@@ -252,56 +206,54 @@ fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("kv_info", |host, scope, call| {
         let store = Rc::clone(store(scope, call.argument(0))?);
         let worker = host.worker.clone();
-        Ok(Box::pin(async move {
+        let information = async move {
             let database = match &store.backend {
                 Backend::Embedded(database) => database.clone(),
-                Backend::Remote { client, .. } => return inspection_answer(client.inspect().await),
-            };
-            let figures = worker.offload(move || (database.metrics(), database)).await;
-            let (figures, database) = match figures {
-                Ok(figures) => figures,
-                Err(error) => return failure(error),
-            };
-            answer(move |scope| {
-                let spec = database.spec();
-                let hash = scope.hash(8)?;
-                let set = |name: &str, value| {
-                    scope.hash_set(hash, Value::symbol(scope.intern(name)), value)
-                };
-                let figure = |number| integer(scope, number);
-                set(
-                    "path",
-                    scope.string(spec.path.as_os_str().as_encoded_bytes())?,
-                )?;
-                set("durability", scope.string(spec.durability.to_string())?)?;
-                set("healthy", Value::boolean(database.is_healthy()))?;
-                set("records", figure(figures.records))?;
-                set("bytes", figure(figures.bytes))?;
-                if let Some(capacity) = figures.capacity {
-                    set("capacity", figure(capacity))?;
+                Backend::Remote { client, .. } => {
+                    return Ok(Information::There(client.inspect().await?));
                 }
-                set("reads", figure(figures.reads))?;
-                set("hits", figure(figures.hits))?;
-                set("writes", figure(figures.writes))?;
-                set("expired", figure(figures.expired))?;
-                set("evicted", figure(figures.evicted))?;
-                Ok(hash)
-            })
-        }) as Operation)
+            };
+            let figures = worker
+                .offload(move || (database.metrics(), database))
+                .await?;
+            Ok::<_, Fault>(Information::Here(Box::new(figures.0), figures.1))
+        };
+        Ok(attempt(information, information_value))
     })
 }
 
-/// What a server says of a database; names and texts are its own.
-fn inspection_answer(figures: tsumugi_rpc::Result<Vec<(String, String)>>) -> Answer {
-    let figures = match figures {
-        Ok(figures) => figures,
-        Err(error) => return failure(error),
+/// What is said of a store.
+enum Information {
+    Here(Box<KvSnapshot>, KvDatabase),
+    /// Names and texts are the server's own.
+    There(Vec<(String, String)>),
+}
+
+fn information_value<'c>(scope: &'c Scope<'_>, said: Information) -> Result<'c, Value<'c>> {
+    let (figures, database) = match said {
+        Information::Here(figures, database) => (figures, database),
+        Information::There(said) => return hash(scope, said),
     };
-    answer(move |scope| {
-        let hash = scope.hash(figures.len())?;
-        for (name, text) in &figures {
-            scope.hash_set(hash, scope.string(name)?, scope.string(text)?)?;
-        }
-        Ok(hash)
-    })
+    let spec = database.spec();
+    let path = spec.path.as_os_str().as_encoded_bytes();
+    let mut fields = vec![
+        ("path", scope.string(path)?),
+        ("durability", scope.string(spec.durability.to_string())?),
+        ("healthy", Value::boolean(database.is_healthy())),
+        ("records", scope.count(figures.records)),
+        ("bytes", scope.count(figures.bytes)),
+    ];
+    fields.extend(
+        figures
+            .capacity
+            .map(|bytes| ("capacity", scope.count(bytes))),
+    );
+    fields.extend([
+        ("reads", scope.count(figures.reads)),
+        ("hits", scope.count(figures.hits)),
+        ("writes", scope.count(figures.writes)),
+        ("expired", scope.count(figures.expired)),
+        ("evicted", scope.count(figures.evicted)),
+    ]);
+    scope.fields(&fields)
 }

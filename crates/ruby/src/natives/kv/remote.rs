@@ -17,10 +17,8 @@ use tsumugi_rpc::proto::{
 };
 use tsumugi_rpc::{Client, TkrzwCode};
 
-use super::failure::Fault;
+use super::failure::{Fault, Outcome};
 use crate::limits::KV_CALLS;
-
-type Outcome<T> = std::result::Result<T, Fault>;
 
 pub(super) const NO_TTL: &str =
     "a store behind a service takes no ttl: keep what expires in a store of this process";

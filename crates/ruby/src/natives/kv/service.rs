@@ -9,10 +9,10 @@ use tsumugi_rpc::client::{Options, Tls};
 use tsumugi_rpc::{Client, ClientLimits, RpcTarget};
 
 use super::arguments::{integer, wait};
-use super::failure::{Fault, failure};
+use super::failure::{Fault, Outcome};
 use super::object::wrap;
 use super::store::{Backend, KvStore, ServiceOptions};
-use crate::answer::Operation;
+use crate::answer::{Operation, attempt};
 use crate::host::Host;
 use crate::natives::arguments::text;
 
@@ -63,16 +63,15 @@ pub(super) fn open<'c>(
             .or_else(|| host.settings.certificates.clone()),
     };
     let host = Rc::clone(host);
-    Ok(Box::pin(async move {
-        let client = match connect(&host, &service).await {
-            Ok(client) => client.at(index),
-            Err(fault) => return failure(fault),
-        };
+    let watcher = Rc::downgrade(&host);
+    let store = async move {
+        let client = connect(&host, &service).await?.at(index);
         // Whether there is such a database, and whether it may be used.
-        match client.count().await {
-            Ok(_) => wrap(&Rc::downgrade(&host), KvStore::remote(client, service)),
-            Err(error) => failure(error),
-        }
+        client.count().await?;
+        Ok::<_, Fault>(KvStore::remote(client, service))
+    };
+    Ok(attempt(store, move |scope, store| {
+        wrap(scope, &watcher, store)
     }))
 }
 
@@ -101,7 +100,7 @@ fn timeout<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, Option<u64>
 }
 
 /// The client that this VM has of the server, or a new one.
-async fn connect(host: &Host, service: &ServiceOptions) -> std::result::Result<Client, Fault> {
+async fn connect(host: &Host, service: &ServiceOptions) -> Outcome<Client> {
     let same = |store: Rc<KvStore>| match &store.backend {
         Backend::Remote {
             client,

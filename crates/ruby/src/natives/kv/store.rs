@@ -9,8 +9,10 @@ use tsumugi_kv::KvDatabase;
 use tsumugi_kv::single_flight::StoreId;
 use tsumugi_mruby::{Result, Scope, Value};
 use tsumugi_rpc::{Client, RpcTarget};
+use tsumugi_worker::WorkerHandle;
 
-use crate::natives::arguments::wrong_type;
+use super::failure::Outcome;
+use crate::natives::arguments::data;
 
 /// What a `KV` object carries, in an `Rc`.
 pub(crate) struct KvStore {
@@ -42,6 +44,22 @@ impl KvStore {
             ttl: None,
         }
     }
+
+    /// What many records are read for, or files: off the worker, or by the service of another server.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        worker: &WorkerHandle,
+        here: impl FnOnce(&KvDatabase) -> tsumugi_kv::Result<T> + Send + 'static,
+        there: impl AsyncFnOnce(&Client) -> Outcome<T>,
+    ) -> Outcome<T> {
+        match &self.backend {
+            Backend::Embedded(database) => {
+                let database = database.clone();
+                Ok(worker.offload(move || here(&database)).await??)
+            }
+            Backend::Remote { client, .. } => there(client).await,
+        }
+    }
 }
 
 /// Where the records are.
@@ -67,9 +85,7 @@ pub(crate) struct ServiceOptions {
 
 /// The store of an object.
 pub(super) fn store<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Rc<KvStore>> {
-    scope
-        .data::<Rc<KvStore>>(value)
-        .ok_or_else(|| wrong_type(scope, value, "the store", "what KV.open answered"))
+    data(scope, value, "the store", "what KV.open answered")
 }
 
 /// The database of an object of `KV::Embedded`.

@@ -8,122 +8,69 @@ use futures_util::FutureExt as _;
 use tsumugi_kv::{
     Desired, Error, Expected, KvDatabase, QUEUE_KEY, RekeySource, SetMode, Write, WriteResult,
 };
-use tsumugi_mruby::{Kind, NativeReply, Result, Scope, Suspension, Value};
+use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 
-use super::arguments::{Options, Truth, integer, key, ttl, value};
-use super::failure::{Fault, failure, raise};
+use super::arguments::{Options, integer, key, ttl, value};
+use super::failure::Outcome;
 use super::reads::{check_bytes, keys};
 use super::remote;
 use super::store::{Backend, KvStore, embedded, store};
-use crate::answer::{Operation, answer};
+use crate::answer::{Failure as _, attempt};
 use crate::limits::KV_MULTI_MAX;
 use crate::natives::arguments::wrong_type;
 use crate::natives::definitions::Natives;
 
-/// A method that writes: how it is called, what it asks for, what it answers.
-struct Verb {
-    /// With `__` where a method in Ruby that sorts its arguments calls it.
-    name: &'static str,
-    write: for<'c> fn(&'c Scope<'c>, &KvStore, &[Value<'c>]) -> Result<'c, Write>,
-    answer: ResultToValue,
-}
+/// A method that writes: how it is called, with `__` where a method in Ruby that sorts its arguments calls it; what it asks for; what it
+/// answers.
+struct Verb(&'static str, ArgumentsToWrite, ResultToValue);
 
+type ArgumentsToWrite = for<'c> fn(&'c Scope<'c>, &KvStore, &[Value<'c>]) -> Result<'c, Write>;
 type ResultToValue = for<'c> fn(&'c Scope<'c>, WriteResult) -> Result<'c, Value<'c>>;
 
 const VERBS: [Verb; 11] = [
-    Verb {
-        name: "set",
-        write: set,
-        answer: took_place,
-    },
-    Verb {
-        name: "delete",
-        write: |scope, _, given| {
-            Ok(Write::Remove {
-                key: key(scope, at(given, 0))?,
-            })
-        },
-        answer: took_place,
-    },
-    Verb {
-        name: "append",
-        write: append,
-        answer: took_place,
-    },
-    Verb {
-        name: "incr",
-        write: increment,
-        answer: number,
-    },
-    Verb {
-        name: "cas",
-        write: exchange,
-        answer: took_place,
-    },
-    Verb {
-        name: "__cas_multi",
-        write: exchange_multi,
-        answer: took_place,
-    },
-    Verb {
-        name: "rekey",
-        write: rekey,
-        answer: took_place,
-    },
-    Verb {
-        name: "push",
-        write: push,
-        answer: push_key,
-    },
-    Verb {
-        name: "clear",
-        write: |_, _, _| Ok(Write::Clear),
-        answer: took_place,
-    },
-    Verb {
-        name: "__set_multi",
-        write: set_multi,
-        answer: how_many,
-    },
-    Verb {
-        name: "delete_multi",
-        write: delete_multi,
-        answer: how_many,
-    },
+    Verb("set", set, took_place),
+    Verb("delete", remove, took_place),
+    Verb("append", append, took_place),
+    Verb("incr", increment, number),
+    Verb("cas", exchange, took_place),
+    Verb("__cas_multi", exchange_multi, took_place),
+    Verb("rekey", rekey, took_place),
+    Verb("push", push, push_key),
+    Verb("clear", |_, _, _| Ok(Write::Clear), took_place),
+    Verb("__set_multi", set_multi, how_many),
+    Verb("delete_multi", delete_multi, how_many),
 ];
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
-    for verb in VERBS {
-        let native = format!("kv_{}", verb.name.trim_start_matches('_'));
+    for Verb(name, write, make) in VERBS {
+        let native = format!("kv_{}", name.trim_start_matches('_'));
         natives.waiting(&native, move |_, scope, call| {
             let store = store(scope, call.argument(0))?;
             let given = call.arguments().get(1..).unwrap_or_default();
-            let write = (verb.write)(scope, store, given)?;
+            let write = write(scope, store, given)?;
             let store = Rc::clone(store);
-            Ok(Box::pin(async move {
-                match submit(&store, write).await {
-                    Ok(written) => answer(move |scope| (verb.answer)(scope, written)),
-                    Err(error) => failure(error),
-                }
-            }) as Operation)
+            Ok(attempt(async move { submit(&store, write).await }, make))
         })?;
-        scope.define_method(memory, verb.name, Suspension::Never, move |scope, call| {
-            let store = store(scope, call.this)?;
-            let write = (verb.write)(scope, store, call.arguments())?;
-            let written = at_once(embedded(scope, call.this)?, write);
-            let written = written.map_err(|error| raise(scope, &error))?;
-            (verb.answer)(scope, written).map(NativeReply::Value)
+        natives.in_place(memory, name, move |scope, call| {
+            make(scope, write_at_once(scope, call, write)?)
         })?;
     }
-    scope.define_method(memory, "[]=", Suspension::Never, |scope, call| {
-        let store = store(scope, call.this)?;
-        let write = set(scope, store, call.arguments())?;
-        let written = at_once(embedded(scope, call.this)?, write);
-        written.map_err(|error| raise(scope, &error))?;
-        Ok(NativeReply::Value(call.argument(1)))
+    natives.in_place(memory, "[]=", |scope, call| {
+        write_at_once(scope, call, set)?;
+        Ok(call.argument(1))
     })
+}
+
+fn write_at_once<'c>(
+    scope: &'c Scope<'c>,
+    call: &NativeCall<'c>,
+    write: ArgumentsToWrite,
+) -> Result<'c, WriteResult> {
+    let write = write(scope, store(scope, call.this)?, call.arguments())?;
+    let written = at_once(embedded(scope, call.this)?, write);
+    written.map_err(|error| error.raise(scope))
 }
 
 /// Writes to a database in memory, whose answers are there at once.
@@ -135,10 +82,7 @@ pub(super) fn at_once(database: &KvDatabase, write: Write) -> tsumugi_kv::Result
 }
 
 /// Writes, and waits until it is acknowledged.
-pub(super) async fn submit(
-    store: &KvStore,
-    write: Write,
-) -> std::result::Result<WriteResult, Fault> {
+pub(super) async fn submit(store: &KvStore, write: Write) -> Outcome<WriteResult> {
     match &store.backend {
         Backend::Embedded(database) => {
             let written = database.submit(write).await;
@@ -161,7 +105,7 @@ fn at<'c>(given: &[Value<'c>], index: usize) -> Value<'c> {
 }
 
 fn mode(scope: &Scope<'_>, options: &Options<'_>) -> SetMode {
-    match options.is_set(scope, "overwrite", Truth::Yes) {
+    match options.find(scope, "overwrite").is_none_or(Value::truthy) {
         true => SetMode::Overwrite,
         false => SetMode::IfAbsent,
     }
@@ -186,6 +130,11 @@ fn set<'c>(scope: &'c Scope<'c>, store: &KvStore, given: &[Value<'c>]) -> Result
         mode: mode(scope, &options),
         ttl: lifetime(scope, store, &options)?,
     })
+}
+
+fn remove<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
+    let key = key(scope, at(given, 0))?;
+    Ok(Write::Remove { key })
 }
 
 fn append<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
@@ -222,11 +171,11 @@ fn increment<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Resu
     if by == i64::MIN {
         return Err(scope.error("ArgumentError", "what is added is too small"));
     }
-    let initial = options.value(scope, "initial");
+    let initial = options.find(scope, "initial");
     Ok(Write::Increment {
         key: key(scope, at(given, 0))?,
         by,
-        initial: integer(scope, initial, "initial:", 0)?,
+        initial: integer(scope, initial.unwrap_or_else(Value::nil), "initial:", 0)?,
     })
 }
 
@@ -303,7 +252,7 @@ fn rekey<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'
         old: key(scope, at(given, 0))?,
         new: key(scope, at(given, 1))?,
         mode: mode(scope, &options),
-        source: match options.is_set(scope, "copy", Truth::No) {
+        source: match options.find(scope, "copy").is_some_and(Value::truthy) {
             true => RekeySource::Copy,
             false => RekeySource::Move,
         },
@@ -336,7 +285,7 @@ fn records<'c>(
     let lengths = entries
         .iter()
         .map(|(name, content)| length(*name) + length(*content));
-    check_bytes(lengths.sum()).map_err(|error| raise(scope, &error))?;
+    check_bytes(lengths.sum()).map_err(|error| error.raise(scope))?;
     Ok(entries)
 }
 
@@ -393,7 +342,7 @@ fn how_many<'c>(scope: &'c Scope<'c>, written: WriteResult) -> Result<'c, Value<
         match written {
             Ok(WriteResult::Done) => count += 1,
             Ok(_) => {}
-            Err(error) => return Err(raise(scope, &error)),
+            Err(error) => return Err(error.raise(scope)),
         }
     }
     Ok(scope.integer(count))

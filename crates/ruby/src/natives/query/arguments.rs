@@ -4,15 +4,15 @@
 use std::cell::Cell;
 use std::ops::Bound;
 
-use tsumugi_db::{BindRoom, Value as Bind};
+use tsumugi_db::BindRoom;
 use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_sql::{
-    Expr, Item, Name, Operand, Order, Query, Record, Set, Source, Value as Bound_, all, col, raw,
+    Expr, Item, Name, Operand, Order, Query, Record, Set, Source, Value as Bind, all, col, raw,
 };
 
 use super::parts::{BuiltQuery, ExpressionPart, built, refused};
 use crate::host::Host;
-use crate::natives::arguments::{text, wrong_type};
+use crate::natives::arguments::{text, whole, wrong_type};
 use crate::natives::database::binds::bind;
 
 /// Reads arguments of one call.
@@ -80,48 +80,23 @@ impl<'c> Reader<'c> {
     pub(super) fn flat(&self, values: &[Value<'c>]) -> Vec<Value<'c>> {
         let mut list = Vec::with_capacity(values.len());
         for value in values {
-            if value.kind() == Kind::Array {
-                list.extend(
-                    (0..self.scope.array_len(*value)).map(|i| self.scope.array_at(*value, i)),
-                );
-            } else {
-                list.push(*value);
+            match value.kind() {
+                Kind::Array => list.extend(self.scope.elements(*value)),
+                _ => list.push(*value),
             }
         }
         list
     }
 
     /// A value to be bound.
-    pub(super) fn value(&self, value: Value<'c>) -> Result<'c, Bound_> {
+    pub(super) fn value(&self, value: Value<'c>) -> Result<'c, Bind> {
         let mut room = self.room.get();
         let bind = bind(self.scope, value, self.json_depth_max, &mut room)?;
         self.room.set(room);
-        self.exactly(bind, value)
+        Ok(bind)
     }
 
-    /// What was bound of a value, with the exact numbers in it as such.
-    fn exactly(&self, bind: Bind, value: Value<'c>) -> Result<'c, Bound_> {
-        Ok(match bind {
-            Bind::Text(text) if self.is_exact(value)? => Bound_::Decimal(text),
-            Bind::List(list) => {
-                let elements = list.into_iter().zip(self.flat(&[value]));
-                let elements = elements.map(|(bind, element)| self.exactly(bind, element));
-                Bound_::List(elements.collect::<Result<'c, Vec<Bound_>>>()?)
-            }
-            other => builder_value(other),
-        })
-    }
-
-    /// Whether it is a number that is bound as text: an Integer beyond 64 bits, or a `DB::Decimal`.
-    fn is_exact(&self, value: Value<'c>) -> Result<'c, bool> {
-        Ok(match value.kind() {
-            Kind::BigInteger => true,
-            Kind::Object => self.scope.is_a(value, self.scope.constant("DB::Decimal")?),
-            _ => false,
-        })
-    }
-
-    pub(super) fn values(&self, values: &[Value<'c>]) -> Result<'c, Vec<Bound_>> {
+    pub(super) fn values(&self, values: &[Value<'c>]) -> Result<'c, Vec<Bind>> {
         values.iter().map(|value| self.value(*value)).collect()
     }
 
@@ -197,7 +172,7 @@ impl<'c> Reader<'c> {
         Ok(self.value(value)?.into())
     }
 
-    fn range(&self, range: Value<'c>) -> Result<'c, (Bound<Bound_>, Bound<Bound_>)> {
+    fn range(&self, range: Value<'c>) -> Result<'c, (Bound<Bind>, Bound<Bind>)> {
         let scope = self.scope;
         let from = scope.call(range, "begin", &[])?;
         let to = scope.call(range, "end", &[])?;
@@ -215,7 +190,7 @@ impl<'c> Reader<'c> {
     }
 
     /// From and to, as two arguments, an Array or a Range that includes its end.
-    pub(super) fn bounds(&self, values: &[Value<'c>]) -> Result<'c, (Bound_, Bound_)> {
+    pub(super) fn bounds(&self, values: &[Value<'c>]) -> Result<'c, (Bind, Bind)> {
         if let [range] = values
             && range.kind() == Kind::Range
         {
@@ -376,10 +351,7 @@ impl<'c> Reader<'c> {
     pub(super) fn order_name(&self, value: Value<'c>) -> Result<'c, String> {
         let orders = self.orders(&[value])?;
         match orders.as_slice() {
-            [order] => match order.column() {
-                Some(name) => Ok(name.last().to_owned()),
-                None => self.usage("a key of a page is a column: :id, or desc(:id)"),
-            },
+            [order] if let Some(name) = order.column() => Ok(name.last().to_owned()),
             _ => self.usage("a key of a page is a column: :id, or desc(:id)"),
         }
     }
@@ -432,24 +404,9 @@ impl<'c> Reader<'c> {
 
     /// A number of rows.
     pub(super) fn count(&self, value: Value<'c>, what: &str) -> Result<'c, u64> {
-        let count = value.as_integer().and_then(|n| u64::try_from(n).ok());
-        count.ok_or_else(|| {
+        whole(value).ok_or_else(|| {
             let message = format!("{what} takes a number of rows that is not negative");
             self.scope.error("ArgumentError", message)
         })
-    }
-}
-
-/// A value as the builder carries it.
-fn builder_value(bind: Bind) -> Bound_ {
-    match bind {
-        Bind::Boolean(truth) => Bound_::Boolean(truth),
-        Bind::Integer(integer) => Bound_::Integer(integer),
-        Bind::Real(real) => Bound_::Real(real),
-        Bind::Text(text) => Bound_::Text(text),
-        Bind::Blob(blob) => Bound_::Blob(blob),
-        Bind::List(list) => Bound_::List(list.into_iter().map(builder_value).collect()),
-        Bind::Json(json) => Bound_::Json(json),
-        _ => Bound_::Null,
     }
 }

@@ -1,8 +1,10 @@
 //! The methods of `DB::Query` that answer another query: narrowing, joining, grouping, ordering, paging, locking. Nothing is sent to
 //! a database here. Rule: a senseless query is refused when it is run, before any SQL, unless a Ruby type shows it earlier.
 
-use tsumugi_mruby::{Kind, NativeCall, Raise, Result, Value};
-use tsumugi_sql::{Conflict, Expr, Name, Query, QueryOrRaw, Source, all, col, exists, raw, table};
+use tsumugi_mruby::{Kind, NativeCall, Result, Value};
+use tsumugi_sql::{
+    Conflict, Expr, Item, Name, Query, QueryOrRaw, Source, all, col, exists, raw, table,
+};
 
 use super::arguments::Reader;
 use super::methods::Methods;
@@ -15,7 +17,7 @@ pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     conditions(methods)?;
     columns(methods)?;
     joins(methods)?;
-    groups_and_orders(methods)?;
+    orders(methods)?;
     rest(methods)?;
     for_changes(methods)
 }
@@ -24,9 +26,8 @@ fn beginning<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     let natives = methods.natives;
     natives.plain("db_table", |host, scope, call| {
         let database = std::rc::Rc::clone(vm_database(scope, call.argument(0))?);
-        let source = Reader::new(host, scope).source(call.argument(1))?;
-        let query = table(source);
-        scope.wrap(scope.constant("DB::Query")?, BuiltQuery { query, database })
+        let query = table(Reader::new(host, scope).source(call.argument(1))?);
+        scope.wrap_as("DB::Query", BuiltQuery { query, database })
     })?;
     natives.plain("order_name", |host, scope, call| {
         let name = Reader::new(host, scope).order_name(call.argument(0))?;
@@ -35,76 +36,66 @@ fn beginning<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     natives.plain("db_nothing", |_, scope, call| {
         let database = std::rc::Rc::clone(vm_database(scope, call.argument(0))?);
         let query = Query::of_nothing();
-        scope.wrap(scope.constant("DB::Query")?, BuiltQuery { query, database })
+        scope.wrap_as("DB::Query", BuiltQuery { query, database })
     })
 }
 
+/// A condition about a column or another expression, with the arguments behind it.
+type Condition = for<'c> fn(&Reader<'c>, Expr, &[Value<'c>]) -> Result<'c, Expr>;
+
+/// The word behind `where_` and `or_where_`, the method of an expression, and what both say.
+pub(super) const CONDITIONS: [(&str, &str, Condition); 6] = [
+    ("between", "between", |reader, own, values| {
+        let (from, to) = reader.bounds(values)?;
+        Ok(own.between(from, to))
+    }),
+    ("not_between", "not_between", |reader, own, values| {
+        let (from, to) = reader.bounds(values)?;
+        Ok(own.not_between(from, to))
+    }),
+    ("in", "in", |reader, own, values| {
+        Ok(own.is_in(reader.set(values)?))
+    }),
+    ("not_in", "not_in", |reader, own, values| {
+        Ok(own.not_in(reader.set(values)?))
+    }),
+    ("null", "is_null", |_, own, _| Ok(own.is_null())),
+    ("not_null", "is_not_null", |_, own, _| Ok(own.is_not_null())),
+];
+
 fn conditions<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
-    methods.derive("where", |reader, call, query| {
-        Ok(query.filter(reader.condition(call)?))
-    })?;
-    methods.derive("or_where", |reader, call, query| {
-        Ok(query.or_filter(reader.condition(call)?))
-    })?;
-    methods.derive("where_not", |reader, call, query| {
-        Ok(query.filter(!reader.condition(call)?))
+    type Read = for<'c> fn(&Reader<'c>, &NativeCall<'c>) -> Result<'c, Expr>;
+    type Narrow = fn(Query, Expr) -> Query;
+    let ways: [(&str, Narrow); 2] = [
+        ("where", |query, condition| query.filter(condition)),
+        ("or_where", |query, condition| query.or_filter(condition)),
+    ];
+    for (word, narrow) in ways {
+        let define = |end: &str, read: Read| {
+            methods.derive(&format!("{word}{end}"), move |reader, call, query| {
+                Ok(narrow(query, read(reader, call)?))
+            })
+        };
+        define("", |reader, call| reader.condition(call))?;
+        define("_not", |reader, call| Ok(!reader.condition(call)?))?;
+        define("_raw", sql)?;
+        define("_exists", exists_condition)?;
+        for (end, _, condition) in CONDITIONS {
+            methods.derive(&format!("{word}_{end}"), move |reader, call, query| {
+                let column = reader.field(call.argument(0))?;
+                let rest = call.arguments().get(1..).unwrap_or_default();
+                Ok(narrow(query, condition(reader, column, rest)?))
+            })?;
+        }
+    }
+    methods.derive("where_not_exists", |reader, call, query| {
+        Ok(query.filter(!exists_condition(reader, call)?))
     })?;
     methods.derive("having", |reader, call, query| {
         Ok(query.having(reader.condition(call)?))
     })?;
     methods.derive("or_having", |reader, call, query| {
         Ok(query.or_having(reader.condition(call)?))
-    })?;
-    methods.derive("where_raw", |reader, call, query| {
-        Ok(query.filter(sql(reader, call)?))
-    })?;
-    methods.derive("or_where_raw", |reader, call, query| {
-        Ok(query.or_filter(sql(reader, call)?))
-    })?;
-    methods.derive("or_where_not", |reader, call, query| {
-        Ok(query.or_filter(!reader.condition(call)?))
-    })?;
-    methods.derive("where_exists", |reader, call, query| {
-        Ok(query.filter(exists_condition(reader, call)?))
-    })?;
-    methods.derive("or_where_exists", |reader, call, query| {
-        Ok(query.or_filter(exists_condition(reader, call)?))
-    })?;
-    methods.derive("where_not_exists", |reader, call, query| {
-        Ok(query.filter(!exists_condition(reader, call)?))
-    })?;
-    on_column(methods, "between", |reader, column, values| {
-        let (from, to) = reader.bounds(values)?;
-        Ok(column.between(from, to))
-    })?;
-    on_column(methods, "not_between", |reader, column, values| {
-        let (from, to) = reader.bounds(values)?;
-        Ok(column.not_between(from, to))
-    })?;
-    on_column(methods, "in", |reader, column, values| {
-        Ok(column.is_in(reader.set(values)?))
-    })?;
-    on_column(methods, "not_in", |reader, column, values| {
-        Ok(column.not_in(reader.set(values)?))
-    })?;
-    on_column(methods, "null", |_, column, _| Ok(column.is_null()))?;
-    on_column(methods, "not_null", |_, column, _| Ok(column.is_not_null()))
-}
-
-/// `where_…` and `or_where_…` of a column and what it is compared with.
-fn on_column<'s, F>(methods: &Methods<'_, 's>, word: &str, condition: F) -> Result<'s, ()>
-where
-    F: for<'c> Fn(&Reader<'c>, Expr, &[Value<'c>]) -> Result<'c, Expr> + Copy + 'static,
-{
-    methods.derive(&format!("where_{word}"), move |reader, call, query| {
-        let column = reader.field(call.argument(0))?;
-        let rest = call.arguments().get(1..).unwrap_or_default();
-        Ok(query.filter(condition(reader, column, rest)?))
-    })?;
-    methods.derive(&format!("or_where_{word}"), move |reader, call, query| {
-        let column = reader.field(call.argument(0))?;
-        let rest = call.arguments().get(1..).unwrap_or_default();
-        Ok(query.or_filter(condition(reader, column, rest)?))
     })
 }
 
@@ -117,40 +108,48 @@ fn exists_condition<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c
 }
 
 /// SQL and the values for it.
-fn sql<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c, Expr> {
+pub(super) fn sql<'c>(reader: &Reader<'c>, call: &NativeCall<'c>) -> Result<'c, Expr> {
     let sql = reader.name_text(call.argument(0))?;
     let values = call.arguments().get(1..).unwrap_or_default();
     Ok(raw(sql, reader.values(values)?))
 }
 
 fn columns<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
-    methods.derive("select", |reader, call, query| {
-        Ok(query.select(reader.items(call.arguments())?))
-    })?;
-    methods.derive("select_append", |reader, call, query| {
-        Ok(query.select_append(reader.items(call.arguments())?))
-    })?;
+    type Change = fn(Query, Vec<Item>) -> Query;
+    let items: [(&str, Change); 4] = [
+        ("select", |query, items| query.select(items)),
+        ("select_append", |query, items| query.select_append(items)),
+        ("group", |query, items| query.group(items)),
+        ("regroup", |query, items| query.regroup(items)),
+    ];
+    for (name, change) in items {
+        methods.derive(name, move |reader, call, query| {
+            Ok(change(query, reader.items(call.arguments())?))
+        })?;
+    }
     methods.derive("distinct", |_, _, query| Ok(query.distinct()))?;
     methods.plain("as", |reader, call, built| {
         let source = Source::query(built.query.clone(), reader.name(call.argument(0))?);
-        let class = reader.scope.constant("DB::Expression")?;
-        reader.scope.wrap(class, ExpressionPart::Source(source))
+        let part = ExpressionPart::Source(source);
+        reader.scope.wrap_as("DB::Expression", part)
     })
 }
 
 fn joins<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
-    methods.derive("join", |reader, call, query| {
-        let (source, on) = read_join(reader, call, &query)?;
-        Ok(query.join(source, on))
-    })?;
-    methods.derive("left_join", |reader, call, query| {
-        let (source, on) = read_join(reader, call, &query)?;
-        Ok(query.left_join(source, on))
-    })?;
-    methods.derive("right_join", |reader, call, query| {
-        let (source, on) = read_join(reader, call, &query)?;
-        Ok(query.right_join(source, on))
-    })?;
+    type Join = fn(Query, Source, Expr) -> Query;
+    let joins: [(&str, Join); 3] = [
+        ("join", |query, source, on| query.join(source, on)),
+        ("left_join", |query, source, on| query.left_join(source, on)),
+        ("right_join", |query, source, on| {
+            query.right_join(source, on)
+        }),
+    ];
+    for (name, join) in joins {
+        methods.derive(name, move |reader, call, query| {
+            let (source, on) = read_join(reader, call, &query)?;
+            Ok(join(query, source, on))
+        })?;
+    }
     methods.derive("cross_join", |reader, call, query| {
         Ok(query.cross_join(reader.source(call.argument(0))?))
     })
@@ -172,22 +171,16 @@ fn read_join<'c>(
         [hash] if hash.kind() == Kind::Hash => on_pairs(reader, *hash, &source, query)?,
         [condition] => match reader.part(*condition) {
             Some(ExpressionPart::Expr(expr)) => expr.clone(),
-            _ => return Err(wrong_on(reader, *condition)),
+            _ => {
+                let (what, wanted) = ("the condition of a join", "an expression or a Hash");
+                return Err(wrong_type(reader.scope, *condition, what, wanted));
+            }
         },
         [left, right] => columns(*left, "=", *right)?,
         [left, operator, right] => columns(*left, &reader.name_text(*operator)?, *right)?,
         _ => return reader.usage("a join needs a condition: `join(:orders, user_id: :id)`"),
     };
     Ok((source, on))
-}
-
-fn wrong_on<'c>(reader: &Reader<'c>, value: Value<'c>) -> Raise<'c> {
-    wrong_type(
-        reader.scope,
-        value,
-        "the condition of a join",
-        "an expression or a Hash",
-    )
 }
 
 /// `user_id: :id` means `orders.user_id = users.id`; a value that is no Symbol is bound.
@@ -213,13 +206,7 @@ fn on_pairs<'c>(
     Ok(all(pairs))
 }
 
-fn groups_and_orders<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
-    methods.derive("group", |reader, call, query| {
-        Ok(query.group(reader.items(call.arguments())?))
-    })?;
-    methods.derive("regroup", |reader, call, query| {
-        Ok(query.regroup(reader.items(call.arguments())?))
-    })?;
+fn orders<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.derive("order", |reader, call, query| {
         Ok(query.order(reader.orders(call.arguments())?))
     })?;

@@ -1,7 +1,7 @@
 //! The methods of `DB::Query` that change rows: insert, update, delete. Ruby awaits what they start.
 //! Rule: an insert answers the primary key, read by `returning`; several statements are committed or rolled back together.
 
-use tsumugi_db::{ExecuteResult, Executor, KeyedExecutor, Rows};
+use tsumugi_db::{Executor, KeyedExecutor, Rows};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 use tsumugi_sql::{Name, Query, Record, Statement};
 
@@ -9,9 +9,8 @@ use super::arguments::Reader;
 use super::methods::Methods;
 use super::parts::BuiltQuery;
 use super::reading::wrap;
-use crate::answer::{Answer, Operation, answer};
+use crate::answer::{Operation, attempt};
 use crate::host::Host;
-use crate::natives::database::failure::failure;
 use crate::natives::database::values;
 
 pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
@@ -45,15 +44,14 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         if built.query.is_returning() {
             let insert = Insert::new(host, reader, built, Value::nil())?;
             return Ok(insert_operation(insert, records, |scope, inserted| {
-                each(scope, inserted.into_iter().flatten(), |rows| {
-                    wrap(scope, rows)
-                })
+                let rows = inserted.into_iter().flatten();
+                scope.list(rows.map(|rows| wrap(scope, rows)))
             }));
         }
         let dialect = built.database.dialect();
         let statements = reader.accept(built.query.to_insert_all(&records, dialect))?;
         let executor = built.executor(host, reader)?;
-        Ok(Box::pin(async move { count_answer(executor.run_all(statements).await) }) as Operation)
+        Ok(count(async move { executor.run_all(statements).await }))
     })?;
     // Several rows, one by one; the values of the column, or of the primary key.
     methods.waiting("__insert_ids", |host, reader, call, built| {
@@ -61,7 +59,8 @@ fn insert_several<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let insert = Insert::new(host, reader, built, call.argument(1))?;
         let depth_max = reader.json_depth_max();
         Ok(insert_operation(insert, records, move |scope, inserted| {
-            each(scope, inserted, |rows| key(scope, rows, depth_max))
+            let rows = inserted.into_iter();
+            scope.list(rows.map(|rows| key(scope, rows, depth_max)))
         }))
     })
 }
@@ -142,25 +141,7 @@ fn insert_operation(
     records: Vec<Record>,
     make: impl for<'s> FnOnce(&'s Scope<'s>, InsertedRows) -> Result<'s, Value<'s>> + 'static,
 ) -> Operation {
-    Box::pin(async move {
-        match insert.run(&records).await {
-            Ok(inserted) => answer(move |scope| make(scope, inserted)),
-            Err(error) => failure(error),
-        }
-    })
-}
-
-/// An Array of what is made of each.
-fn each<'s, T>(
-    scope: &'s Scope<'s>,
-    all: impl IntoIterator<Item = T>,
-    make: impl Fn(T) -> Result<'s, Value<'s>>,
-) -> Result<'s, Value<'s>> {
-    let array = scope.array(0)?;
-    for one in all {
-        scope.push(array, make(one)?)?;
-    }
-    Ok(array)
+    attempt(async move { insert.run(&records).await }, make)
 }
 
 /// The key of the row that was inserted, if one was.
@@ -171,33 +152,20 @@ fn key<'s>(scope: &'s Scope<'s>, rows: Option<Rows>, depth_max: usize) -> Result
     let parts = row
         .values()
         .map(|part| values::value(scope, part, depth_max));
-    let mut parts = parts.collect::<Result<'s, Vec<Value<'s>>>>()?;
-    match parts.len() {
-        1 => Ok(parts.swap_remove(0)),
-        _ => scope.array_of(&parts),
+    match parts.collect::<Result<'s, Vec<_>>>()?.as_slice() {
+        [part] => Ok(*part),
+        parts => scope.array_of(parts),
     }
 }
 
 /// One statement: its rows if it says `returning`, otherwise how many it changed.
 fn one(executor: Executor, statement: Statement, query: &Query) -> Operation {
-    let returns = query.is_returning();
-    Box::pin(async move {
-        if returns {
-            return match executor.fetch(statement).await {
-                Ok(rows) => answer(move |scope| wrap(scope, rows)),
-                Err(error) => failure(error),
-            };
-        }
-        let executed = executor.run(statement).await;
-        count_answer(executed.map(|ExecuteResult { affected, .. }| affected))
-    })
+    match query.is_returning() {
+        true => attempt(async move { executor.fetch(statement).await }, wrap),
+        false => count(async move { Ok(executor.run(statement).await?.affected) }),
+    }
 }
 
-fn count_answer(affected: tsumugi_db::Result<u64>) -> Answer {
-    match affected {
-        Ok(affected) => {
-            answer(move |scope| Ok(scope.integer(i64::try_from(affected).unwrap_or(i64::MAX))))
-        }
-        Err(error) => failure(error),
-    }
+fn count(affected: impl Future<Output = tsumugi_db::Result<u64>> + 'static) -> Operation {
+    attempt(affected, |scope, affected| Ok(scope.count(affected)))
 }

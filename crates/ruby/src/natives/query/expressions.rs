@@ -1,15 +1,16 @@
 //! `DB::Expression` and the words that begin one: `col`, `sum`, `sql`, … Not conditions of a query as a whole; those are `building.rs`.
 //! Rule: an operator of Ruby means the operator of SQL of the same name; a value beside it is bound.
 
-use tsumugi_mruby::{Kind, NativeCall, NativeReply, Result, Scope, Suspension, Value};
+use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_sql::{
     Expr, Name, avg, call as function, col, count, count_distinct, count_of, excluded, max, min,
-    raw, sum,
+    sum,
 };
 
 use super::arguments::Reader;
+use super::building::{CONDITIONS, sql};
 use super::parts::ExpressionPart;
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::data;
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()> {
@@ -23,7 +24,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, db: Value<'s>) -> Result<'s, ()
     })?;
     let methods = Definer { natives, class };
     comparisons(&methods)?;
-    arithmetic(&methods)?;
+    operators(&methods)?;
     patterns(&methods)?;
     naming(&methods)
 }
@@ -51,14 +52,11 @@ impl<'s> Definer<'_, 's> {
     where
         F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>) -> Result<'c, ExpressionPart> + 'static,
     {
-        let host = self.natives.host().clone();
-        let scope = self.natives.scope();
-        scope.define_method(self.class, name, Suspension::Never, move |scope, call| {
-            let host = crate::natives::definitions::alive(&host, scope)?;
-            let part = method(&Reader::new(&host, scope), call)?;
-            let class = scope.constant("DB::Expression")?;
-            scope.wrap(class, part).map(NativeReply::Value)
-        })
+        self.natives
+            .uncounted_method(self.class, name, move |host, scope, call| {
+                let part = method(&Reader::new(host, scope), call)?;
+                scope.wrap_as("DB::Expression", part)
+            })
     }
 
     /// A method of an expression, which an order or an alias does not have.
@@ -74,19 +72,13 @@ impl<'s> Definer<'_, 's> {
 }
 
 fn own<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Expr> {
-    match scope.data::<ExpressionPart>(value) {
-        Some(ExpressionPart::Expr(expr)) => Ok(expr.clone()),
-        Some(_) => {
+    match data(scope, value, "the expression", "a DB::Expression")? {
+        ExpressionPart::Expr(expr) => Ok(expr.clone()),
+        _ => {
             let message =
                 "an order, an alias or a source stands for itself: nothing can be made of it";
             Err(scope.error("TypeError", message))
         }
-        None => Err(wrong_type(
-            scope,
-            value,
-            "the expression",
-            "a DB::Expression",
-        )),
     }
 }
 
@@ -121,9 +113,7 @@ fn words<'s>(kernel: &Definer<'_, 's>) -> Result<'s, ()> {
         Ok(ExpressionPart::Expr(col(reader.name(call.argument(0))?)))
     })?;
     kernel.beginning("sql", |reader, call| {
-        let sql = reader.name_text(call.argument(0))?;
-        let values = call.arguments().get(1..).unwrap_or_default();
-        Ok(ExpressionPart::Expr(raw(sql, reader.values(values)?)))
+        sql(reader, call).map(ExpressionPart::Expr)
     })?;
     kernel.beginning("func", |reader, call| {
         let name = reader.name_text(call.argument(0))?;
@@ -148,26 +138,21 @@ fn words<'s>(kernel: &Definer<'_, 's>) -> Result<'s, ()> {
             field => count_of(reader.field(field)?),
         }))
     })?;
-    kernel.beginning("sum", |reader, call| {
-        Ok(ExpressionPart::Expr(sum(reader.field(call.argument(0))?)))
-    })?;
-    kernel.beginning("avg", |reader, call| {
-        Ok(ExpressionPart::Expr(avg(reader.field(call.argument(0))?)))
-    })?;
-    kernel.beginning("min", |reader, call| {
-        Ok(ExpressionPart::Expr(min(reader.field(call.argument(0))?)))
-    })?;
-    kernel.beginning("max", |reader, call| {
-        Ok(ExpressionPart::Expr(max(reader.field(call.argument(0))?)))
-    })?;
-    kernel.beginning("asc", |reader, call| {
-        Ok(ExpressionPart::Order(reader.field(call.argument(0))?.asc()))
-    })?;
-    kernel.beginning("desc", |reader, call| {
-        Ok(ExpressionPart::Order(
-            reader.field(call.argument(0))?.desc(),
-        ))
-    })
+    type Make = fn(Expr) -> ExpressionPart;
+    let of_a_field: [(&str, Make); 6] = [
+        ("sum", |field| ExpressionPart::Expr(sum(field))),
+        ("avg", |field| ExpressionPart::Expr(avg(field))),
+        ("min", |field| ExpressionPart::Expr(min(field))),
+        ("max", |field| ExpressionPart::Expr(max(field))),
+        ("asc", |field| ExpressionPart::Order(field.asc())),
+        ("desc", |field| ExpressionPart::Order(field.desc())),
+    ];
+    for (name, make) in of_a_field {
+        kernel.beginning(name, move |reader, call| {
+            Ok(make(reader.field(call.argument(0))?))
+        })?;
+    }
+    Ok(())
 }
 
 /// An argument of a function: a Symbol is a column, a String is text.
@@ -197,52 +182,34 @@ fn comparisons<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
             reader.accept(own.compare(operator, operand))
         })?;
     }
-    methods.method("in", |reader, call, own| {
-        Ok(own.is_in(reader.set(call.arguments())?))
-    })?;
-    methods.method("not_in", |reader, call, own| {
-        Ok(own.not_in(reader.set(call.arguments())?))
-    })?;
-    methods.method("between", |reader, call, own| {
-        let (from, to) = reader.bounds(call.arguments())?;
-        Ok(own.between(from, to))
-    })?;
-    methods.method("not_between", |reader, call, own| {
-        let (from, to) = reader.bounds(call.arguments())?;
-        Ok(own.not_between(from, to))
-    })?;
-    methods.method("is_null", |_, _, own| Ok(own.is_null()))?;
-    methods.method("is_not_null", |_, _, own| Ok(own.is_not_null()))?;
-    methods.method("&", |reader, call, own| {
-        Ok(own.and(reader.expr(call.argument(0))?))
-    })?;
-    methods.method("|", |reader, call, own| {
-        Ok(own.or(reader.expr(call.argument(0))?))
-    })?;
-    methods.method("!", |_, _, own| Ok(!own))?;
-    methods.method("~", |_, _, own| Ok(!own))
+    for (_, name, condition) in CONDITIONS {
+        methods.method(name, move |reader, call, own| {
+            condition(reader, own, call.arguments())
+        })?;
+    }
+    Ok(())
 }
 
-fn arithmetic<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
-    methods.method("+", |reader, call, own| {
-        Ok(own + reader.expr(call.argument(0))?)
-    })?;
-    methods.method("-", |reader, call, own| {
-        Ok(own - reader.expr(call.argument(0))?)
-    })?;
-    methods.method("*", |reader, call, own| {
-        Ok(own * reader.expr(call.argument(0))?)
-    })?;
-    methods.method("/", |reader, call, own| {
-        Ok(own / reader.expr(call.argument(0))?)
-    })?;
-    methods.method("%", |reader, call, own| {
-        Ok(own % reader.expr(call.argument(0))?)
-    })?;
-    methods.method("-@", |_, _, own| Ok(-own))?;
-    methods.method("concat", |reader, call, own| {
-        Ok(own.concat(reader.expr(call.argument(0))?))
-    })
+fn operators<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {
+    type Combine = fn(Expr, Expr) -> Expr;
+    let beside: [(&str, Combine); 8] = [
+        ("&", |own, other| own.and(other)),
+        ("|", |own, other| own.or(other)),
+        ("+", |own, other| own + other),
+        ("-", |own, other| own - other),
+        ("*", |own, other| own * other),
+        ("/", |own, other| own / other),
+        ("%", |own, other| own % other),
+        ("concat", |own, other| own.concat(other)),
+    ];
+    for (name, combine) in beside {
+        methods.method(name, move |reader, call, own| {
+            Ok(combine(own, reader.expr(call.argument(0))?))
+        })?;
+    }
+    methods.method("!", |_, _, own| Ok(!own))?;
+    methods.method("~", |_, _, own| Ok(!own))?;
+    methods.method("-@", |_, _, own| Ok(-own))
 }
 
 fn patterns<'s>(methods: &Definer<'_, 's>) -> Result<'s, ()> {

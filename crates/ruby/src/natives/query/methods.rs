@@ -3,14 +3,14 @@
 
 use std::rc::Rc;
 
-use tsumugi_mruby::{NativeCall, NativeReply, Result, Suspension, Value};
+use tsumugi_mruby::{NativeCall, Result, Value};
 use tsumugi_sql::Query;
 
 use super::arguments::Reader;
 use super::parts::{BuiltQuery, built};
 use crate::answer::Operation;
 use crate::host::Host;
-use crate::natives::definitions::{Natives, alive};
+use crate::natives::definitions::Natives;
 
 /// Defines the methods of `DB::Query`.
 pub(super) struct Methods<'n, 's> {
@@ -36,13 +36,11 @@ impl<'s> Methods<'_, 's> {
         F: for<'c> Fn(&Reader<'c>, &NativeCall<'c>, &'c BuiltQuery) -> Result<'c, Value<'c>>
             + 'static,
     {
-        let host = self.natives.host().clone();
-        let scope = self.natives.scope();
-        scope.define_method(self.class, name, Suspension::Never, move |scope, call| {
-            let host = alive(&host, scope)?;
-            let reader = Reader::new(&host, scope);
-            method(&reader, call, built(scope, call.this)?).map(NativeReply::Value)
-        })
+        self.natives
+            .uncounted_method(self.class, name, move |host, scope, call| {
+                let reader = Reader::new(host, scope);
+                method(&reader, call, built(scope, call.this)?)
+            })
     }
 
     /// A method that starts an operation; Ruby awaits it.
@@ -56,14 +54,10 @@ impl<'s> Methods<'_, 's> {
             ) -> Result<'c, Operation>
             + 'static,
     {
-        let host = self.natives.host().clone();
-        let scope = self.natives.scope();
-        scope.define_method(self.class, name, Suspension::Maybe, move |scope, call| {
-            let host = alive(&host, scope)?;
-            let reader = Reader::new(&host, scope);
-            let operation = method(&host, &reader, call, built(scope, call.this)?)?;
-            *host.pending.borrow_mut() = Some(operation);
-            Ok(NativeReply::Yield(Value::nil()))
-        })
+        self.natives
+            .waiting_method(self.class, name, .., move |host, scope, call| {
+                let reader = Reader::new(host, scope);
+                method(host, &reader, call, built(scope, call.this)?)
+            })
     }
 }

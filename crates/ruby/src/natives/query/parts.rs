@@ -6,8 +6,8 @@ use std::rc::Rc;
 use tsumugi_mruby::{Raise, Result, Scope, Value};
 use tsumugi_sql::{Expr, Item, Order, Query, Source};
 
-use crate::natives::arguments::wrong_type;
-use crate::natives::database::failure::raise;
+use crate::answer::Failure as _;
+use crate::natives::arguments::data;
 use crate::natives::database::vm_database::VmDatabase;
 
 /// What a `DB::Query` carries.
@@ -27,12 +27,10 @@ pub(super) enum ExpressionPart {
 
 /// The query that a `DB::Query` carries.
 pub(super) fn built<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c BuiltQuery> {
-    scope
-        .data::<BuiltQuery>(value)
-        .ok_or_else(|| wrong_type(scope, value, "the query", "a DB::Query"))
+    data(scope, value, "the query", "a DB::Query")
 }
 
 /// The exception for what the builder refuses.
 pub(super) fn refused<'c>(scope: &'c Scope<'c>, error: tsumugi_sql::Error) -> Raise<'c> {
-    raise(scope, &error.into())
+    tsumugi_db::Error::from(error).raise(scope)
 }

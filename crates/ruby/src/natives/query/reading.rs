@@ -12,11 +12,11 @@ use tsumugi_sql::{Aggregate, Key, Name, Pages, Query, Statement, col};
 use super::arguments::Reader;
 use super::methods::Methods;
 use super::parts::BuiltQuery;
-use crate::answer::{Answer, Operation, answer};
+use crate::answer::{Operation, attempt};
 use crate::host::Host;
-use crate::natives::database::failure::{bind_value, failure};
+use crate::natives::database::failure::bind_value;
 use crate::natives::database::values;
-use crate::natives::rows::{SymbolCache, hash_at, opened, values_at};
+use crate::natives::rows::{SymbolCache, hash_at, open, values_at};
 
 pub(super) fn install<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     texts(methods)?;
@@ -44,21 +44,18 @@ fn fetch<'c>(
     host: &Host,
     reader: &Reader<'c>,
     built: &BuiltQuery,
-    statement: Statement,
+    statement: tsumugi_sql::Result<Statement>,
     make: impl for<'s> FnOnce(&'s Scope<'s>, Rows) -> Result<'s, Value<'s>> + 'static,
 ) -> Result<'c, Operation> {
+    let statement = reader.accept(statement)?;
     let executor = built.executor(host, reader)?;
-    Ok(Box::pin(async move {
-        match executor.fetch(statement).await {
-            Ok(rows) => answer(move |scope| make(scope, rows)),
-            Err(error) => failure(error),
-        }
-    }))
+    let rows = async move { executor.fetch(statement).await };
+    Ok(attempt(rows, make))
 }
 
 /// `DB::Rows`.
 pub(super) fn wrap<'s>(scope: &'s Scope<'_>, rows: Rows) -> Result<'s, Value<'s>> {
-    scope.wrap(scope.constant("DB::Rows")?, rows)
+    scope.wrap_as("DB::Rows", rows)
 }
 
 fn texts<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
@@ -79,35 +76,28 @@ fn texts<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     })?;
     methods.plain("__binds", move |reader, call, built| {
         let made = reader.accept(statement(reader, call, built))?;
-        let binds = reader.scope.array(made.binds.len())?;
-        for bind in made.binds {
-            let bind = bind_value(reader.scope, &bind.into())?;
-            reader.scope.push(binds, bind)?;
-        }
-        Ok(binds)
+        let binds = made.binds.into_iter();
+        let scope = reader.scope;
+        scope.list(binds.map(|bind| bind_value(scope, &bind.into())))
     })
 }
 
 fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.waiting("__all", |host, reader, _, built| {
         let statement = built.query.to_rows(built.database.dialect());
-        fetch(host, reader, built, reader.accept(statement)?, wrap)
+        fetch(host, reader, built, statement, wrap)
     })?;
     methods.waiting("__columns", |host, reader, _, built| {
         let statement = built.query.to_columns(built.database.dialect());
-        fetch(host, reader, built, reader.accept(statement)?, wrap)
+        fetch(host, reader, built, statement, wrap)
     })?;
     // So many rows at a time at most, or as many as suit their size.
     methods.waiting("__stream", |host, reader, call, built| {
         let by = batch_size(reader, call.argument(0))?;
         let statement = reader.accept(built.query.to_rows(built.database.dialect()))?;
         let executor = built.executor(host, reader)?;
-        let host = Rc::clone(host);
-        Ok(Box::pin(async move {
-            match executor.follow_by(statement, by).await {
-                Ok(stream) => opened(&host, stream),
-                Err(error) => failure(error),
-            }
+        Ok(open(host, async move {
+            executor.follow_by(statement, by).await
         }))
     })?;
     // Values of the columns that are named, an Array for each row if they are several.
@@ -117,18 +107,11 @@ fn rows<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
             return reader.usage("pluck takes the columns");
         }
         let depth_max = reader.json_depth_max();
-        let statement = built
-            .query
-            .clone()
-            .select(items)
-            .to_rows(built.database.dialect());
-        fetch(
-            host,
-            reader,
-            built,
-            reader.accept(statement)?,
-            move |scope, rows| values_at(scope, &rows, depth_max),
-        )
+        let query = built.query.clone().select(items);
+        let statement = query.to_rows(built.database.dialect());
+        fetch(host, reader, built, statement, move |scope, rows| {
+            values_at(scope, &rows, depth_max)
+        })
     })
 }
 
@@ -137,7 +120,7 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     let shared = Rc::clone(&known);
     methods.waiting("__first", move |host, reader, _, built| {
         let (known, depth_max) = (Rc::clone(&shared), reader.json_depth_max());
-        let statement = reader.accept(built.query.to_first(built.database.dialect()))?;
+        let statement = built.query.to_first(built.database.dialect());
         fetch(host, reader, built, statement, move |scope, rows| {
             hash_at(scope, &known, &rows, 0, depth_max)
         })
@@ -152,19 +135,16 @@ fn first<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let keyed = built.keyed(host, reader)?;
         let (dialect, query) = (built.database.dialect(), built.query.clone());
         let (known, depth_max) = (Rc::clone(&known), reader.json_depth_max());
-        Ok(Box::pin(async move {
-            let rows = async {
-                let column = match column {
-                    Some(column) => column,
-                    None => col(single_key(&keyed, &query).await?),
-                };
-                let found = query.filter(column.matches(id)).to_first(dialect)?;
-                keyed.executor().fetch(found).await
+        let rows = async move {
+            let column = match column {
+                Some(column) => column,
+                None => col(single_key(&keyed, &query).await?),
             };
-            match rows.await {
-                Ok(rows) => answer(move |scope| hash_at(scope, &known, &rows, 0, depth_max)),
-                Err(error) => failure(error),
-            }
+            let found = query.filter(column.matches(id)).to_first(dialect)?;
+            keyed.executor().fetch(found).await
+        };
+        Ok(attempt(rows, move |scope, rows| {
+            hash_at(scope, &known, &rows, 0, depth_max)
         }))
     })
 }
@@ -182,7 +162,7 @@ async fn single_key(keyed: &KeyedExecutor, query: &Query) -> tsumugi_db::Result<
 
 fn numbers<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
     methods.waiting("__exists", |host, reader, _, built| {
-        let statement = reader.accept(built.query.to_exists(built.database.dialect()))?;
+        let statement = built.query.to_exists(built.database.dialect());
         fetch(host, reader, built, statement, |_, rows| {
             Ok(Value::boolean(!rows.is_empty()))
         })
@@ -223,7 +203,6 @@ fn fetch_value<'c>(
     statement: tsumugi_sql::Result<Statement>,
 ) -> Result<'c, Operation> {
     let depth_max = reader.json_depth_max();
-    let statement = reader.accept(statement)?;
     fetch(host, reader, built, statement, move |scope, rows| {
         value(scope, &rows, depth_max)
     })
@@ -258,17 +237,14 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let made = reader.accept(built.query.to_page(page, per_page, dialect))?;
         let executor = built.executor(host, reader)?;
         let statements = vec![sendable(made.rows), sendable(made.total)];
-        Ok(Box::pin(async move {
-            let outcomes = executor.pipeline(statements, PipelineAtomicity::Each).await;
-            let outcomes = outcomes.and_then(|outcomes| {
-                outcomes
-                    .into_iter()
-                    .collect::<tsumugi_db::Result<Vec<Rows>>>()
-            });
-            match outcomes {
-                Ok(rows) => page_answer(rows, page, per_page),
-                Err(error) => failure(error),
-            }
+        let rows = async move {
+            let outcomes = executor
+                .pipeline(statements, PipelineAtomicity::Each)
+                .await?;
+            outcomes.into_iter().collect::<tsumugi_db::Result<_>>()
+        };
+        Ok(attempt(rows, move |scope, rows| {
+            page_value(scope, rows, page, per_page)
         }))
     })?;
     // The keys in an Array, the values of the last row of the page before or nil, rows of a page.
@@ -285,26 +261,21 @@ fn pages<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let keyed = built.keyed(host, reader)?;
         let (dialect, query) = (built.database.dialect(), built.query.clone());
         let depth_max = reader.json_depth_max();
-        Ok(Box::pin(async move {
-            let rows = async {
-                let primary = keyed.query_key(&query).await?;
-                let keys: Vec<Key> = orders
-                    .into_iter()
-                    .map(|order| {
-                        let own = query.own_column(&order);
-                        let mut columns = primary.columns().iter();
-                        let is_primary = columns.any(|column| own == Some(column.as_str()));
-                        let key = Key::new(order);
-                        if is_primary { key.never_null() } else { key }
-                    })
-                    .collect();
-                let page = query.page_after(keys, after.as_deref(), per_page)?;
-                keyed.executor().fetch(page.to_rows(dialect)?).await
-            };
-            match rows.await {
-                Ok(rows) => after_page(rows, names, per_page, depth_max),
-                Err(error) => failure(error),
-            }
+        let rows = async move {
+            let primary = keyed.query_key(&query).await?;
+            let keys = orders.into_iter().map(|order| {
+                let own = query.own_column(&order);
+                let mut columns = primary.columns().iter();
+                let is_primary = columns.any(|column| own == Some(column.as_str()));
+                let key = Key::new(order);
+                if is_primary { key.never_null() } else { key }
+            });
+            let keys: Vec<Key> = keys.collect();
+            let page = query.page_after(keys, after.as_deref(), per_page)?;
+            keyed.executor().fetch(page.to_rows(dialect)?).await
+        };
+        Ok(attempt(rows, move |scope, rows| {
+            after_page(scope, rows, &names, per_page, depth_max)
         }))
     })
 }
@@ -326,29 +297,27 @@ fn batch_size<'c>(reader: &Reader<'c>, value: Value<'c>) -> Result<'c, BatchSize
 }
 
 /// A page with what is known of the others.
-fn page_answer(mut rows: Vec<Rows>, page: u64, per_page: u64) -> Answer {
-    answer(move |scope| {
-        let total = rows
-            .pop()
-            .and_then(|rows| rows.first()?.value(0)?.as_integer());
-        let total = total
-            .and_then(|total| u64::try_from(total).ok())
-            .unwrap_or(0);
-        let pages = Pages::of(page, per_page, total);
-        let hash = scope.hash(6)?;
-        let set =
-            |name: &str, value| scope.hash_set(hash, Value::symbol(scope.intern(name)), value);
-        let number = |n: u64| scope.integer(i64::try_from(n).unwrap_or(i64::MAX));
-        if let Some(rows) = rows.pop() {
-            set("rows", wrap(scope, rows)?)?;
-        }
-        set("page", number(pages.page))?;
-        set("pages", number(pages.pages))?;
-        set("total", number(pages.total))?;
-        set("perPage", number(pages.per_page))?;
-        set("hasMore", Value::boolean(pages.has_more))?;
-        Ok(hash)
-    })
+fn page_value<'s>(
+    scope: &'s Scope<'_>,
+    rows: Vec<Rows>,
+    page: u64,
+    per_page: u64,
+) -> Result<'s, Value<'s>> {
+    let mut rows = rows.into_iter();
+    let shown = rows.next().map(|rows| wrap(scope, rows)).transpose()?;
+    let total = rows
+        .next()
+        .and_then(|rows| rows.first()?.value(0)?.as_integer());
+    let total = total.and_then(|total| total.try_into().ok()).unwrap_or(0);
+    let pages = Pages::of(page, per_page, total);
+    scope.fields(&[
+        ("rows", shown.unwrap_or_else(Value::nil)),
+        ("page", scope.count(pages.page)),
+        ("pages", scope.count(pages.pages)),
+        ("total", scope.count(pages.total)),
+        ("perPage", scope.count(pages.per_page)),
+        ("hasMore", Value::boolean(pages.has_more)),
+    ])
 }
 
 /// A key as it comes back from a client. Of a time this is the text that a statement gets, because SQLite compares texts, and the
@@ -361,33 +330,29 @@ fn sent_back<'s>(scope: &'s Scope<'s>, key: Value<'s>) -> Result<'s, Value<'s>> 
 }
 
 /// A page by key: its rows, the keys of the last of them, and whether there are more.
-fn after_page(rows: Rows, names: Vec<String>, per_page: u64, depth_max: usize) -> Answer {
-    answer(move |scope| {
-        let per_page = usize::try_from(per_page).unwrap_or(usize::MAX);
-        let has_more = rows.len() > per_page;
-        let rows = rows.truncated(per_page);
-        let after = match rows.len().checked_sub(1).and_then(|last| rows.row(last)) {
-            None => Value::nil(),
-            Some(row) => {
-                let after = scope.array(names.len())?;
-                for name in &names {
-                    let Some(value) = row.find(name) else {
-                        let message =
-                            format!("page_after needs the key {name} among what is selected");
-                        return Err(scope.error("DB::UsageError", message));
-                    };
-                    let value = values::value(scope, value, depth_max)?;
-                    scope.push(after, sent_back(scope, value)?)?;
-                }
-                after
-            }
-        };
-        let hash = scope.hash(3)?;
-        let set =
-            |name: &str, value| scope.hash_set(hash, Value::symbol(scope.intern(name)), value);
-        set("rows", wrap(scope, rows)?)?;
-        set("after", after)?;
-        set("hasMore", Value::boolean(has_more))?;
-        Ok(hash)
-    })
+fn after_page<'s>(
+    scope: &'s Scope<'s>,
+    rows: Rows,
+    names: &[String],
+    per_page: u64,
+    depth_max: usize,
+) -> Result<'s, Value<'s>> {
+    let per_page = usize::try_from(per_page).unwrap_or(usize::MAX);
+    let has_more = rows.len() > per_page;
+    let rows = rows.truncated(per_page);
+    let after = match rows.len().checked_sub(1).and_then(|last| rows.row(last)) {
+        None => Value::nil(),
+        Some(row) => scope.list(names.iter().map(|name| {
+            let Some(value) = row.find(name) else {
+                let message = format!("page_after needs the key {name} among what is selected");
+                return Err(scope.error("DB::UsageError", message));
+            };
+            sent_back(scope, values::value(scope, value, depth_max)?)
+        }))?,
+    };
+    scope.fields(&[
+        ("rows", wrap(scope, rows)?),
+        ("after", after),
+        ("hasMore", Value::boolean(has_more)),
+    ])
 }

@@ -10,7 +10,7 @@ use tsumugi_mruby::{Raise, Result, Scope, Value};
 
 use crate::answer::{Operation, answer, raise};
 use crate::limits::{PASSWORD_BYTES_MAX, RANDOM_BYTES_MAX};
-use crate::natives::arguments::{text, wrong_type};
+use crate::natives::arguments::{bytes, text};
 use crate::natives::definitions::Natives;
 
 /// Memory of one hashing in KiB, and passes: OWASP's second choice for argon2id.
@@ -21,7 +21,7 @@ const SALT_BYTES: usize = 16;
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("digest", |_, scope, call| {
         let name = text(scope, call.argument(0), "the algorithm")?;
-        let data = bytes(scope, call.argument(1))?;
+        let data = bytes(scope, call.argument(1), "the data")?;
         if name == "MD5" {
             return scope.string(Md5::digest(&data));
         }
@@ -43,13 +43,16 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             "SHA512" => hmac::HMAC_SHA512,
             _ => return Err(unknown(scope, &name)),
         };
-        let key = hmac::Key::new(algorithm, &bytes(scope, call.argument(1))?);
-        scope.string(hmac::sign(&key, &bytes(scope, call.argument(2))?))
+        let key = hmac::Key::new(algorithm, &bytes(scope, call.argument(1), "the data")?);
+        scope.string(hmac::sign(
+            &key,
+            &bytes(scope, call.argument(2), "the data")?,
+        ))
     })?;
     natives.plain("secure_compare", |_, scope, call| {
         let (a, b) = (
-            bytes(scope, call.argument(0))?,
-            bytes(scope, call.argument(1))?,
+            bytes(scope, call.argument(0), "the data")?,
+            bytes(scope, call.argument(1), "the data")?,
         );
         let differing = a.iter().zip(&b).fold(0, |all, (a, b)| all | (a ^ b));
         let equal = std::hint::black_box(differing) == 0 && a.len() == b.len();
@@ -76,12 +79,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn fill(random: &mut [u8]) -> std::result::Result<(), &'static str> {
     let filled = SystemRandom::new().fill(random);
     filled.map_err(|_| "the system gives no random bytes")
-}
-
-fn bytes<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Vec<u8>> {
-    scope
-        .bytes(value)
-        .ok_or_else(|| wrong_type(scope, value, "the data", "a String"))
 }
 
 fn unknown<'s>(scope: &'s Scope<'s>, name: &str) -> Raise<'s> {
@@ -120,7 +117,7 @@ fn passwords<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn password<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Vec<u8>> {
-    let password = bytes(scope, value)?;
+    let password = bytes(scope, value, "the data")?;
     if password.len() > PASSWORD_BYTES_MAX {
         let message =
             format!("a password has at most password_bytes_max ({PASSWORD_BYTES_MAX}) bytes");

@@ -7,7 +7,7 @@ use tsumugi_http::percent::{Plus, decode_leniently};
 use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use crate::limits::STRING_BYTES_MAX;
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::{too_long, wrong_type};
 use crate::natives::definitions::Natives;
 
 /// Padding may be left out: what `urlsafe_decode64` takes.
@@ -86,11 +86,10 @@ fn check_length<'s>(
         bytes.len() > STRING_BYTES_MAX / longest
             && bytes.iter().map(|byte| length(*byte)).sum::<usize>() > STRING_BYTES_MAX
     });
-    if long == Some(true) {
-        let message = format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})");
-        return Err(scope.error("ArgumentError", message));
+    match long {
+        Some(true) => Err(too_long(scope)),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn with<'s>(

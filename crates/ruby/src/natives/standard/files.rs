@@ -4,9 +4,9 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_mruby::{Raise, Result, Scope, Value};
 
-use crate::answer::{Answer, Operation, answer, nil, raise};
+use crate::answer::{Failure, attempt};
 use crate::error::Error;
 use crate::host::Host;
 use crate::natives::arguments::text;
@@ -14,24 +14,18 @@ use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("source_read", |host, scope, call| {
-        let paths = call.argument(0);
-        let mut candidates = Vec::new();
-        for i in 0..scope.array_len(paths) {
-            candidates.push(PathBuf::from(text(
-                scope,
-                scope.array_at(paths, i),
-                "a path",
-            )?));
-        }
+        let paths = scope.elements(call.argument(0));
+        let candidates = paths.map(|path| text(scope, path, "a path").map(PathBuf::from));
+        let candidates = candidates.collect::<Result<'_, Vec<_>>>()?;
         let max = host.settings.limits.source_bytes_max;
-        let worker = host.worker.clone();
-        Ok(Box::pin(async move {
-            match worker.offload(move || first_of(&candidates, max)).await {
-                Ok(Ok(found)) => source(found),
-                Ok(Err(message)) => raise("LoadError", message),
-                Err(error) => raise("LoadError", error.to_string()),
-            }
-        }) as Operation)
+        let found = load(host, move || first_of(&candidates, max));
+        Ok(attempt(found, |scope, found| {
+            scope.strings([
+                found.given.as_os_str().as_encoded_bytes(),
+                found.path.as_os_str().as_encoded_bytes(),
+                found.text.as_slice(),
+            ])
+        }))
     })?;
     folders(natives)?;
     programs(natives)?;
@@ -42,25 +36,42 @@ fn folders<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("sources_read", |host, scope, call| {
         let path = PathBuf::from(text(scope, call.argument(0), "a path")?);
         let max = host.settings.limits.source_bytes_max;
-        let worker = host.worker.clone();
-        Ok(Box::pin(async move {
-            match worker.offload(move || all_of(&path, max)).await {
-                Ok(Ok(None)) => nil(),
-                Ok(Ok(Some(found))) => answer(move |scope| {
-                    let pairs = scope.array(found.len())?;
-                    for (path, text) in &found {
-                        let pair = scope.array(2)?;
-                        scope.push(pair, scope.string(path.as_os_str().as_encoded_bytes())?)?;
-                        scope.push(pair, scope.string(text)?)?;
-                        scope.push(pairs, pair)?;
-                    }
-                    Ok(pairs)
-                }),
-                Ok(Err(message)) => raise("LoadError", message),
-                Err(error) => raise("LoadError", error.to_string()),
-            }
-        }) as Operation)
+        let found = load(host, move || all_of(&path, max));
+        Ok(attempt(found, |scope, found| match found {
+            Some(found) => scope.list(
+                found
+                    .iter()
+                    .map(|(path, text)| scope.strings([path.as_os_str().as_encoded_bytes(), text])),
+            ),
+            None => Ok(Value::nil()),
+        }))
     })
+}
+
+/// A LoadError with this message.
+struct LoadFailure(String);
+
+impl Failure for LoadFailure {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        scope.error("LoadError", &self.0)
+    }
+}
+
+/// Reads files off the worker.
+fn load<T, F>(
+    host: &Host,
+    read: F,
+) -> impl Future<Output = std::result::Result<T, LoadFailure>> + use<T, F>
+where
+    T: Send + 'static,
+    F: FnOnce() -> std::result::Result<T, String> + Send + 'static,
+{
+    let worker = host.worker.clone();
+    async move {
+        let read = worker.offload(read).await;
+        let read = read.map_err(|error| error.to_string());
+        read.and_then(|read| read).map_err(LoadFailure)
+    }
 }
 
 fn programs<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -77,12 +88,10 @@ fn programs<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         )
     })?;
     natives.plain("render_depth_max", |host, scope, _| {
-        let max = host.settings.limits.render_depth_max;
-        Ok(scope.integer(i64::try_from(max).unwrap_or(i64::MAX)))
+        Ok(scope.count(host.settings.limits.render_depth_max))
     })?;
-    natives.plain("source_location", |_, scope, _| match scope.location() {
-        Some((file, _)) => scope.string(file),
-        None => Ok(Value::nil()),
+    natives.plain("source_location", |_, scope, _| {
+        scope.string_or_nil(scope.location().map(|(file, _)| file))
     })?;
     natives.plain("source_main", |host, scope, _| {
         scope.string(host.settings.app.as_os_str().as_encoded_bytes())
@@ -125,20 +134,6 @@ struct SourceFile {
     given: PathBuf,
     path: PathBuf,
     text: Vec<u8>,
-}
-
-fn source(found: SourceFile) -> Answer {
-    answer(move |scope| {
-        let triple = scope.array(3)?;
-        for bytes in [
-            found.given.as_os_str().as_encoded_bytes(),
-            found.path.as_os_str().as_encoded_bytes(),
-            found.text.as_slice(),
-        ] {
-            scope.push(triple, scope.string(bytes)?)?;
-        }
-        Ok(triple)
-    })
 }
 
 fn first_of(candidates: &[PathBuf], max: usize) -> std::result::Result<SourceFile, String> {

@@ -10,15 +10,13 @@ use tsumugi_mruby::{Kind, Raise, Result, Root, Scope, Value};
 use crate::host::Host;
 use crate::json::VALUES_BETWEEN_CHECKS;
 use crate::limits::JSON_BYTES_MAX;
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::bytes;
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("json_parse", |host, scope, call| {
         let given = call.argument(0);
-        let text = scope
-            .bytes(given)
-            .ok_or_else(|| wrong_type(scope, given, "JSON", "a String"))?;
+        let text = bytes(scope, given, "JSON")?;
         if call.argument(1).truthy() {
             read_with_symbols(host, scope, &text)
         } else {

@@ -4,7 +4,7 @@ use tsumugi_mruby::{Kind, Result, Scope, Value};
 
 use super::pattern::{Classes, PatternMatch, character_at, group, whole};
 use crate::host::Host;
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::{data, wrong_type};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
@@ -20,10 +20,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s,
     natives.uncounted_method(class, "offset", |_, scope, call| {
         let matched = match_of(scope, call.this)?;
         let number = number(scope, matched, call.argument(0))?;
-        let pair = scope.array(2)?;
-        scope.push(pair, position(scope, matched, number, 0))?;
-        scope.push(pair, position(scope, matched, number, 1))?;
-        Ok(pair)
+        scope.array_of(&[0, 1].map(|side| position(scope, matched, number, side)))
     })
 }
 
@@ -48,11 +45,8 @@ fn groups<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     for (name, first) in [("to_a", 0), ("captures", 1)] {
         natives.uncounted_method(class, name, move |_, scope, call| {
             let matched = match_of(scope, call.this)?;
-            let array = scope.array(matched.spans.len())?;
-            for i in first..matched.spans.len() {
-                scope.push(array, group(scope, matched, i)?)?;
-            }
-            Ok(array)
+            let groups = first..matched.spans.len();
+            scope.list(groups.map(|i| group(scope, matched, i)))
         })?;
     }
     natives.uncounted_method(class, "named_captures", |_, scope, call| {
@@ -93,17 +87,15 @@ fn texts<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     })?;
     natives.uncounted_method(class, "__pattern", |_, scope, call| {
         let matched = match_of(scope, call.this)?;
-        let pair = scope.array(2)?;
-        scope.push(pair, scope.string(matched.pattern.source.as_bytes())?)?;
-        scope.push(pair, scope.integer(matched.pattern.options.into()))?;
-        Ok(pair)
+        scope.array_of(&[
+            scope.string(matched.pattern.source.as_bytes())?,
+            scope.integer(matched.pattern.options.into()),
+        ])
     })
 }
 
 pub(super) fn match_of<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s PatternMatch> {
-    scope
-        .data::<PatternMatch>(value)
-        .ok_or_else(|| wrong_type(scope, value, "the match", "a MatchData"))
+    data(scope, value, "the match", "a MatchData")
 }
 
 /// Makes the MatchData (or nil) and the globals that show it.

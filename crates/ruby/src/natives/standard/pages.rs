@@ -11,7 +11,7 @@ use tsumugi_server::Mode;
 
 use super::encodings::{escape, escape_into};
 use crate::limits::PAGE_BYTES;
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::{data, wrong_type};
 use crate::natives::definitions::Natives;
 
 /// The text of a template that is being rendered.
@@ -192,8 +192,7 @@ fn with(scope: &Scope<'_>, string: Value<'_>, read: impl FnOnce(&[u8])) {
 }
 
 fn page<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s TemplatePage> {
-    let page = scope.data::<TemplatePage>(value);
-    page.ok_or_else(|| wrong_type(scope, value, "the page", "one of `page`"))
+    data(scope, value, "the page", "one of `page`")
 }
 
 /// Appends to a page what `write` writes, and then the name of the Symbol `piece`, if it is one.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use fancy_regex::{Captures, Regex};
 use tsumugi_mruby::{Raise, Result, Root, Scope, Value};
 
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::{data, wrong_type};
 
 /// A compiled pattern.
 pub(crate) struct Pattern {
@@ -34,9 +34,7 @@ pub(super) struct Classes {
 
 /// The pattern of a Regexp.
 pub(super) fn pattern<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s Rc<Pattern>> {
-    scope
-        .data::<Rc<Pattern>>(value)
-        .ok_or_else(|| wrong_type(scope, value, "the pattern", "a Regexp"))
+    data(scope, value, "the pattern", "a Regexp")
 }
 
 /// A String's text.
@@ -120,10 +118,7 @@ pub(crate) fn group<'s>(
     number: usize,
 ) -> Result<'s, Value<'s>> {
     let span = matched.spans.get(number).copied().flatten();
-    match span.and_then(|(start, end)| matched.text.get(start..end)) {
-        Some(text) => scope.string(text),
-        None => Ok(Value::nil()),
-    }
+    scope.string_or_nil(span.and_then(|(start, end)| matched.text.get(start..end)))
 }
 
 /// The bytes of the whole match.

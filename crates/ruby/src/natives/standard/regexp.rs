@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use fancy_regex::RegexBuilder;
-use tsumugi_mruby::{Kind, NativeReply, Result, Root, Scope, Suspension, Value};
+use tsumugi_mruby::{Kind, Result, Root, Scope, Value};
 
 use super::match_data::{self, publish};
 use super::pattern::{
@@ -17,8 +17,8 @@ use super::regexp_syntax::translate;
 use super::substitution;
 use crate::host::Host;
 use crate::limits::Limits;
-use crate::natives::arguments::wrong_type;
-use crate::natives::definitions::{Natives, alive};
+use crate::natives::arguments::{text, wrong_type};
+use crate::natives::definitions::Natives;
 
 pub(super) const IGNORECASE: u8 = 1;
 pub(super) const EXTENDED: u8 = 2;
@@ -52,18 +52,16 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> Result<'s, ()> {
     let cache = Rc::new(RefCell::new(Cache::default()));
     for name in ["compile", "new"] {
-        let (cache, classes, host) = (Rc::clone(&cache), classes.clone(), natives.host().clone());
+        let (cache, classes) = (Rc::clone(&cache), classes.clone());
         natives
-            .scope()
-            .define_singleton(class, name, Suspension::Never, move |scope, call| {
-                let host = alive(&host, scope)?;
+            .within(class)
+            .plain(name, move |host, scope, call| {
                 let (given, options) = (call.argument(0), call.argument(1));
                 if scope.data::<Rc<Pattern>>(given).is_some() {
-                    return Ok(NativeReply::Value(given));
+                    return Ok(given);
                 }
                 let options = options_of(scope, options)?;
-                compile_cached(&host, scope, &cache, &classes, given, options)
-                    .map(NativeReply::Value)
+                compile_cached(host, scope, &cache, &classes, given, options)
             })?;
     }
     // A block's turn: the globals show its match.
@@ -84,10 +82,7 @@ fn compiling<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> 
     })?;
     natives.plain("regexp_escape", |_, scope, call| {
         let given = call.argument(0);
-        let text = scope
-            .text(given)
-            .ok_or_else(|| wrong_type(scope, given, "what is escaped", "a String"))?;
-        scope.string(escape(&text))
+        scope.string(escape(&text(scope, given, "what is escaped")?))
     })
 }
 
@@ -261,12 +256,21 @@ fn slashes(source: &str) -> String {
     out
 }
 
-/// The subject of a match; nil has none, a Symbol is its name.
-fn subject<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Option<Rc<str>>> {
-    match value.kind() {
-        Kind::Nil => Ok(None),
-        Kind::Symbol => Ok(scope.text(value).map(Rc::from)),
-        _ => utf8(scope, value).map(Some),
+/// The first match at or after a character of a text. nil is none, a Symbol is its name.
+fn find_from<'s>(
+    scope: &'s Scope<'s>,
+    pattern: &Rc<Pattern>,
+    given: Value<'s>,
+    from: i64,
+) -> Result<'s, Option<PatternMatch>> {
+    let text = match given.kind() {
+        Kind::Nil => return Ok(None),
+        Kind::Symbol => scope.text(given).unwrap_or_default().into(),
+        _ => utf8(scope, given)?,
+    };
+    match byte_at(&text, from) {
+        Some(from) => find(scope, pattern, &text, from),
+        None => Ok(None),
     }
 }
 
@@ -286,34 +290,19 @@ fn matching<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> R
                 _ => Err(not_utf8(scope)),
             };
         }
-        let Some(text) = subject(scope, given)? else {
-            return Ok(Value::boolean(false));
-        };
-        let Some(from) = byte_at(&text, from) else {
-            return Ok(Value::boolean(false));
-        };
-        let found = find(scope, pattern, &text, from)?;
+        let found = find_from(scope, pattern, given, from)?;
         Ok(Value::boolean(found.is_some()))
     })?;
     natives.uncounted_method(class, "__match", move |host, scope, call| {
         let pattern = pattern(scope, call.this)?;
         let from = call.argument(1).as_integer().unwrap_or(0);
-        let matched = match subject(scope, call.argument(0))? {
-            Some(text) => match byte_at(&text, from) {
-                Some(from) => find(scope, pattern, &text, from)?,
-                None => None,
-            },
-            None => None,
-        };
+        let matched = find_from(scope, pattern, call.argument(0), from)?;
         publish(host, scope, &own, matched)
     })?;
     let own = classes.clone();
     natives.uncounted_method(class, "=~", move |host, scope, call| {
         let pattern = pattern(scope, call.this)?;
-        let matched = match subject(scope, call.argument(0))? {
-            Some(text) => find(scope, pattern, &text, 0)?,
-            None => None,
-        };
+        let matched = find_from(scope, pattern, call.argument(0), 0)?;
         let at = matched.as_ref().and_then(|matched| {
             let (start, _) = matched.spans.first().copied().flatten()?;
             Some(character_at(&matched.text, start))
@@ -326,10 +315,7 @@ fn matching<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> R
         let pattern = pattern(scope, call.this)?;
         let given = call.argument(0);
         let matched = match given.kind() {
-            Kind::String | Kind::Symbol => match subject(scope, given)? {
-                Some(text) => find(scope, pattern, &text, 0)?,
-                None => None,
-            },
+            Kind::String | Kind::Symbol => find_from(scope, pattern, given, 0)?,
             _ => None,
         };
         let found = matched.is_some();

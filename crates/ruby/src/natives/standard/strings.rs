@@ -3,7 +3,7 @@
 use tsumugi_mruby::{Result, Scope, Value};
 
 use crate::limits::STRING_BYTES_MAX;
-use crate::natives::arguments::{text, wrong_type};
+use crate::natives::arguments::{text, too_long, wrong_type};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -54,10 +54,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         });
         match scrubbed {
             Some(Some(scrubbed)) => scope.string(scrubbed),
-            Some(None) => Err(scope.error(
-                "ArgumentError",
-                format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})"),
-            )),
+            Some(None) => Err(too_long(scope)),
             None => Err(wrong_type(scope, given, "the text", "a String")),
         }
     })
@@ -82,23 +79,17 @@ fn blank(byte: u8) -> bool {
 }
 
 /// Without what is blank before it.
-fn from_text(mut bytes: &[u8]) -> &[u8] {
-    while let [first, behind @ ..] = bytes
-        && blank(*first)
-    {
-        bytes = behind;
-    }
+fn from_text(bytes: &[u8]) -> &[u8] {
+    let start = bytes.iter().position(|byte| !blank(*byte));
     bytes
+        .get(start.unwrap_or(bytes.len())..)
+        .unwrap_or_default()
 }
 
 /// Without what is blank behind it.
-fn to_text(mut bytes: &[u8]) -> &[u8] {
-    while let [before @ .., last] = bytes
-        && blank(*last)
-    {
-        bytes = before;
-    }
-    bytes
+fn to_text(bytes: &[u8]) -> &[u8] {
+    let last = bytes.iter().rposition(|byte| !blank(*byte));
+    last.map_or_else(Default::default, |last| &bytes[..=last])
 }
 
 /// A new String of a part of one.

@@ -10,6 +10,7 @@ use super::pattern::{
     Classes, Pattern, PatternMatch, after, byte_at, character_at, find, group, pattern, utf8, whole,
 };
 use crate::limits::{REPLACEMENT_PARTS_MAX, STRING_BYTES_MAX};
+use crate::natives::arguments::too_long;
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(
@@ -37,9 +38,7 @@ pub(super) fn install<'s>(
             let (start, end) = whole(&matched);
             out.push_str(text.get(copied..start).unwrap_or_default());
             if !fill(&pieces, &matched, &mut out) {
-                let message =
-                    format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})");
-                return Err(scope.error("ArgumentError", message));
+                return Err(too_long(scope));
             }
             copied = end;
             last = Some(matched);
@@ -118,11 +117,8 @@ fn scan_result<'s>(scope: &'s Scope<'s>, matched: &PatternMatch) -> Result<'s, V
     if matched.spans.len() <= 1 {
         return group(scope, matched, 0);
     }
-    let groups = scope.array(matched.spans.len() - 1)?;
-    for i in 1..matched.spans.len() {
-        scope.push(groups, group(scope, matched, i)?)?;
-    }
-    Ok(groups)
+    let groups = 1..matched.spans.len();
+    scope.list(groups.map(|i| group(scope, matched, i)))
 }
 
 /// Calls `each` for every match until it answers false.
@@ -194,14 +190,8 @@ fn split<'s>(
             parts.pop();
         }
     }
-    let array = scope.array(parts.len())?;
-    for (start, end) in parts {
-        scope.push(
-            array,
-            scope.string(text.get(start..end).unwrap_or_default())?,
-        )?;
-    }
-    Ok(array)
+    let parts = parts.into_iter();
+    scope.strings(parts.map(|(start, end)| text.get(start..end).unwrap_or_default()))
 }
 
 fn parts<'s>(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tsumugi_mruby::{Result, Scope, Value};
 
 use crate::limits::{STRING_BYTES_MAX, TIME_WIDTH_MAX};
-use crate::natives::arguments::text;
+use crate::natives::arguments::{text, too_long};
 use crate::natives::definitions::Natives;
 
 /// Characters of a format, or directives, between two looks at whether to go on.
@@ -139,9 +139,7 @@ impl Moment {
                 left = CHARACTERS_AT_ONCE;
             }
             if out.len() > STRING_BYTES_MAX {
-                let message =
-                    format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})");
-                return Err(scope.error("ArgumentError", message));
+                return Err(too_long(scope));
             }
             if char != '%' {
                 out.push(char);
@@ -336,15 +334,9 @@ fn read<'s>(scope: &'s Scope<'s>, text: &str) -> Result<'s, Value<'s>> {
     let Some((parts, offset)) = parse(text) else {
         return Ok(Value::nil());
     };
-    let array = scope.array(8)?;
-    for part in parts {
-        scope.push(array, scope.integer(part))?;
-    }
-    scope.push(
-        array,
-        offset.map_or_else(Value::nil, |offset| scope.integer(offset)),
-    )?;
-    Ok(array)
+    let parts = parts.into_iter().map(Some).chain([offset]);
+    let part = |part: Option<i64>| part.map_or_else(Value::nil, |part| scope.integer(part));
+    scope.list(parts.map(|one| Ok(part(one))))
 }
 
 /// `2024-01-31`, then `T` or a space and `12:34[:56[.789]]`, then `Z`, `UTC`, `+09:00` or nothing.

@@ -6,16 +6,14 @@ use std::collections::BinaryHeap;
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use crate::limits::{CHARACTER_SET_PARTS_MAX, STRING_BYTES_MAX};
-use crate::natives::arguments::wrong_type;
+use crate::natives::arguments::{bytes, too_long};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // The text, the set, what replaces it, whether runs of one replacement become one; nil when nothing changed.
     natives.plain("string_tr", |_, scope, call| {
-        let (from, to) = (
-            bytes(scope, call.argument(1))?,
-            bytes(scope, call.argument(2))?,
-        );
+        let from = bytes(scope, call.argument(1), "the text")?;
+        let to = bytes(scope, call.argument(2), "the text")?;
         let set = Set::read(scope, &from)?;
         let to = Replacement::read(scope, &to)?;
         let once = call.argument(3).truthy();
@@ -55,7 +53,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("string_count", |_, scope, call| {
         let sets = sets(scope, call)?;
-        let text = bytes(scope, call.argument(0))?;
+        let text = bytes(scope, call.argument(0), "the text")?;
         let mut count = 0;
         each(scope, &text, |letter| {
             count += i64::from(sets.iter().all(|set| set.has(letter)));
@@ -299,9 +297,9 @@ impl Replacement {
 
 /// The arguments behind the text.
 fn sets<'s>(scope: &'s Scope<'s>, call: &NativeCall<'s>) -> Result<'s, Vec<Set>> {
-    let given = call.argument(1);
-    (0..scope.array_len(given))
-        .map(|i| Set::read(scope, &bytes(scope, scope.array_at(given, i))?))
+    scope
+        .elements(call.argument(1))
+        .map(|set| Set::read(scope, &bytes(scope, set, "the text")?))
         .collect()
 }
 
@@ -311,16 +309,13 @@ fn edit<'s>(
     text: Value<'s>,
     mut write: impl FnMut(Letter, &mut Vec<u8>),
 ) -> Result<'s, Value<'s>> {
-    let text = bytes(scope, text)?;
+    let text = bytes(scope, text, "the text")?;
     let mut out = Vec::with_capacity(text.len());
     each(scope, &text, |letter| {
         write(letter, &mut out);
         match out.len() <= STRING_BYTES_MAX {
             true => Ok(()),
-            false => Err(scope.error(
-                "ArgumentError",
-                format!("the text is longer than string_bytes_max ({STRING_BYTES_MAX})"),
-            )),
+            false => Err(too_long(scope)),
         }
     })?;
     match out == text {
@@ -345,10 +340,4 @@ fn each<'s>(
         walk(letter)?;
     }
     Ok(())
-}
-
-fn bytes<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, Vec<u8>> {
-    scope
-        .with_bytes(value, <[u8]>::to_vec)
-        .ok_or_else(|| wrong_type(scope, value, "the text", "a String"))
 }

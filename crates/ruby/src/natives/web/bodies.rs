@@ -6,11 +6,11 @@ use std::rc::{Rc, Weak};
 use http::header::CONTENT_TYPE;
 use tsumugi_http::BodyType;
 use tsumugi_http::upload::{FormPart, Offload as _, PartContent};
-use tsumugi_mruby::{NativeCall, Result, Scope, Value};
+use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 
 use super::super::parameters::halt;
-use crate::answer::{Answer, Operation, answer, nil, raise};
-use crate::natives::arguments::{text, wrong_type};
+use crate::answer::{Failure, attempt, attempt_only};
+use crate::natives::arguments::{data, text, whole};
 use crate::natives::definitions::{Natives, exchange};
 use crate::web::incoming::{BodyError, OffWorker};
 
@@ -21,26 +21,20 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Upload")?;
     natives.waiting("body", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        Ok(Box::pin(async move {
-            match exchange.body.whole().await {
-                Ok(bytes) => answer(move |scope| scope.string(&bytes)),
-                Err(failure) => failed(failure),
-            }
-        }) as Operation)
+        Ok(attempt(
+            async move { exchange.body.whole().await },
+            |scope, bytes| scope.string(bytes),
+        ))
     })?;
     natives.waiting("body_piece", |_, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
-        Ok(Box::pin(async move {
-            match exchange.body.piece().await {
-                Ok(Some(bytes)) => answer(move |scope| scope.string(&bytes)),
-                Ok(None) => nil(),
-                Err(failure) => failed(failure),
-            }
-        }) as Operation)
+        Ok(attempt(
+            async move { exchange.body.piece().await },
+            |scope, piece| scope.string_or_nil(piece),
+        ))
     })?;
     // How the body is read by its content type; nil when there is no way.
-    natives.plain("body_type", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("body_type", |_, scope, exchange, _| {
         let read = |name: &str| Value::symbol(scope.intern(name));
         Ok(match BodyType::of(&exchange.request.headers) {
             Some(BodyType::Json) => read("json"),
@@ -50,89 +44,74 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         })
     })?;
     natives.plain("upload_bytes_max", |host, scope, _| {
-        let max = host.settings.http.upload_bytes_max;
-        Ok(scope.integer(i64::try_from(max).unwrap_or(i64::MAX)))
+        Ok(scope.count(host.settings.http.upload_bytes_max))
     })?;
     natives.waiting("body_parts", |host, scope, call| {
         let exchange = exchange(scope, call.argument(0))?;
         let host = Rc::clone(host);
-        Ok(Box::pin(async move {
+        let form = async move {
             let content_type = exchange.request.headers.get(CONTENT_TYPE);
             let content_type = content_type
                 .and_then(|value| value.to_str().ok())
                 .unwrap_or_default();
             let limits = &host.settings.http;
-            match exchange.body.form(content_type, limits, &host.worker).await {
-                Ok(form) => answer(move |scope| {
-                    let array = scope.array(form.len())?;
-                    for part in form.iter() {
-                        scope.push(array, part_value(scope, part)?)?;
-                    }
-                    Ok(array)
-                }),
-                Err(failure) => failed(failure),
-            }
-        }) as Operation)
+            exchange.body.form(content_type, limits, &host.worker).await
+        };
+        Ok(attempt(form, |scope, form| {
+            scope.list(form.iter().map(|part| part_value(scope, part)))
+        }))
     })?;
     uploads(natives)
 }
 
 /// `[name, text]` for a field, `[name, upload, filename, content type, size]` for a file.
 fn part_value<'c>(scope: &'c Scope<'c>, part: &Rc<FormPart<OffWorker>>) -> Result<'c, Value<'c>> {
-    let row = scope.array(5)?;
-    scope.push(row, scope.string(&part.head.name)?)?;
-    let (Some(filename), content) = (&part.head.filename, &part.content) else {
-        let bytes = match &part.content {
+    let (head, content) = (&part.head, &part.content);
+    let Some(filename) = &head.filename else {
+        let bytes = match content {
             PartContent::Memory(bytes) => bytes.as_ref(),
             PartContent::Disk(_) => &[], // only files go to disk
         };
-        scope.push(row, scope.string(bytes)?)?;
-        return Ok(row);
+        return scope.strings([head.name.as_bytes(), bytes]);
     };
     let upload: Upload = Rc::downgrade(part);
-    scope.push(
-        row,
-        scope.wrap(scope.constant("Tsumugi::Native::Upload")?, upload)?,
-    )?;
-    scope.push(row, scope.string(filename)?)?;
-    scope.push(
-        row,
-        match &part.head.content_type {
-            Some(content_type) => scope.string(content_type)?,
-            None => Value::nil(),
-        },
-    )?;
-    let size = i64::try_from(content.length()).unwrap_or(i64::MAX);
-    scope.push(row, scope.integer(size))?;
-    Ok(row)
+    scope.array_of(&[
+        scope.string(&head.name)?,
+        scope.wrap_as("Tsumugi::Native::Upload", upload)?,
+        scope.string(filename)?,
+        scope.string_or_nil(head.content_type.as_deref())?,
+        scope.count(content.length()),
+    ])
 }
 
 fn uploads<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("upload_read", |_, scope, call| {
         let part = part(scope, call)?;
-        let whole = |value: Value<'_>| value.as_integer().and_then(|n| usize::try_from(n).ok());
-        let (Some(offset), Some(count)) = (whole(call.argument(1)), whole(call.argument(2))) else {
+        let (Some(offset), Some(count)) = (
+            whole::<usize>(call.argument(1)),
+            whole::<usize>(call.argument(2)),
+        ) else {
             return Err(scope.error("ArgumentError", "offset and length are Integers from 0"));
         };
-        Ok(Box::pin(async move {
-            let bytes = match &part.content {
+        let bytes = async move {
+            match &part.content {
                 PartContent::Memory(bytes) => {
                     let from = offset.min(bytes.len());
                     Ok(bytes.slice(from..from.saturating_add(count).min(bytes.len())))
                 }
-                PartContent::Disk(spooled) => spooled.read(offset as u64, count).await,
-            };
-            match bytes {
-                Ok(bytes) => answer(move |scope| scope.string(&bytes)),
-                Err(error) => unreadable(&error),
+                PartContent::Disk(spooled) => {
+                    let read = spooled.read(offset as u64, count).await;
+                    read.map_err(|error| unreadable(&error))
+                }
             }
-        }) as Operation)
+        };
+        Ok(attempt(bytes, |scope, bytes| scope.string(bytes)))
     })?;
     natives.waiting("upload_save", |host, scope, call| {
         let part = part(scope, call)?;
         let path = PathBuf::from(text(scope, call.argument(1), "the path")?);
         let offload = OffWorker::new(&host.worker);
-        Ok(Box::pin(async move {
+        Ok(attempt_only(async move {
             let shown = path.display().to_string();
             let saved = match &part.content {
                 PartContent::Disk(spooled) => spooled.save(path).await,
@@ -146,22 +125,18 @@ fn uploads<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                     written.map_err(tsumugi_http::Error::Spool)
                 }
             };
-            match saved {
-                Ok(()) => nil(),
-                Err(tsumugi_http::Error::Spool(error)) => raise(
-                    "IOError",
-                    format!("the upload cannot be saved as {shown}: {error}"),
-                ),
-                Err(error) => unreadable(&error),
-            }
-        }) as Operation)
+            saved.map_err(|error| match error {
+                tsumugi_http::Error::Spool(error) => {
+                    IoFailure(format!("the upload cannot be saved as {shown}: {error}"))
+                }
+                error => unreadable(&error),
+            })
+        }))
     })
 }
 
 fn part<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Rc<FormPart<OffWorker>>> {
-    let upload = scope
-        .data::<Upload>(call.argument(0))
-        .ok_or_else(|| wrong_type(scope, call.argument(0), "the upload", "an Upload"))?;
+    let upload = data::<Upload>(scope, call.argument(0), "the upload", "an Upload")?;
     upload.upgrade().ok_or_else(|| {
         scope.error(
             "IOError",
@@ -170,19 +145,25 @@ fn part<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Rc<FormPa
     })
 }
 
-fn unreadable(error: &tsumugi_http::Error) -> Answer {
-    let source = std::error::Error::source(error).map(ToString::to_string);
-    raise(
-        "IOError",
-        format!("{error}: {}", source.unwrap_or_default()),
-    )
+/// An IOError with this message.
+struct IoFailure(String);
+
+impl Failure for IoFailure {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        scope.error("IOError", &self.0)
+    }
 }
 
-fn failed(error: BodyError) -> Answer {
-    match error {
-        BodyError::Refused { status, message } => {
-            answer(move |scope| Err(halt(scope, status, &message)))
+fn unreadable(error: &tsumugi_http::Error) -> IoFailure {
+    let source = std::error::Error::source(error).map(ToString::to_string);
+    IoFailure(format!("{error}: {}", source.unwrap_or_default()))
+}
+
+impl Failure for BodyError {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        match self {
+            BodyError::Refused { status, message } => halt(scope, *status, message),
+            BodyError::Misuse(message) => scope.error("IOError", message),
         }
-        BodyError::Misuse(message) => raise("IOError", message),
     }
 }

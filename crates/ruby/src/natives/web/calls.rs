@@ -7,12 +7,12 @@ use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tsumugi_client::{ClientRequest, ClientResponse, Error, TargetUrl, append_pair};
 use tsumugi_http::append_field;
-use tsumugi_mruby::{Kind, Result, Scope, Value};
+use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
-use crate::answer::{Answer, Operation, answer};
+use crate::answer::{Failure, attempt};
 use crate::json;
 use crate::limits::Limits;
-use crate::natives::arguments::{text, wrong_type};
+use crate::natives::arguments::{bytes, float, text, whole, wrong_type};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -29,7 +29,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let query = pairs(scope, options, "query")?;
         let target = TargetUrl::parse(&url)
             .and_then(|target| target.with_query(&query))
-            .map_err(|error| scope.error(class(&error), error.to_string()))?;
+            .map_err(|error| error.raise(scope))?;
         let mut headers = headers(scope, scope.keyword(options, "headers")?)?;
         let (body, content_type) = body(scope, options, &host.settings.limits)?;
         if let Some(content_type) = content_type {
@@ -51,12 +51,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 response_bytes_max: 0,
             },
         )?;
-        Ok(Box::pin(async move {
-            match client.call(call).await {
-                Ok(reply) => reply_answer(reply),
-                Err(error) => failed(error),
-            }
-        }) as Operation)
+        Ok(attempt(async move { client.call(call).await }, reply_value))
     })
 }
 
@@ -69,30 +64,24 @@ fn bounds<'c>(
     let timeout = scope.keyword(options, "timeout")?;
     let timeout = match timeout.kind() {
         Kind::Nil => Some(Duration::from_millis(limits.call_ms_max)),
-        _ => timeout
-            .as_float()
-            .or(timeout.as_integer().map(|seconds| seconds as f64))
+        _ => float(timeout)
             .filter(|seconds| *seconds > 0.0)
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
     };
-    let whole = |name: &str, default: usize| -> Result<'c, usize> {
+    let limit = |name: &str, default: usize| -> Result<'c, usize> {
         let value = scope.keyword(options, name)?;
+        let wrong = || scope.error("ArgumentError", format!("{name}: is an Integer from 0"));
         match value.is_nil() {
             true => Ok(default),
-            false => value
-                .as_integer()
-                .and_then(|n| usize::try_from(n).ok())
-                .ok_or_else(|| {
-                    scope.error("ArgumentError", format!("{name}: is an Integer from 0"))
-                }),
+            false => whole(value).ok_or_else(wrong),
         }
     };
     Ok(ClientRequest {
         timeout: timeout.ok_or_else(|| {
             scope.error("ArgumentError", "timeout: is a positive number of seconds")
         })?,
-        redirects_max: whole("redirects", call.redirects_max)?,
-        response_bytes_max: whole("max_bytes", limits.response_bytes_max)?,
+        redirects_max: limit("redirects", call.redirects_max)?,
+        response_bytes_max: limit("max_bytes", limits.response_bytes_max)?,
         ..call
     })
 }
@@ -154,10 +143,7 @@ fn body<'c>(
     if body.is_nil() {
         return Ok((Bytes::new(), None));
     }
-    let bytes = scope
-        .bytes(body)
-        .ok_or_else(|| wrong_type(scope, body, "body:", "a String"))?;
-    Ok((Bytes::from(bytes), None))
+    Ok((Bytes::from(bytes(scope, body, "body:")?), None))
 }
 
 /// A Hash as an encoded form; an Array gives one pair for each element.
@@ -182,9 +168,7 @@ fn pairs<'c>(scope: &'c Scope<'c>, options: Value<'c>, option: &str) -> Result<'
 
 fn elements<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Vec<Value<'c>> {
     match value.kind() {
-        Kind::Array => (0..scope.array_len(value))
-            .map(|i| scope.array_at(value, i))
-            .collect(),
+        Kind::Array => scope.elements(value).collect(),
         _ => vec![value],
     }
 }
@@ -201,37 +185,38 @@ fn plain<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, V
 }
 
 /// `[status, [[name, value], …], body, url]`
-fn reply_answer(reply: ClientResponse) -> Answer {
-    answer(move |scope| {
-        let headers = scope.array(reply.headers.len())?;
-        for (name, value) in &reply.headers {
-            let pair = scope.array(2)?;
-            scope.push(pair, scope.string(name.as_str())?)?;
-            scope.push(pair, scope.string(value.as_bytes())?)?;
-            scope.push(headers, pair)?;
-        }
-        let row = scope.array(4)?;
-        scope.push(row, scope.integer(reply.status.as_u16().into()))?;
-        scope.push(row, headers)?;
-        scope.push(row, scope.string(&reply.body)?)?;
-        scope.push(row, scope.string(&reply.url)?)?;
-        Ok(row)
-    })
+fn reply_value<'s>(scope: &'s Scope<'_>, reply: ClientResponse) -> Result<'s, Value<'s>> {
+    scope.array_of(&[
+        scope.integer(reply.status.as_u16().into()),
+        header_pairs(scope, &reply.headers)?,
+        scope.string(reply.body)?,
+        scope.string(reply.url)?,
+    ])
 }
 
-fn failed(error: Error) -> Answer {
-    answer(move |scope| Err(scope.error(class(&error), error.to_string())))
+/// `[[name, value], …]`
+pub(in crate::natives) fn header_pairs<'s>(
+    scope: &'s Scope<'_>,
+    headers: &HeaderMap,
+) -> Result<'s, Value<'s>> {
+    let pairs = headers.iter();
+    scope.list(
+        pairs.map(|(name, value)| scope.strings([name.as_str().as_bytes(), value.as_bytes()])),
+    )
 }
 
-fn class(error: &Error) -> &'static str {
-    match error {
-        Error::Timeout { .. } | Error::ConnectTimeout { .. } => "HTTP::Timeout",
-        Error::Connect { .. } => "HTTP::ConnectionFailed",
-        Error::TooLarge { .. } => "HTTP::TooLarge",
-        Error::TooManyRedirects { .. } => "HTTP::TooManyRedirects",
-        Error::InsecureRedirect { .. } => "HTTP::InsecureRedirect",
-        Error::Protocol { .. } => "HTTP::ProtocolError",
-        Error::Url(_) => "HTTP::InvalidURL",
-        _ => "HTTP::Error",
+impl Failure for Error {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        let class = match self {
+            Error::Timeout { .. } | Error::ConnectTimeout { .. } => "HTTP::Timeout",
+            Error::Connect { .. } => "HTTP::ConnectionFailed",
+            Error::TooLarge { .. } => "HTTP::TooLarge",
+            Error::TooManyRedirects { .. } => "HTTP::TooManyRedirects",
+            Error::InsecureRedirect { .. } => "HTTP::InsecureRedirect",
+            Error::Protocol { .. } => "HTTP::ProtocolError",
+            Error::Url(_) => "HTTP::InvalidURL",
+            _ => "HTTP::Error",
+        };
+        scope.error(class, self.to_string())
     }
 }

@@ -14,12 +14,11 @@ use tsumugi_mruby::{Result, Scope, Value};
 use crate::exchange::CookieKey;
 use crate::host::Host;
 use crate::limits::COOKIES_SET_MAX;
-use crate::natives::arguments::{text, wrong_type};
-use crate::natives::definitions::{Natives, exchange};
+use crate::natives::arguments::{bytes, text};
+use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("cookies", |host, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("cookies", |host, scope, exchange, _| {
         let hash = scope.hash(4)?;
         for header in exchange.request.headers.get_all(COOKIE) {
             // Of more cookies than the limit none is read: the client is at fault, and no handler should fail by it.
@@ -35,13 +34,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }
         Ok(hash)
     })?;
-    natives.plain("set_cookie", |_, scope, call| {
-        let exchange = exchange(scope, call.argument(0))?;
+    natives.of_request("set_cookie", |_, scope, exchange, call| {
         let name = text(scope, call.argument(1), "a cookie's name")?;
-        let value = scope.bytes(call.argument(2)).ok_or_else(|| {
-            wrong_type(scope, call.argument(2), "a cookie's value", "a String")
-        })?;
-        let value = encode(&value);
+        let value = encode(&bytes(scope, call.argument(2), "a cookie's value")?);
         let options = call.argument(3);
         let option = |name: &str| {
             let value = scope.keyword(options, name)?;
@@ -95,10 +90,7 @@ fn install_signed<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("open_cookie", |host, scope, call| {
         let name = text(scope, call.argument(0), "a cookie's name")?;
         let signed = scope.text(call.argument(1)).unwrap_or_default();
-        match signer(host, scope)?.open(Purpose::Cookie, &name, &signed, now()) {
-            Some(value) => scope.string(value),
-            None => Ok(Value::nil()),
-        }
+        scope.string_or_nil(signer(host, scope)?.open(Purpose::Cookie, &name, &signed, now()))
     })
 }
 

@@ -10,6 +10,8 @@ use tsumugi_mruby::Result;
 
 use crate::natives::definitions::Natives;
 
+pub(super) use calls::header_pairs;
+
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     cookies::install(natives)?;
     sessions::install(natives)?;

@@ -10,11 +10,11 @@ use tsumugi_server::session::{
 };
 
 use super::cookies::{same_site, signer};
-use crate::answer::{Operation, answer};
+use crate::answer::{Failure, Operation, attempt};
 use crate::exchange::{CookieKey, Exchange};
 use crate::host::Host;
 use crate::json;
-use crate::natives::arguments::text;
+use crate::natives::arguments::{text, whole};
 use crate::natives::definitions::{Natives, exchange};
 use crate::natives::kv::{Backend, KvStore};
 use crate::natives::parameters::halt;
@@ -29,9 +29,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             text(scope, value, name)
         };
         let domain = scope.keyword(options, "domain")?;
-        let seconds = scope.keyword(options, "max_age")?.as_integer();
-        let max_age_seconds = seconds
-            .and_then(|seconds| u64::try_from(seconds).ok())
+        let max_age_seconds = whole(scope.keyword(options, "max_age")?)
             .filter(|seconds| *seconds > 0)
             .ok_or_else(|| {
                 scope.error("ArgumentError", "max_age: is a positive number of seconds")
@@ -102,7 +100,7 @@ fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let mut values = Vec::new();
         json::write(scope, call.argument(1), depth_max, &mut values)?;
         let values = SessionContent::parse(&values);
-        let values = values.map_err(|error| raise(scope, &error.into()))?;
+        let values = values.map_err(|error| SessionError::from(error).raise(scope))?;
         let removed = scope.text(call.argument(2));
         Ok(changed(opened, async move |session| {
             let change = |content: &mut SessionContent| {
@@ -147,7 +145,7 @@ fn opened<'c>(
     let sessions = sessions.ok_or_else(|| scope.error("RuntimeError", UNDECLARED))?;
     let slot = exchange.session.get_or_init(|| SessionSlot::new(sessions));
     let session = slot.read(&exchange.request.headers);
-    let session = Rc::clone(session.map_err(|error| raise(scope, &error))?);
+    let session = Rc::clone(session.map_err(|error| error.raise(scope))?);
     Ok((exchange, session))
 }
 
@@ -157,17 +155,14 @@ fn changed(
     change: impl AsyncFnOnce(Rc<RequestSession>) -> std::result::Result<Option<String>, SessionError>
     + 'static,
 ) -> Operation {
-    Box::pin(async move {
+    let outcome = async move {
         let outcome = change(session).await;
         if outcome.is_ok() {
             put_cookie(&exchange);
         }
-        answer(move |scope| match outcome {
-            Ok(Some(text)) => scope.string(text),
-            Ok(None) => Ok(Value::nil()),
-            Err(error) => Err(raise(scope, &error)),
-        })
-    })
+        outcome
+    };
+    attempt(outcome, |scope, text| scope.string_or_nil(text))
 }
 
 fn put_cookie(exchange: &Exchange) {
@@ -187,13 +182,15 @@ fn put_cookie(exchange: &Exchange) {
     }
 }
 
-fn raise<'c>(scope: &'c Scope<'_>, error: &SessionError) -> Raise<'c> {
-    if let Some(status) = error.status() {
-        return halt(scope, status.as_u16(), &error.to_string());
-    }
-    match error {
-        SessionError::Store(error) => crate::natives::kv::raise(scope, error),
-        SessionError::Write(_) => scope.error("ArgumentError", error.to_string()),
-        _ => scope.error("RuntimeError", error.to_string()),
+impl Failure for SessionError {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        if let Some(status) = self.status() {
+            return halt(scope, status.as_u16(), &self.to_string());
+        }
+        match self {
+            SessionError::Store(error) => error.raise(scope),
+            SessionError::Write(_) => scope.error("ArgumentError", self.to_string()),
+            _ => scope.error("RuntimeError", self.to_string()),
+        }
     }
 }

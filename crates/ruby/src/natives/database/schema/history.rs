@@ -7,10 +7,9 @@ use tsumugi_db::Executor;
 use tsumugi_db::schema::{Direction, History, MigrationSource};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
-use crate::answer::{Operation, answer, nil};
+use crate::answer::{Failure as _, attempt, attempt_only};
 use crate::host::Host;
-use crate::natives::arguments::{text, wrong_type};
-use crate::natives::database::failure::{done, failure, raise};
+use crate::natives::arguments::{data, text, whole, wrong_type};
 use crate::natives::database::vm_database::{executor, refuse_beside_transaction, vm_database};
 use crate::natives::definitions::Natives;
 
@@ -20,18 +19,15 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("History")?;
     // `[[path, text], …]`
     natives.plain("history_new", |_, scope, call| {
-        let files = call.argument(0);
-        let mut sources = Vec::with_capacity(scope.array_len(files));
-        for index in 0..scope.array_len(files) {
-            let file = scope.array_at(files, index);
+        let mut sources = Vec::new();
+        for file in scope.elements(call.argument(0)) {
             let path = text(scope, scope.array_at(file, 0), "the file's path")?;
             let name = path.rsplit('/').next().unwrap_or(&path);
             let text = scope.bytes(scope.array_at(file, 1)).unwrap_or_default();
             sources.push(MigrationSource::new(name, &text));
         }
-        let history = History::new(sources).map_err(|error| raise(scope, &error))?;
-        let class = scope.constant("Tsumugi::Native::History")?;
-        scope.wrap::<FileHistory>(class, Rc::new(history))
+        let history = History::new(sources).map_err(|error| error.raise(scope))?;
+        scope.wrap_as::<FileHistory>("Tsumugi::Native::History", Rc::new(history))
     })?;
     plans(natives)?;
     steps(natives)
@@ -44,39 +40,33 @@ fn plans<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let (history, executor) = history_and_executor(host, scope, call)?;
         refuse_beside_transaction(host, scope, vm_database(scope, call.argument(1))?)?;
         let direction = direction(scope, call.argument(2))?;
-        let steps = call.argument(3).as_integer();
-        let steps = steps.and_then(|steps| usize::try_from(steps).ok());
-        Ok(Box::pin(async move {
+        let steps = whole(call.argument(3));
+        let planned = async move {
             let planned = match direction {
-                Direction::Up => history.pending(&executor, steps).await,
-                Direction::Down => history.newest(&executor, steps).await,
+                Direction::Up => history.pending(&executor, steps).await?,
+                Direction::Down => history.newest(&executor, steps).await?,
             };
-            planned.map_or_else(failure, |planned| {
-                let names: Vec<_> = planned.iter().map(|one| one.name().to_owned()).collect();
-                answer(move |scope| texts(scope, &names))
-            })
-        }) as Operation)
+            let names = planned.iter().map(|one| one.name().to_owned());
+            Ok::<Vec<String>, tsumugi_db::Error>(names.collect())
+        };
+        Ok(attempt(planned, |scope, names| scope.strings(names)))
     })?;
     // State, name and when it was applied, of each.
     natives.waiting("history_status", |host, scope, call| {
         let (history, executor) = history_and_executor(host, scope, call)?;
-        Ok(Box::pin(async move {
-            let status = history.status(&executor).await;
-            status.map_or_else(failure, |all| {
-                answer(move |scope| {
-                    let rows = scope.array(all.len())?;
-                    for one in &all {
-                        let row = [&one.state.to_string(), &one.name, &one.applied_at];
-                        scope.push(rows, texts(scope, &row)?)?;
-                    }
-                    Ok(rows)
-                })
-            })
-        }) as Operation)
+        let status = async move { history.status(&executor).await };
+        Ok(attempt(status, |scope, all| {
+            scope.list(
+                all.into_iter()
+                    .map(|one| scope.strings([one.state.to_string(), one.name, one.applied_at])),
+            )
+        }))
     })?;
     natives.waiting("history_try", |host, scope, call| {
         let (history, executor) = history_and_executor(host, scope, call)?;
-        Ok(Box::pin(async move { done(history.begin_trial(&executor).await) }) as Operation)
+        Ok(attempt_only(
+            async move { history.begin_trial(&executor).await },
+        ))
     })
 }
 
@@ -86,11 +76,8 @@ fn steps<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("migration_due", |host, scope, call| {
         let (history, executor) = history_and_executor(host, scope, call)?;
         let (migration, direction) = migration(scope, &history, call)?;
-        Ok(Box::pin(async move {
-            let due = history.due(&executor, &migration, direction).await;
-            let version = |version| answer(move |scope| scope.string(version));
-            due.map_or_else(failure, |due: Option<String>| due.map_or_else(nil, version))
-        }) as Operation)
+        let due = async move { history.due(&executor, &migration, direction).await };
+        Ok(attempt(due, |scope, version| scope.string_or_nil(version)))
     })?;
     // Ends the transaction of this fibre too.
     natives.waiting("migration_complete", |host, scope, call| {
@@ -99,7 +86,7 @@ fn steps<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let version = text(scope, call.argument(4), "the number")?;
         let database = vm_database(scope, call.argument(1))?;
         let transaction = database.transaction(host.job.number());
-        Ok(Box::pin(async move {
+        Ok(attempt_only(async move {
             let completed = history.complete(&executor, &migration, direction, &version);
             let completed = completed.await;
             if let Some(transaction) = transaction
@@ -109,8 +96,8 @@ fn steps<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 transaction.committed();
                 transaction.running.borrow_mut().take();
             }
-            done(completed)
-        }) as Operation)
+            completed
+        }))
     })?;
     // The exception when its code has raised, by what that says.
     natives.plain("migration_failure", |host, scope, call| {
@@ -118,7 +105,7 @@ fn steps<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let (migration, direction) = migration(scope, &history, call)?;
         let cause = text(scope, call.argument(4), "the cause")?;
         let failure = migration.failure(direction, &executor, &cause, None);
-        Ok(raise(scope, &failure).0)
+        Ok(failure.raise(scope).0)
     })
 }
 
@@ -127,11 +114,8 @@ fn history_and_executor<'c>(
     scope: &'c Scope<'c>,
     call: &NativeCall<'c>,
 ) -> Result<'c, (FileHistory, Executor)> {
-    let holder = call.argument(0);
-    let history = scope.data::<FileHistory>(holder).cloned();
-    let history =
-        history.ok_or_else(|| wrong_type(scope, holder, "the history", "one of migrations"))?;
-    Ok((history, executor(host, scope, call.argument(1))?))
+    let history = data::<FileHistory>(scope, call.argument(0), "the history", "one of migrations")?;
+    Ok((Rc::clone(history), executor(host, scope, call.argument(1))?))
 }
 
 fn migration<'c>(
@@ -151,13 +135,4 @@ fn direction<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Direction
         "up" => Direction::Up,
         _ => Direction::Down,
     })
-}
-
-/// An Array of Strings.
-pub(super) fn texts<'c>(scope: &'c Scope<'_>, texts: &[impl AsRef<[u8]>]) -> Result<'c, Value<'c>> {
-    let list = scope.array(texts.len())?;
-    for text in texts {
-        scope.push(list, scope.string(text)?)?;
-    }
-    Ok(list)
 }

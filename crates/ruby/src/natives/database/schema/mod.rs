@@ -4,13 +4,12 @@
 mod history;
 mod read;
 
+use tsumugi_db::Executor;
 use tsumugi_db::schema::TableChange;
-use tsumugi_db::{Executor, Result as Outcome};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
-use super::failure::{done, failure};
 use super::vm_database::{executor, refuse_beside_transaction, vm_database};
-use crate::answer::{Answer, Operation, answer, nil};
+use crate::answer::{Operation, attempt, attempt_only};
 use crate::host::Host;
 use crate::natives::arguments::text;
 use crate::natives::definitions::Natives;
@@ -19,9 +18,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("schema_table?", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
         let table = text(scope, call.argument(1), "the table's name")?;
-        Ok(Box::pin(
-            async move { truth(executor.describe(table).await.map(|found| found.is_some())) },
-        ) as Operation)
+        Ok(truth(async move {
+            Ok(executor.describe(table).await?.is_some())
+        }))
     })?;
     changes(natives)?;
     history::install(natives)?;
@@ -37,25 +36,25 @@ fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         refuse_beside_transaction(host, scope, database)?;
         let keys = database.keys(host.job.number());
         let executor = executor(host, scope, call.argument(0))?;
-        Ok(Box::pin(async move {
+        Ok(truth(async move {
             let _changing = keys.changing();
-            truth(executor.change_table(&change).await)
-        }) as Operation)
+            executor.change_table(&change).await
+        }))
     })?;
     // The statements that it takes in the transaction that is open.
     natives.waiting("schema_plan", |host, scope, call| {
         let change = table_change(host, scope, call)?;
         let executor = executor(host, scope, call.argument(0))?;
-        Ok(Box::pin(async move {
-            let Executor::Transaction(transaction) = executor else {
-                return nil();
-            };
-            let plan = transaction.plan(&change).await;
-            plan.map_or_else(failure, |plan| {
-                let statements: Vec<_> = plan.into_iter().map(|one| one.sql).collect();
-                answer(move |scope| history::texts(scope, &statements))
-            })
-        }) as Operation)
+        let plan = async move {
+            match executor {
+                Executor::Transaction(transaction) => transaction.plan(&change).await.map(Some),
+                _ => Ok(None),
+            }
+        };
+        Ok(attempt(plan, |scope, plan| match plan {
+            Some(plan) => scope.strings(plan.into_iter().map(|one| one.sql)),
+            None => Ok(Value::nil()),
+        }))
     })
 }
 
@@ -63,11 +62,11 @@ fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("schema_lock", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
-        Ok(Box::pin(async move { done(executor.lock_schema().await) }) as Operation)
+        Ok(attempt_only(async move { executor.lock_schema().await }))
     })?;
     natives.waiting("schema_unlock", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
-        Ok(Box::pin(async move { done(executor.unlock_schema().await) }) as Operation)
+        Ok(attempt_only(async move { executor.unlock_schema().await }))
     })
 }
 
@@ -87,6 +86,6 @@ fn table_change<'c>(
     )
 }
 
-fn truth(outcome: Outcome<bool>) -> Answer {
-    outcome.map_or_else(failure, |truth| answer(move |_| Ok(Value::boolean(truth))))
+fn truth(outcome: impl Future<Output = tsumugi_db::Result<bool>> + 'static) -> Operation {
+    attempt(outcome, |_, truth| Ok(Value::boolean(truth)))
 }

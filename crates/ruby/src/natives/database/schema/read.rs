@@ -1,8 +1,9 @@
 //! What the words of `db.create` and `db.alter` collected, as tables and alterations. The shapes are prelude/schema.rb's.
 //! Rule: what is no name, number or word of these is refused with what would be.
 
-use tsumugi_db::{BindRoom, Value as Bind};
+use tsumugi_db::BindRoom;
 use tsumugi_mruby::{Kind as Class, Result, Scope, Value};
+use tsumugi_sql::Value as Bind;
 use tsumugi_sql::schema::{
     Alteration, Column, Kind, KindName, OnDelete, Table, alter, column, foreign,
 };
@@ -28,14 +29,14 @@ pub(super) fn table<'c>(
         json_depth_max,
     };
     let mut table = Table::new(reader.name(said, 0)?);
-    for one in reader.list(reader.at(said, 1)) {
+    for one in scope.elements(reader.at(said, 1)) {
         table = table.column(reader.column(one)?);
     }
     let primary = reader.names(reader.at(said, 2))?;
     if !primary.is_empty() {
         table = table.primary(primary);
     }
-    for index in reader.list(reader.at(said, 3)) {
+    for index in scope.elements(reader.at(said, 3)) {
         let names = reader.names(reader.at(index, 1))?;
         table = match reader.name(index, 0)?.as_str() {
             "unique" => table.unique(names),
@@ -60,7 +61,7 @@ pub(super) fn alteration<'c>(
     };
     let name = reader.name(said, 0)?;
     let mut alteration = alter(name);
-    for step in reader.list(reader.at(said, 1)) {
+    for step in scope.elements(reader.at(said, 1)) {
         let about = reader.at(step, 1);
         alteration = match reader.name(step, 0)?.as_str() {
             "add" => alteration.add_column(reader.column(about)?),
@@ -89,18 +90,12 @@ impl<'c> Reader<'c> {
         self.scope.array_at(array, index)
     }
 
-    fn list(&self, array: Value<'c>) -> Vec<Value<'c>> {
-        (0..self.scope.array_len(array))
-            .map(|index| self.at(array, index))
-            .collect()
-    }
-
     fn name(&self, array: Value<'c>, index: usize) -> Result<'c, String> {
         text(self.scope, self.at(array, index), "a name")
     }
 
     fn names(&self, array: Value<'c>) -> Result<'c, Vec<String>> {
-        let names = self.list(array).into_iter();
+        let names = self.scope.elements(array);
         names.map(|name| text(self.scope, name, "a name")).collect()
     }
 
@@ -208,26 +203,15 @@ impl<'c> Reader<'c> {
         })
     }
 
-    fn default(&self, value: Value<'c>) -> Result<'c, tsumugi_sql::Value> {
-        use tsumugi_sql::Value as Default;
+    fn default(&self, value: Value<'c>) -> Result<'c, Bind> {
         if value.kind() == Class::Array {
             return Err(wrong_type(self.scope, value, "a default", "one value"));
         }
-        Ok(
-            match bind(
-                self.scope,
-                value,
-                self.json_depth_max,
-                &mut BindRoom::default(),
-            )? {
-                Bind::Boolean(truth) => Default::Boolean(truth),
-                Bind::Integer(integer) => Default::Integer(integer),
-                Bind::Real(real) => Default::Real(real),
-                Bind::Text(text) => Default::Text(text),
-                Bind::Blob(blob) => Default::Blob(blob),
-                Bind::Json(json) => Default::Json(json),
-                _ => Default::Null,
-            },
-        )
+        let mut room = BindRoom::default();
+        let default = bind(self.scope, value, self.json_depth_max, &mut room)?;
+        Ok(match default {
+            Bind::Decimal(text) => Bind::Text(text),
+            other => other,
+        })
     }
 }
