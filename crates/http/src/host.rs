@@ -107,7 +107,8 @@ fn is_address(literal: &[u8]) -> bool {
 
 /// What follows the longest name that these bytes begin with.
 fn after_name(mut name: &[u8]) -> &[u8] {
-    while let Some(at) = name.iter().position(|byte| !PLAIN[usize::from(*byte)]) {
+    let is_end = |byte: &u8| PLAIN.get(usize::from(*byte)) != Some(&true);
+    while let Some(at) = name.iter().position(is_end) {
         name = match name.get(at..).unwrap_or_default() {
             [b'%', high, low, rest @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
                 rest
@@ -125,6 +126,10 @@ const fn is_plain(byte: u8) -> bool {
 }
 
 /// The same as a table, since this is asked of every byte of every request's host.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "it is computed by the compiler, which would say so"
+)]
 static PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0;
