@@ -1,17 +1,17 @@
 //! The pages for operators of the server: /healthz, /ready and /metrics. Knows no application and no worker.
 //! They are served by a thread of their own, so that they answer when every worker is stuck; what they show comes from a [`AdminSource`].
 
-use std::{cell::Cell, future::pending, io, net, os::unix, pin::Pin, rc::Rc, sync::Arc, thread};
+use std::{cell::Cell, future::pending, io, net, os::unix, rc::Rc, sync::Arc, thread};
 
 use http::{
     HeaderValue, Method, StatusCode,
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, UnixListener},
     task::{LocalSet, spawn_local},
 };
+use tsumugi_worker::SocketStream;
 
 use crate::{
     connection::{ConnectionInfo, HttpServer},
@@ -62,9 +62,6 @@ enum Open {
     Unix(UnixListener),
 }
 
-trait Io: AsyncRead + AsyncWrite + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
-
 impl Open {
     fn new(listener: AdminListener) -> io::Result<Open> {
         Ok(match listener {
@@ -79,10 +76,10 @@ impl Open {
         })
     }
 
-    async fn accept(&self) -> io::Result<Pin<Box<dyn Io>>> {
+    async fn accept(&self) -> io::Result<SocketStream> {
         Ok(match self {
-            Open::Tcp(listener) => Box::pin(listener.accept().await?.0),
-            Open::Unix(listener) => Box::pin(listener.accept().await?.0),
+            Open::Tcp(listener) => listener.accept().await?.0.into(),
+            Open::Unix(listener) => SocketStream::Unix(listener.accept().await?.0),
         })
     }
 }

@@ -4,7 +4,6 @@
 use std::{
     pin::Pin,
     rc::Rc,
-    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -16,37 +15,36 @@ use http::{
 use http_body::{Frame, SizeHint};
 
 use crate::{
-    byte_sum::{ByteShare, ByteSum},
-    connection_state::{ConnectionState, UnreadBody},
+    byte_sum::ByteShare,
+    connection_state::UnreadBody,
     handler::HttpHandler,
     limits::ANSWER_UNCOUNTED_BYTES_MAX,
     request::Request,
     response::{HttpBody, HttpResponse, ResponseParts},
+    shared::ConnectionShared,
+    spare,
     stream::StreamAborted,
     summary::{FinishedRequest, RequestOutcome, RequestSummary},
 };
 
 /// A request that is being answered.
 pub(crate) struct Completion<H: HttpHandler> {
-    pub(crate) handler: Rc<H>,
-    state: Rc<ConnectionState>,
+    pub(crate) connection: Rc<ConnectionShared<H>>,
     version: Version,
     finished: FinishedRequest,
     note: H::Note,
     /// The request's body in memory.
-    pub(crate) load: Option<Rc<ByteShare>>,
-    answers: Arc<ByteSum>,
+    load: Option<Rc<ByteShare>>,
 }
 
 impl<H: HttpHandler> Completion<H> {
     pub(crate) fn begin(
-        handler: Rc<H>,
-        state: Rc<ConnectionState>,
-        answers: Arc<ByteSum>,
+        connection: Rc<ConnectionShared<H>>,
         request: &Request,
+        load: Option<Rc<ByteShare>>,
     ) -> Self {
-        state.request_began();
-        let note = handler.begin(request);
+        connection.state.request_began();
+        let note = connection.handler.begin(request);
         let finished = FinishedRequest {
             method: request.method.clone(),
             status: StatusCode::OK,
@@ -56,13 +54,11 @@ impl<H: HttpHandler> Completion<H> {
             outcome: RequestOutcome::Unanswered,
         };
         Completion {
-            handler,
-            state,
+            connection,
             version: request.version,
             finished,
             note,
-            load: None,
-            answers,
+            load,
         }
     }
 
@@ -73,7 +69,7 @@ impl<H: HttpHandler> Completion<H> {
             switches = self.may_switch(&response);
             if let (true, HttpBody::Switch(switch)) = (switches, std::mem::take(&mut response.body))
             {
-                self.state.set_switch(switch);
+                self.connection.state.set_switch(switch);
             }
         }
         if response.status.is_informational() && !switches {
@@ -103,7 +99,7 @@ impl<H: HttpHandler> Completion<H> {
             response.headers.remove(CONTENT_LENGTH);
             response.body = HttpBody::Empty;
         }
-        if self.version < Version::HTTP_2 && self.state.unread() == UnreadBody::Much {
+        if self.version < Version::HTTP_2 && self.connection.state.unread() == UnreadBody::Much {
             response
                 .headers
                 .insert(CONNECTION, HeaderValue::from_static("close"));
@@ -118,7 +114,7 @@ impl<H: HttpHandler> Completion<H> {
             headers,
             body,
             summary,
-        } = response.into_parts();
+        } = *response.0;
         self.finished.status = status;
         self.finished.summary = summary;
         self.finished.outcome = match body {
@@ -132,7 +128,7 @@ impl<H: HttpHandler> Completion<H> {
             completion: self,
         });
         *sent.status_mut() = status;
-        *sent.headers_mut() = headers;
+        spare::put(sent.headers_mut(), headers);
         sent
     }
 }
@@ -146,7 +142,8 @@ impl<H: HttpHandler> Completion<H> {
         if bytes.len() <= ANSWER_UNCOUNTED_BYTES_MAX {
             return;
         }
-        match self.answers.count(std::mem::take(bytes)) {
+        let answers = &self.connection.worker.sums.answers;
+        match answers.count(std::mem::take(bytes)) {
             Ok(counted) => *bytes = counted,
             Err(error) => {
                 let summary = std::mem::take(&mut response.summary);
@@ -163,8 +160,8 @@ impl<H: HttpHandler> Completion<H> {
 
 impl<H: HttpHandler> Drop for Completion<H> {
     fn drop(&mut self) {
-        self.state.request_ended();
-        self.handler.finish(&self.finished, &self.note);
+        self.connection.state.request_ended();
+        self.connection.handler.finish(&self.finished, &self.note);
     }
 }
 
@@ -186,9 +183,10 @@ impl<H: HttpHandler> ResponseBody<H> {
         if self.completion.version == Version::HTTP_2
             && std::mem::replace(&mut self.awaits_window, awaits_window) != awaits_window
         {
+            let state = &self.completion.connection.state;
             match awaits_window {
-                true => self.completion.state.piece_waits(),
-                false => self.completion.state.piece_went(),
+                true => state.piece_waits(),
+                false => state.piece_went(),
             }
         }
     }

@@ -3,6 +3,8 @@
 
 use http::header::{CONTENT_TYPE, HeaderMap};
 
+use crate::header_fields::{essence, only_value};
+
 /// The form of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyType {
@@ -17,13 +19,8 @@ pub enum BodyType {
 impl BodyType {
     /// What the request says of its body; none when it says nothing, says it several times, or says another type.
     pub fn of(headers: &HeaderMap) -> Option<BodyType> {
-        let mut types = headers.get_all(CONTENT_TYPE).iter();
-        let (Some(only), None) = (types.next(), types.next()) else {
-            return None;
-        };
-        let essence = only.as_bytes().split(|byte| *byte == b';').next()?;
-        let essence = essence.trim_ascii().to_ascii_lowercase();
-        match essence.as_slice() {
+        let only = only_value(headers, CONTENT_TYPE)?;
+        match essence(only.as_bytes()).as_slice() {
             b"application/json" => Some(BodyType::Json),
             b"application/x-www-form-urlencoded" => Some(BodyType::Urlencoded),
             b"multipart/form-data" => Some(BodyType::Multipart),

@@ -84,7 +84,8 @@ impl<O: Offload> Compressor<O> {
         let encoded = if length <= COMPRESSED_IN_PLACE_BYTES_MAX {
             encode(coding, &bytes)
         } else {
-            self.offload.offload(move || encode(coding, &bytes)).await
+            // Boxed, since the future of every request would have room for it.
+            Box::pin(self.offload.offload(move || encode(coding, &bytes))).await
         };
         encoded
             .ok()

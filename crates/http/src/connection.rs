@@ -3,42 +3,41 @@
 
 use std::{
     convert::Infallible,
-    error::Error as StdError,
     future::{Future, poll_fn},
     io,
     net::SocketAddr,
     pin::{Pin, pin},
     rc::Rc,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::Poll,
     time::{Duration, Instant},
 };
 
 use http::{HeaderValue, Version, header::CONNECTION, request::Parts};
 use hyper::{
     body::Incoming,
-    rt::bounds::Http2ServerConnExec,
     server::conn::{http1, http2},
-    service::{HttpService, Service, service_fn},
+    service::{Service, service_fn},
 };
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
 use crate::{
     body::{Completion, ResponseBody},
-    byte_sum::{ByteSum, WorkerSums},
+    byte_sum::ByteSum,
     connection_state::ConnectionState,
+    error::Error,
     handler::{HttpHandler, Spawn},
     host,
     limits::{HTTP2_WINDOW_BYTES, HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
-    outbox::{self, Outbox},
-    refusal,
-    request::{Request, RequestBody, RequestNumbers},
+    outbox, refusal,
+    request::{Request, RequestBody},
     response::HttpResponse,
+    shared::{ConnectionShared, WorkerShared},
     switch::{Switch, Upgraded},
-    timeout_supervisor::{SupervisedConnection, TimeoutSupervisor},
+    timeout_supervisor::TimeoutSupervisor,
     transfer_coding,
-    wire::{Wire, WireProtocol},
+    wire::Wire,
 };
 
 #[derive(Clone, Debug)]
@@ -76,10 +75,7 @@ pub struct ConnectionInfo {
 pub struct HttpServer<E> {
     http1: http1::Builder,
     http2: http2::Builder<Executor<E>>,
-    limits: Rc<HttpLimits>,
-    sums: Rc<WorkerSums>,
-    numbers: Rc<RequestNumbers>,
-    outbox: Rc<Outbox>,
+    shared: Rc<WorkerShared>,
     spawn: E,
 }
 
@@ -112,22 +108,19 @@ impl<E: Spawn> HttpServer<E> {
         HttpServer {
             http1,
             http2,
-            sums: Rc::new(WorkerSums::new(&limits)),
-            limits: Rc::new(limits),
-            numbers: Rc::new(RequestNumbers::new()),
-            outbox: Rc::default(),
+            shared: Rc::new(WorkerShared::new(limits)),
             spawn,
         }
     }
 
     /// The limits.
     pub fn limits(&self) -> &Rc<HttpLimits> {
-        &self.limits
+        &self.shared.limits
     }
 
     /// The bodies of requests that are in memory.
     pub fn bodies(&self) -> &Arc<ByteSum> {
-        &self.sums.bodies
+        &self.shared.sums.bodies
     }
 
     /// A connection's socket, with the outbox that all of them share.
@@ -135,10 +128,11 @@ impl<E: Spawn> HttpServer<E> {
     where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        if !self.outbox.has_flusher() {
-            self.spawn.spawn(outbox::flusher(&self.outbox));
+        let outbox = &self.shared.outbox;
+        if !outbox.has_flusher() {
+            self.spawn.spawn(outbox::flusher(outbox));
         }
-        Wire::new(io, Rc::clone(state), Rc::clone(&self.outbox))
+        Wire::new(io, Rc::clone(state), Rc::clone(outbox))
     }
 
     /// Serves a connection to its end. After `shutdown` resolves, the requests that have begun are finished and the connection closes;
@@ -149,64 +143,63 @@ impl<E: Spawn> HttpServer<E> {
         H: HttpHandler,
         S: Future<Output = ()>,
     {
-        let state = Rc::new(ConnectionState::new(self.limits.linger_bytes_max));
+        let limits = self.limits();
+        let state = Rc::new(ConnectionState::new(limits.linger_bytes_max));
         let mut wire = self.wire(io, &state);
         let mut shutdown = pin!(shutdown);
         let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
         let mut supervisor = TimeoutSupervisor::new(
             Rc::clone(&state),
-            Rc::clone(&self.limits),
+            Rc::clone(limits),
             shutdown.as_mut(),
             timer.as_mut(),
         );
-        let protocol = match origin.protocol {
-            HttpProtocol::Http1 => WireProtocol::Http1,
-            HttpProtocol::Http2 => WireProtocol::Http2,
-            HttpProtocol::Sniffed => match supervisor
-                .supervise(pin!(Sniffing {
-                    wire: &mut wire,
-                    stop: DrainState::No
-                }))
-                .await
-            {
-                Some(Some(sniffed)) => sniffed,
-                _ => return,
-            },
+        let version = match origin.protocol {
+            HttpProtocol::Http1 => Version::HTTP_11,
+            HttpProtocol::Http2 => Version::HTTP_2,
+            HttpProtocol::Sniffed => {
+                let sniffing = pin!(poll_fn(|cx| wire.poll_sniff(cx)));
+                let sniffed = supervisor.supervise(sniffing, |_| Poll::Ready(()));
+                // A client that has gone before its first byte is no event.
+                let Some(Ok(Some(sniffed))) = sniffed.await else {
+                    return;
+                };
+                sniffed
+            }
         };
         let presence = wire.presence();
         let io = TokioIo::new(wire);
-        let service = service(
+        let service = service(Rc::new(ConnectionShared {
             handler,
-            Rc::clone(&state),
-            Rc::clone(&self.limits),
-            Rc::clone(&self.sums),
-            Rc::clone(&self.numbers),
-            Rc::clone(&self.outbox),
-            origin.peer,
-        );
-        let ended = match protocol {
-            WireProtocol::Http1 => {
-                supervisor.set_presence(presence);
-                let mut connection = self.http1.serve_connection(io, service);
-                let ended = supervisor.supervise(Pin::new(&mut connection)).await;
-                if let (Some(Ok(())), Some(switch)) = (&ended, state.take_switch()) {
-                    let http1::Parts { io, read_buf, .. } = connection.into_parts();
-                    return self.hand_over(io.into_inner(), &read_buf, switch).await;
-                }
-                if let Some(Err(error)) = &ended {
-                    let wire = connection.into_parts().io.into_inner();
-                    let answer = LastAnswer::new(wire, error, &self.limits);
-                    supervisor.supervise(pin!(answer)).await;
-                }
-                ended
-            }
-            WireProtocol::Http2 => {
-                state.set_multiplexed();
-                supervisor
-                    .supervise(pin!(self.http2.serve_connection(io, service)))
-                    .await
-            }
-        };
+            state: Rc::clone(&state),
+            worker: Rc::clone(&self.shared),
+            peer: origin.peer,
+        }));
+        if version == Version::HTTP_2 {
+            state.set_multiplexed();
+            let connection = pin!(self.http2.serve_connection(io, service));
+            let ended = supervisor.supervise(connection, |connection| {
+                connection.graceful_shutdown();
+                Poll::Pending
+            });
+            return log_end(ended.await);
+        }
+        supervisor.set_presence(presence);
+        let mut connection = self.http1.serve_connection(io, service);
+        let ended = supervisor.supervise(Pin::new(&mut connection), |connection| {
+            connection.graceful_shutdown();
+            Poll::Pending
+        });
+        let ended = ended.await;
+        if let (Some(Ok(())), Some(switch)) = (&ended, state.take_switch()) {
+            let http1::Parts { io, read_buf, .. } = connection.into_parts();
+            return self.hand_over(io.into_inner(), &read_buf, switch).await;
+        }
+        if let Some(Err(error)) = &ended {
+            let wire = connection.into_parts().io.into_inner();
+            let answer = pin!(answer_last(wire, refusal::reason(error, limits)));
+            supervisor.supervise(answer, |_| Poll::Pending).await;
+        }
         log_end(ended);
     }
 
@@ -215,12 +208,11 @@ impl<E: Spawn> HttpServer<E> {
     where
         I: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let limit = Duration::from_millis(self.limits.send_timeout_ms);
+        let limit = Duration::from_millis(self.limits().send_timeout_ms);
         if let Some((io, ahead)) = wire.into_parts(limit).await {
             let ahead = [read, &ahead].concat().into();
-            switch
-                .run(Upgraded::new(io, ahead).counted(&self.sums))
-                .await;
+            let upgraded = Upgraded::new(io, ahead).counted(&self.shared.sums);
+            switch.run(upgraded).await;
         }
     }
 }
@@ -243,13 +235,7 @@ fn log_end(ended: Option<hyper::Result<()>>) {
 
 /// Makes requests for the handler out of what hyper read.
 fn service<H: HttpHandler>(
-    handler: Rc<H>,
-    state: Rc<ConnectionState>,
-    limits: Rc<HttpLimits>,
-    sums: Rc<WorkerSums>,
-    numbers: Rc<RequestNumbers>,
-    outbox: Rc<Outbox>,
-    peer: Option<SocketAddr>,
+    connection: Rc<ConnectionShared<H>>,
 ) -> impl Service<
     http::Request<Incoming>,
     Response = http::Response<ResponseBody<H>>,
@@ -258,6 +244,8 @@ fn service<H: HttpHandler>(
 > {
     service_fn(move |request: http::Request<Incoming>| {
         let received_at = Instant::now();
+        let worker = &connection.worker;
+        worker.outbox.flush_if_late(received_at);
         let (
             Parts {
                 method,
@@ -268,9 +256,10 @@ fn service<H: HttpHandler>(
             },
             body,
         ) = request.into_parts();
-        let settled = host::settle(&method, &uri, version, &mut headers);
-        let settled = settled.and_then(|()| transfer_coding::check(&headers));
-        let body = RequestBody::new(body, &limits, &state, &sums);
+        let settled = host::settle(&method, &uri, version, &mut headers)
+            .and_then(|()| transfer_coding::check(&headers));
+        let refusal = settled.err().map(|error| refuse(&error, version));
+        let body = RequestBody::new(body, &worker.limits, &connection.state, &worker.sums);
         let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.
         let request = Box::new(Request {
@@ -279,31 +268,28 @@ fn service<H: HttpHandler>(
             version,
             headers: headers.into(),
             body,
-            peer,
+            peer: connection.peer,
             received_at,
-            number: numbers.take(),
+            number: worker.numbers.take(),
             mounted_path: None,
         });
-        let answers = Arc::clone(&sums.answers);
-        let (handler, state) = (Rc::clone(&handler), Rc::clone(&state));
-        let mut completion = Completion::begin(handler, state, answers, &request);
-        completion.load = load;
-        let outbox = Rc::clone(&outbox);
+        let completion = Completion::begin(Rc::clone(&connection), &request, load);
         async move {
-            if let Err(error) = settled {
-                let mut refusal = HttpResponse::from_error(&error);
-                if version < Version::HTTP_2 {
-                    let close = HeaderValue::from_static("close");
-                    refusal.headers.insert(CONNECTION, close);
-                }
+            if let Some(refusal) = refusal {
                 return Ok(completion.respond(refusal));
             }
             let response = {
-                let mut handling = pin!(completion.handler.handle(request));
+                let ConnectionShared {
+                    handler, worker, ..
+                } = &*completion.connection;
+                let mut handling = pin!(handler.handle(request));
+                // The clock was looked at when the request came; on HTTP/2 others may have run since.
+                let mut is_fresh = version < Version::HTTP_2;
                 let handled = poll_fn(|cx| {
-                    let polled = handling.as_mut().poll(cx);
-                    outbox.flush_if_late();
-                    polled
+                    if !std::mem::take(&mut is_fresh) {
+                        worker.outbox.flush_if_late(Instant::now());
+                    }
+                    handling.as_mut().poll(cx)
                 });
                 handled.await
             };
@@ -312,98 +298,23 @@ fn service<H: HttpHandler>(
     })
 }
 
+/// The answer to a request that no handler gets. On HTTP/1 it is the last of its connection.
+fn refuse(error: &Error, version: Version) -> HttpResponse {
+    let refusal = HttpResponse::from_error(error);
+    if version < Version::HTTP_2 {
+        return refusal.with(CONNECTION, HeaderValue::from_static("close"));
+    }
+    refusal
+}
+
 /// The last bytes of a connection that hyper has refused, and its end. Nothing when it was not refused.
-struct LastAnswer<I> {
-    wire: Wire<I>,
-    bytes: Option<Vec<u8>>,
-    written: usize,
-}
-
-impl<I: AsyncRead + AsyncWrite + Unpin + 'static> LastAnswer<I> {
-    fn new(mut wire: Wire<I>, error: &hyper::Error, limits: &HttpLimits) -> LastAnswer<I> {
-        let head = wire.take_refusal();
-        LastAnswer {
-            bytes: head.map(|head| refusal::with_body(&head, &refusal::reason(error, limits))),
-            wire,
-            written: 0,
-        }
-    }
-}
-
-impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for LastAnswer<I> {
-    type Output = io::Result<()>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        let Some(bytes) = &this.bytes else {
-            return Poll::Ready(Ok(()));
-        };
-        while let Some(left) = bytes.get(this.written..).filter(|left| !left.is_empty()) {
-            this.written += ready!(Pin::new(&mut this.wire).poll_write(cx, left))?;
-        }
-        Pin::new(&mut this.wire).poll_shutdown(cx)
-    }
-}
-
-impl<I: AsyncRead + AsyncWrite + Unpin + 'static> SupervisedConnection for LastAnswer<I> {
-    fn wind_down(self: Pin<&mut Self>) {}
-}
-
-/// The first bytes of a connection.
-struct Sniffing<'w, I> {
-    wire: &'w mut Wire<I>,
-    stop: DrainState,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum DrainState {
-    No,
-    Yes,
-}
-
-impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Future for Sniffing<'_, I> {
-    type Output = Option<WireProtocol>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<WireProtocol>> {
-        if self.stop == DrainState::Yes {
-            return Poll::Ready(None);
-        }
-        // A client that has gone before its first byte is no event.
-        self.wire
-            .poll_sniff(cx)
-            .map(|sniffed| sniffed.ok().flatten())
-    }
-}
-
-impl<I: AsyncRead + AsyncWrite + Unpin + 'static> SupervisedConnection for Sniffing<'_, I> {
-    fn wind_down(mut self: Pin<&mut Self>) {
-        self.stop = DrainState::Yes;
-    }
-}
-
-impl<I, S, B> SupervisedConnection for http1::Connection<I, S>
+async fn answer_last<I>(mut wire: Wire<I>, reason: String) -> io::Result<()>
 where
-    S: HttpService<Incoming, ResBody = B>,
-    S::Error: Into<Box<dyn StdError + Send + Sync>>,
-    I: hyper::rt::Read + hyper::rt::Write + Unpin,
-    B: http_body::Body + 'static,
-    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    I: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    fn wind_down(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
+    if let Some(head) = wire.take_refusal() {
+        wire.write_all(&refusal::with_body(&head, &reason)).await?;
+        wire.shutdown().await?;
     }
-}
-
-impl<I, S, B, E> SupervisedConnection for http2::Connection<I, S, E>
-where
-    S: HttpService<Incoming, ResBody = B>,
-    S::Error: Into<Box<dyn StdError + Send + Sync>>,
-    I: hyper::rt::Read + hyper::rt::Write + Unpin,
-    B: http_body::Body + 'static,
-    B::Error: Into<Box<dyn StdError + Send + Sync>>,
-    E: Http2ServerConnExec<S::Future, B>,
-{
-    fn wind_down(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
-    }
+    Ok(())
 }

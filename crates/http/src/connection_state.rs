@@ -63,6 +63,10 @@ pub(crate) struct ConnectionState {
     switch: RefCell<Option<Switch>>,
 }
 
+fn step(count: &Cell<u32>, by: i32) {
+    count.set(count.get().saturating_add_signed(by));
+}
+
 impl ConnectionState {
     /// Of a connection that has just been accepted: it owes a header.
     pub(crate) fn new(linger_bytes_max: usize) -> ConnectionState {
@@ -102,7 +106,7 @@ impl ConnectionState {
     }
 
     pub(crate) fn request_began(&self) {
-        self.in_flight.set(self.in_flight.get().saturating_add(1));
+        step(&self.in_flight, 1);
         self.unread.set(UnreadBody::Nothing);
         self.header_begun.set(false);
         self.active.set(true);
@@ -111,7 +115,7 @@ impl ConnectionState {
 
     pub(crate) fn request_ended(&self) {
         self.active.set(true);
-        self.in_flight.set(self.in_flight.get().saturating_sub(1));
+        step(&self.in_flight, -1);
         self.header_begun.set(false);
         self.noted.set(None);
     }
@@ -122,15 +126,13 @@ impl ConnectionState {
 
     /// A piece of a response waits for its stream's window. The connection has to look how long: a closed window wakes no task.
     pub(crate) fn piece_waits(&self) {
-        self.pieces_waiting
-            .set(self.pieces_waiting.get().saturating_add(1));
+        step(&self.pieces_waiting, 1);
         self.wake();
     }
 
     /// It has been taken, or it is wanted no more.
     pub(crate) fn piece_went(&self) {
-        self.pieces_waiting
-            .set(self.pieces_waiting.get().saturating_sub(1));
+        step(&self.pieces_waiting, -1);
     }
 
     /// Has the connection polled.
@@ -172,11 +174,11 @@ impl ConnectionState {
     }
 
     pub(crate) fn body_begins(&self) {
-        self.arriving.set(self.arriving.get().saturating_add(1));
+        step(&self.arriving, 1);
     }
 
     pub(crate) fn body_ends(&self) {
-        self.arriving.set(self.arriving.get().saturating_sub(1));
+        step(&self.arriving, -1);
     }
 
     /// Whether nothing else would notice that the client goes: its request is whole, and the answer takes its time.

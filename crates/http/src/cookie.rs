@@ -6,7 +6,7 @@ use std::{fmt::Write as _, time::SystemTime};
 
 use http::HeaderValue;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_limit};
 
 /// The pairs of a `Cookie` header, in order, as they were sent (quotes around a value removed, nothing decoded). Pieces that are no
 /// pair are skipped.
@@ -23,12 +23,7 @@ pub fn pairs(header: &[u8], parameters_max: usize) -> Result<Vec<(&str, &str)>> 
         if !is_token(name) {
             continue;
         }
-        if pairs.len() >= parameters_max {
-            return Err(Error::TooLarge {
-                name: "parameters_max",
-                limit: parameters_max as u64,
-            });
-        }
+        check_limit("parameters_max", pairs.len() + 1, parameters_max as u64)?;
         pairs.push((
             name,
             value
@@ -131,16 +126,13 @@ impl<'a> SetCookie<'a> {
     pub fn header(&self) -> Result<HeaderValue> {
         self.check()?;
         let mut text = format!("{}={}", self.name, self.value);
-        if let Some(path) = self.path {
-            text.push_str("; Path=");
-            text.push_str(path);
-        }
-        if let Some(domain) = self.domain {
-            text.push_str("; Domain=");
-            text.push_str(domain);
+        // Writing into a String cannot fail.
+        for (name, value) in [("Path", self.path), ("Domain", self.domain)] {
+            if let Some(value) = value {
+                let _ = write!(text, "; {name}={value}");
+            }
         }
         if let Some(seconds) = self.max_age {
-            // Writing into a String cannot fail.
             let _ = write!(text, "; Max-Age={seconds}");
         }
         if let Some(time) = self.expires {

@@ -7,14 +7,18 @@ use std::{
     rc::Rc,
 };
 
+use brotli::CompressorWriter;
 use bytes::{Buf, Bytes};
-use flate2::write::GzEncoder;
+use flate2::{Compression, write::GzEncoder};
 use http::{
     HeaderMap, HeaderValue,
     header::{ACCEPT_ENCODING, VARY},
 };
 
-use crate::limits::{COMPRESSED_STREAMS_MAX, COMPRESSED_TURN_BYTES};
+use crate::{
+    header_fields::words,
+    limits::{COMPRESSED_STREAMS_MAX, COMPRESSED_TURN_BYTES},
+};
 
 /// A way to encode a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,23 +49,21 @@ pub struct AcceptedCodings {
 impl AcceptedCodings {
     /// Of a request's header fields.
     pub fn of(headers: &HeaderMap) -> AcceptedCodings {
-        let mut accepted = AcceptedCodings::default();
         let (mut any, mut gzip, mut brotli) = (0, None, None);
-        for value in headers.get_all(ACCEPT_ENCODING) {
-            for item in value.to_str().unwrap_or_default().split(',') {
-                let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
-                let weight = weight(parameters);
-                match name.trim().to_ascii_lowercase().as_str() {
-                    "gzip" | "x-gzip" => gzip = Some(weight),
-                    "br" => brotli = Some(weight),
-                    "*" => any = weight,
-                    _ => {}
-                }
+        for item in words(headers, ACCEPT_ENCODING) {
+            let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
+            let weight = weight(parameters);
+            match name.trim().to_ascii_lowercase().as_str() {
+                "gzip" | "x-gzip" => gzip = Some(weight),
+                "br" => brotli = Some(weight),
+                "*" => any = weight,
+                _ => {}
             }
         }
-        accepted.gzip = gzip.unwrap_or(any);
-        accepted.brotli = brotli.unwrap_or(any);
-        accepted
+        AcceptedCodings {
+            gzip: gzip.unwrap_or(any),
+            brotli: brotli.unwrap_or(any),
+        }
     }
 
     /// Whether this one is accepted.
@@ -107,11 +109,8 @@ pub enum CompressionPolicy {
 
 /// Tells caches that the response depends on what is accepted.
 pub(crate) fn vary(headers: &mut HeaderMap) {
-    let is_named = headers.get_all(VARY).iter().any(|value| {
-        let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
-        text.contains("accept-encoding") || text.trim() == "*"
-    });
-    if !is_named {
+    let is_name = |word: &str| word.eq_ignore_ascii_case("accept-encoding") || word == "*";
+    if !words(headers, VARY).any(is_name) {
         headers.append(VARY, HeaderValue::from_static("accept-encoding"));
     }
 }
@@ -125,66 +124,51 @@ const BROTLI_WINDOW: u32 = 20;
 const BROTLI_STREAM_WINDOW: u32 = 16;
 
 pub(crate) fn encode(coding: Coding, bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = Encoder::new(coding, BROTLI_WINDOW);
-    encoder.write(bytes)?;
+    let mut encoder = encoder(coding, BROTLI_WINDOW);
+    encoder.write_all(bytes)?;
     encoder.finish()
 }
 
-enum Encoder {
-    Gzip(Box<GzEncoder<Vec<u8>>>),
-    Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
+/// Encodes into memory.
+trait Encoder: Write {
+    /// What has come out so far.
+    fn take(&mut self) -> Vec<u8>;
+
+    fn finish(self: Box<Self>) -> io::Result<Vec<u8>>;
 }
 
-impl Encoder {
-    fn new(coding: Coding, window: u32) -> Encoder {
-        match coding {
-            Coding::Gzip => Encoder::Gzip(Box::new(GzEncoder::new(
-                Vec::new(),
-                flate2::Compression::new(GZIP_LEVEL),
-            ))),
-            Coding::Brotli => Encoder::Brotli(Box::new(brotli::CompressorWriter::new(
-                Vec::new(),
-                4096,
-                BROTLI_QUALITY,
-                window,
-            ))),
-        }
+fn encoder(coding: Coding, window: u32) -> Box<dyn Encoder> {
+    let out = Vec::new();
+    match coding {
+        Coding::Gzip => Box::new(GzEncoder::new(out, Compression::new(GZIP_LEVEL))),
+        Coding::Brotli => Box::new(CompressorWriter::new(out, 4096, BROTLI_QUALITY, window)),
     }
+}
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Encoder::Gzip(encoder) => encoder.write_all(bytes),
-            Encoder::Brotli(encoder) => encoder.write_all(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Encoder::Gzip(encoder) => encoder.flush(),
-            Encoder::Brotli(encoder) => encoder.flush(),
-        }
-    }
-
-    /// What has come out so far.
+impl Encoder for GzEncoder<Vec<u8>> {
     fn take(&mut self) -> Vec<u8> {
-        match self {
-            Encoder::Gzip(encoder) => std::mem::take(encoder.get_mut()),
-            Encoder::Brotli(encoder) => std::mem::take(encoder.get_mut()),
-        }
+        std::mem::take(self.get_mut())
     }
 
-    fn finish(self) -> io::Result<Vec<u8>> {
-        match self {
-            Encoder::Gzip(encoder) => encoder.finish(),
-            Encoder::Brotli(encoder) => Ok(encoder.into_inner()),
-        }
+    fn finish(self: Box<Self>) -> io::Result<Vec<u8>> {
+        GzEncoder::finish(*self)
+    }
+}
+
+impl Encoder for CompressorWriter<Vec<u8>> {
+    fn take(&mut self) -> Vec<u8> {
+        std::mem::take(self.get_mut())
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<Vec<u8>> {
+        Ok(self.into_inner())
     }
 }
 
 /// A stream on its way through an encoder.
 pub(crate) struct Encoding {
     /// None at the end.
-    encoder: Option<Encoder>,
+    encoder: Option<Box<dyn Encoder>>,
     /// Of the present piece, what has not been encoded.
     rest: Bytes,
     streams: Rc<Cell<usize>>,
@@ -198,7 +182,7 @@ impl Encoding {
         }
         streams.set(streams.get() + 1);
         Some(Box::new(Encoding {
-            encoder: Some(Encoder::new(coding, BROTLI_STREAM_WINDOW)),
+            encoder: Some(encoder(coding, BROTLI_STREAM_WINDOW)),
             rest: Bytes::new(),
             streams: Rc::clone(streams),
         }))
@@ -214,7 +198,7 @@ impl Encoding {
             let encoder = self.encoder.as_mut()?;
             let now = self.rest.len().min(COMPRESSED_TURN_BYTES);
             // Writing into memory cannot fail.
-            let _ = encoder.write(self.rest.get(..now)?);
+            let _ = encoder.write_all(self.rest.get(..now)?);
             self.rest.advance(now);
             if self.rest.is_empty() {
                 let _ = encoder.flush();

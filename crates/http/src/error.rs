@@ -141,5 +141,13 @@ impl Error {
     }
 }
 
+/// An error when there are more bytes or items than a limit allows.
+pub(crate) fn check_limit(name: &'static str, count: usize, limit: u64) -> Result<()> {
+    match count as u64 > limit {
+        true => Err(Error::TooLarge { name, limit }),
+        false => Ok(()),
+    }
+}
+
 /// The result of what this crate reads and builds.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -9,39 +9,22 @@ use tsumugi_worker::{ServerSnapshot, WorkerSnapshot};
 #[derive(Debug, Default)]
 pub struct Exposition(String);
 
-/// What a family counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MetricKind {
-    /// Only grows.
-    Counter,
-    /// Goes up and down.
-    Gauge,
-    /// Counts by upper bound, with `_bucket`, `_sum` and `_count`.
-    Histogram,
-}
-
-impl MetricKind {
-    /// Of a figure that is no histogram: what only grows is called a total.
-    pub fn of_name(name: &str) -> MetricKind {
-        if name.ends_with("_total") {
-            MetricKind::Counter
-        } else {
-            MetricKind::Gauge
-        }
-    }
-}
-
 impl Exposition {
     /// The media type of the text.
     pub const MEDIA_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
-    /// Begins a family; its samples follow.
-    pub fn family(&mut self, name: &str, kind: MetricKind, help: &str) {
-        let kind = match kind {
-            MetricKind::Counter => "counter",
-            MetricKind::Gauge => "gauge",
-            MetricKind::Histogram => "histogram",
-        };
+    /// Begins a family; its samples follow. What only grows is called a total; all else goes up and down.
+    pub fn family(&mut self, name: &str, help: &str) {
+        let is_counter = name.ends_with("_total");
+        self.begin(name, if is_counter { "counter" } else { "gauge" }, help);
+    }
+
+    /// Begins a family of histograms: they count by upper bound, with `_bucket`, `_sum` and `_count`.
+    pub fn histograms(&mut self, name: &str, help: &str) {
+        self.begin(name, "histogram", help);
+    }
+
+    fn begin(&mut self, name: &str, kind: &str, help: &str) {
         // Writing into a String cannot fail, here and below.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -69,7 +52,7 @@ impl Exposition {
     /// A family with a sample for each row that has a value, named by its label; nothing when none has.
     pub fn rows<'a>(
         &mut self,
-        (name, kind, help): (&str, MetricKind, &str),
+        (name, help): (&str, &str),
         label: &str,
         rows: impl Iterator<Item = (&'a str, Option<u64>)>,
     ) {
@@ -77,9 +60,22 @@ impl Exposition {
         for (row, value) in rows {
             let Some(value) = value else { continue };
             if !std::mem::replace(&mut begun, true) {
-                self.family(name, kind, help);
+                self.family(name, help);
             }
             self.sample(name, &[(label, row)], value);
+        }
+    }
+
+    /// A family with a sample for each worker, by its number.
+    pub fn per_worker(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl Iterator<Item = (usize, u64)>,
+    ) {
+        self.family(name, help);
+        for (worker, value) in values {
+            self.sample(name, &[("worker", &worker.to_string())], value);
         }
     }
 
@@ -108,37 +104,22 @@ impl Exposition {
 
     /// What the workers of a server and its pool for blocking work count.
     pub fn workers(&mut self, snapshot: &ServerSnapshot) {
-        let names: Vec<String> = (0..snapshot.workers.len())
-            .map(|worker| worker.to_string())
-            .collect();
         for (name, help, of) in WORKER_FIGURES {
-            let values = snapshot.workers.iter().map(|worker| Some(of(worker)));
-            let rows = names.iter().map(String::as_str).zip(values);
-            self.rows((name, MetricKind::of_name(name), help), "worker", rows);
+            let values = snapshot.workers.iter().map(of).enumerate();
+            self.per_worker(name, help, values);
         }
         let offload = &snapshot.offload;
         let help = "Threads for blocking work.";
-        self.single(
-            "tsumugi_offload_threads",
-            MetricKind::Gauge,
-            help,
-            offload.threads,
-        );
+        self.single("tsumugi_offload_threads", help, offload.threads);
         let help = "Blocking jobs that wait for a thread.";
-        self.single(
-            "tsumugi_offload_queued",
-            MetricKind::Gauge,
-            help,
-            offload.queued,
-        );
+        self.single("tsumugi_offload_queued", help, offload.queued);
         let help = "Blocking jobs refused because offload_queue_max were waiting.";
-        let name = "tsumugi_offload_refused_total";
-        self.single(name, MetricKind::Counter, help, offload.refused);
+        self.single("tsumugi_offload_refused_total", help, offload.refused);
     }
 
     /// A family of one sample without labels.
-    pub fn single(&mut self, name: &str, kind: MetricKind, help: &str, value: impl Display) {
-        self.family(name, kind, help);
+    pub fn single(&mut self, name: &str, help: &str, value: impl Display) {
+        self.family(name, help);
         self.sample(name, &[], value);
     }
 
@@ -168,7 +149,7 @@ mod tests {
     #[test]
     fn labels_are_escaped() {
         let mut text = Exposition::default();
-        text.single("up", MetricKind::Gauge, "Whether it runs.", 1);
+        text.single("up", "Whether it runs.", 1);
         text.sample("files", &[("path", "a\"b\\c\nd"), ("worker", "0")], 0.5);
         assert_eq!(
             text.into_text(),

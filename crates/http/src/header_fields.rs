@@ -1,8 +1,32 @@
-//! Header fields that an application adds to a message, at most so many: the map of the `http` crate ends in a panic where it is full.
+//! Header fields: those that an application adds to a message, at most so many, as the map of the `http` crate ends in a panic where it is
+//! full; and how a request's are read, the same for all who look at them.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::limits::HEADER_FIELDS_MAX;
+
+/// The value of a field that is there once: of several another reader might take another one.
+pub(crate) fn only_value(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
+    let mut values = headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())
+}
+
+/// The words of a field that is a list, of all its values that are text.
+pub(crate) fn words(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    let words = texts.flat_map(|text| text.split(',')).map(str::trim);
+    words.filter(|word| !word.is_empty())
+}
+
+/// A media type without its parameters, in small letters.
+pub(crate) fn essence(media_type: &[u8]) -> Vec<u8> {
+    let essence = media_type.split(|byte| *byte == b';').next();
+    essence
+        .unwrap_or_default()
+        .trim_ascii()
+        .to_ascii_lowercase()
+}
 
 /// A message has as many header fields as it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -18,9 +18,10 @@ pub(crate) fn settle(
     version: Version,
     headers: &mut HeaderMap,
 ) -> Result<()> {
-    let mut fields = headers.get_all(HOST).iter();
-    let (host, other) = (fields.next(), fields.next());
-    if other.is_some() {
+    let host = headers.get(HOST);
+    // A walk through the fields of a name is for requests that have several of any name.
+    let has_repeated = headers.len() > headers.keys_len();
+    if has_repeated && headers.get_all(HOST).iter().nth(1).is_some() {
         return Err(Error::Malformed("request: it has more than one Host"));
     }
     if host.is_some_and(|host| !is_valid(host.as_bytes())) {
@@ -68,7 +69,8 @@ fn is_http(scheme: &Scheme) -> bool {
 
 /// `uri-host [ ":" port ]` of RFC 3986 section 3.2, which may be empty, but not with a port: RFC 9110 section 4.2 has no such host.
 fn is_valid(host: &[u8]) -> bool {
-    let (name, rest) = match host.first() {
+    let rest = match host.first() {
+        Some(b':') => return false,
         Some(b'[') => {
             let Some(end) = host.iter().position(|byte| *byte == b']') else {
                 return false;
@@ -77,19 +79,12 @@ fn is_valid(host: &[u8]) -> bool {
             if !is_address(literal.get(1..).unwrap_or_default()) {
                 return false;
             }
-            (&[][..], rest.get(1..).unwrap_or_default())
+            rest.get(1..).unwrap_or_default()
         }
-        _ => {
-            let end = host.iter().position(|byte| *byte == b':');
-            host.split_at(end.unwrap_or(host.len()))
-        }
+        _ => after_name(host),
     };
-    if host.starts_with(b":") {
-        return false;
-    }
     let port = rest.strip_prefix(b":");
-    is_name(name)
-        && (rest.is_empty() || port.is_some_and(|port| port.iter().all(u8::is_ascii_digit)))
+    rest.is_empty() || port.is_some_and(|port| port.iter().all(u8::is_ascii_digit))
 }
 
 /// An address of version 6, or of a version to come.
@@ -110,25 +105,40 @@ fn is_address(literal: &[u8]) -> bool {
     text.parse::<Ipv6Addr>().is_ok()
 }
 
-fn is_name(mut name: &[u8]) -> bool {
-    while let Some(at) = name.iter().position(|byte| !is_plain(*byte)) {
-        name = match name.get(at..) {
-            Some([b'%', high, low, rest @ ..])
-                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-            {
+/// What follows the longest name that these bytes begin with.
+fn after_name(mut name: &[u8]) -> &[u8] {
+    let is_end = |byte: &u8| PLAIN.get(usize::from(*byte)) != Some(&true);
+    while let Some(at) = name.iter().position(is_end) {
+        name = match name.get(at..).unwrap_or_default() {
+            [b'%', high, low, rest @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
                 rest
             }
-            _ => return false,
+            rest => return rest,
         };
     }
-    true
+    &[]
 }
 
-/// Unreserved characters and the delimiters within a part. Ranges, since this is asked of every byte of every request's host.
-fn is_plain(byte: u8) -> bool {
+/// Unreserved characters and the delimiters within a part.
+const fn is_plain(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~')
         || matches!(byte, b'!' | b'$' | b'&'..=b',' | b';' | b'=')
 }
+
+/// The same as a table, since this is asked of every byte of every request's host.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "it is computed by the compiler, which would say so"
+)]
+static PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < plain.len() {
+        plain[byte] = is_plain(byte as u8);
+        byte += 1;
+    }
+    plain
+};
 
 /// Whether both name the same host and port.
 fn is_same(host: &[u8], target: &Authority, scheme: Option<&Scheme>) -> bool {

@@ -46,6 +46,7 @@ mod response;
 mod router;
 pub mod secret;
 pub mod session;
+mod shared;
 mod spare;
 pub mod sse;
 mod stream;

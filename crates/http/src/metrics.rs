@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use http::{Method, StatusCode};
 
 use crate::{
-    exposition::{Exposition, MetricKind},
+    exposition::Exposition,
     summary::{FinishedRequest, RequestOutcome},
 };
 
@@ -61,11 +61,7 @@ impl HttpMetrics {
         add(&self.body_bytes, finished.body_bytes);
         add(&self.duration_us, duration_us);
         let class = class(finished.status, finished.outcome);
-        let count = self
-            .requests
-            .get(method(&finished.method))
-            .and_then(|classes| classes.get(class));
-        if let Some(count) = count {
+        if let Some(count) = self.requests(method(&finished.method), class) {
             add(count, 1);
         }
         let bucket = BOUNDS_US
@@ -74,6 +70,10 @@ impl HttpMetrics {
         if let Some(count) = self.durations.get(bucket.unwrap_or(BOUNDS_US.len())) {
             add(count, 1);
         }
+    }
+
+    fn requests(&self, method: usize, class: usize) -> Option<&AtomicU64> {
+        self.requests.get(method)?.get(class)
     }
 
     /// Requests that have begun and not ended.
@@ -86,14 +86,12 @@ impl HttpMetrics {
     /// Writes the figures of all workers: sums of what is counted, one gauge a worker.
     pub fn write(workers: &[&HttpMetrics], text: &mut Exposition) {
         let name = "tsumugi_http_requests_total";
-        text.family(name, MetricKind::Counter, "Requests that are over, by method and class of status; broken_off and unanswered ones are counted there only.");
+        text.family(name, "Requests that are over, by method and class of status; broken_off and unanswered ones are counted there only.");
         for (method, method_name) in METHODS.iter().enumerate() {
             for (class, class_name) in CLASSES.iter().enumerate() {
                 let count = sum(workers, |figures| {
-                    let classes = figures.requests.get(method);
-                    classes
-                        .and_then(|classes| classes.get(class))
-                        .map_or(0, |count| count.load(Relaxed))
+                    let count = figures.requests(method, class);
+                    count.map_or(0, |count| count.load(Relaxed))
                 });
                 if count > 0 {
                     text.sample(
@@ -107,29 +105,23 @@ impl HttpMetrics {
         HttpMetrics::write_durations(workers, text);
         text.single(
             "tsumugi_http_response_body_bytes_total",
-            MetricKind::Counter,
             "Bytes of response bodies given to connections.",
             sum(workers, |figures| figures.body_bytes.load(Relaxed)),
         );
-        let name = "tsumugi_http_requests_in_flight";
-        text.family(
-            name,
-            MetricKind::Gauge,
+        text.per_worker(
+            "tsumugi_http_requests_in_flight",
             "Requests that have begun and not ended.",
+            workers
+                .iter()
+                .map(|figures| figures.in_flight())
+                .enumerate(),
         );
-        for (worker, figures) in workers.iter().enumerate() {
-            text.sample(
-                name,
-                &[("worker", &worker.to_string())],
-                figures.in_flight(),
-            );
-        }
     }
 
     fn write_durations(workers: &[&HttpMetrics], text: &mut Exposition) {
         let name = "tsumugi_http_request_duration_seconds";
         let help = "Time from a request's header to the end of its response.";
-        text.family(name, MetricKind::Histogram, help);
+        text.histograms(name, help);
         let bounds = BOUNDS_US.iter().map(|(_, name)| *name).chain(["+Inf"]);
         let buckets = bounds.enumerate().map(|(bucket, bound)| {
             let count = |figures: &HttpMetrics| {

@@ -5,7 +5,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, check_limit},
     limits::{BOUNDARY_BYTES_MAX, HttpLimits},
 };
 
@@ -153,19 +153,9 @@ impl Parser {
         let end = memmem::find(&self.buffer, HEAD_END);
         // Without an end in sight, the last bytes may be the beginning of the end.
         let length = end.unwrap_or_else(|| self.buffer.len().saturating_sub(HEAD_END.len() - 1));
-        if length > self.head_bytes_max {
-            return Err(Error::TooLarge {
-                name: "part_header_bytes_max",
-                limit: self.head_bytes_max as u64,
-            });
-        }
+        check_limit("part_header_bytes_max", length, self.head_bytes_max as u64)?;
         let Some(end) = end else { return Ok(None) };
-        if self.parts >= self.parts_max {
-            return Err(Error::TooLarge {
-                name: "parts_max",
-                limit: self.parts_max as u64,
-            });
-        }
+        check_limit("parts_max", self.parts + 1, self.parts_max as u64)?;
         self.parts += 1;
         let head = self.buffer.split_to(end);
         self.buffer.advance(HEAD_END.len());

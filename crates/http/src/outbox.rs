@@ -2,7 +2,7 @@
 //! Why: a send is thousands of instructions of the system, which also wakes the receiver. Between two handlers each of them finds its
 //! code out of the caches; one after another they do not, and receivers on the same machine take several answers at once.
 //! Rules: what one connection writes leaves in order. A write waits for the tasks that are ready already; while those are handlers, no
-//! longer than [`OUTBOX_WAIT_MAX`] and one poll of one: after each the clock is looked at.
+//! longer than [`OUTBOX_WAIT_MAX`] and one poll of one: before each the clock is looked at.
 
 use std::{
     cell::{Cell, RefCell},
@@ -42,8 +42,8 @@ struct UnsentBytes {
 #[derive(Default)]
 pub(crate) struct Outbox {
     waiting: RefCell<UnsentBytes>,
-    /// When the first of what waits was put there.
-    since: Cell<Option<Instant>>,
+    /// When the first of what waits has waited long enough.
+    late_at: Cell<Option<Instant>>,
     /// The task that empties it.
     flusher: RefCell<Option<Waker>>,
 }
@@ -98,17 +98,15 @@ impl Outbox {
     }
 
     fn wake_flusher(&self) {
-        self.since.set(Some(Instant::now()));
+        self.late_at.set(Some(Instant::now() + OUTBOX_WAIT_MAX));
         if let Some(flusher) = &*self.flusher.borrow() {
             flusher.wake_by_ref();
         }
     }
 
     /// Sends everything now if something has waited too long.
-    pub(crate) fn flush_if_late(&self) {
-        if let Some(since) = self.since.get()
-            && since.elapsed() > OUTBOX_WAIT_MAX
-        {
+    pub(crate) fn flush_if_late(&self, now: Instant) {
+        if self.late_at.get().is_some_and(|late_at| now > late_at) {
             self.flush();
         }
     }
@@ -124,7 +122,7 @@ impl Outbox {
     }
 
     fn send_each(&self) {
-        self.since.set(None);
+        self.late_at.set(None);
         let mut sending = SendGuard {
             outbox: self,
             taken: self.waiting.take(),
@@ -268,18 +266,13 @@ mod tests {
         let outbox = Outbox::default();
         let exit = Rc::<Memory>::default();
         put(&outbox, &exit, b"x");
-        assert!(outbox.since.get().is_some(), "its time begins");
-        outbox
-            .since
-            .set(Some(Instant::now() + Duration::from_secs(60)));
-        outbox.flush_if_late();
+        let late_at = outbox.late_at.get().expect("its time begins");
+        assert!(late_at <= Instant::now() + OUTBOX_WAIT_MAX);
+        outbox.flush_if_late(late_at);
         assert!(exit.0.borrow().is_empty());
-        outbox.since.set(Some(
-            Instant::now() - OUTBOX_WAIT_MAX - Duration::from_nanos(1),
-        ));
-        outbox.flush_if_late();
+        outbox.flush_if_late(late_at + Duration::from_nanos(1));
         assert_eq!(*exit.0.borrow(), [b"x"]);
-        assert!(outbox.since.get().is_none(), "nothing waits");
+        assert!(outbox.late_at.get().is_none(), "nothing waits");
     }
 
     /// Fails as nothing here should.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, check_limit},
     percent::{Plus, decode},
 };
 
@@ -15,12 +15,7 @@ pub type QueryPair<'a> = (Cow<'a, str>, Cow<'a, str>);
 pub fn pairs(text: &str, parameters_max: usize) -> Result<Vec<QueryPair<'_>>> {
     let mut pairs = Vec::new();
     for field in text.split('&').filter(|field| !field.is_empty()) {
-        if pairs.len() >= parameters_max {
-            return Err(Error::TooLarge {
-                name: "parameters_max",
-                limit: parameters_max as u64,
-            });
-        }
+        check_limit("parameters_max", pairs.len() + 1, parameters_max as u64)?;
         let (name, value) = field.split_once('=').unwrap_or((field, ""));
         pairs.push((decode(name, Plus::Space)?, decode(value, Plus::Space)?));
     }

@@ -23,28 +23,23 @@ pub(crate) fn begin(bytes: &[u8]) -> Option<usize> {
 const HEAD_BYTES_MAX: usize = 160;
 
 fn is_refusal(head: &[u8]) -> bool {
-    let Some(rest) = VERSIONS
-        .iter()
-        .find_map(|version| head.strip_prefix(*version))
-    else {
-        return false;
-    };
-    let Some(fields) = STATUSES
-        .iter()
-        .find_map(|status| rest.strip_prefix(*status))
-    else {
-        return false;
-    };
-    let Some(fields) = fields.strip_suffix(b"\r\n\r\n") else {
-        return false;
-    };
-    let Ok(fields) = std::str::from_utf8(fields) else {
-        return false;
-    };
     let is_own = |field: &str| {
         field == "content-length: 0" || field == "connection: close" || field.starts_with("date: ")
     };
-    fields.contains("content-length: 0") && fields.split("\r\n").all(is_own)
+    fields_of(head).is_some_and(|fields| {
+        fields.contains("content-length: 0") && fields.split("\r\n").all(is_own)
+    })
+}
+
+/// The fields of a head with one of hyper's statuses.
+fn fields_of(head: &[u8]) -> Option<&str> {
+    let status = VERSIONS
+        .iter()
+        .find_map(|known| head.strip_prefix(*known))?;
+    let fields = STATUSES
+        .iter()
+        .find_map(|known| status.strip_prefix(*known))?;
+    std::str::from_utf8(fields.strip_suffix(b"\r\n\r\n")?).ok()
 }
 
 /// What is wrong with it.

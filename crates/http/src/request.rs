@@ -107,32 +107,40 @@ fn is_request_id(text: &str) -> bool {
 }
 
 /// The header fields of a request: an [`http::HeaderMap`] whose memory serves the next message.
-#[derive(Debug, Default)]
-pub struct RequestHeaders(HeaderMap);
+#[derive(Debug)]
+pub struct RequestHeaders(Option<HeaderMap>);
 
 impl Deref for RequestHeaders {
     type Target = HeaderMap;
 
     fn deref(&self) -> &HeaderMap {
-        &self.0
+        match &self.0 {
+            Some(map) => map,
+            None => unreachable!("only its drop takes the map"),
+        }
     }
 }
 
 impl DerefMut for RequestHeaders {
     fn deref_mut(&mut self) -> &mut HeaderMap {
-        &mut self.0
+        match &mut self.0 {
+            Some(map) => map,
+            None => unreachable!("only its drop takes the map"),
+        }
     }
 }
 
 impl From<HeaderMap> for RequestHeaders {
     fn from(map: HeaderMap) -> RequestHeaders {
-        RequestHeaders(map)
+        RequestHeaders(Some(map))
     }
 }
 
 impl Drop for RequestHeaders {
     fn drop(&mut self) {
-        spare::keep(std::mem::take(&mut self.0));
+        if let Some(map) = self.0.take() {
+            spare::keep(map);
+        }
     }
 }
 
@@ -194,33 +202,38 @@ impl RequestBody {
         })))
     }
 
-    /// Its bytes in memory, for callers that keep it until the reply is sent.
-    pub(crate) fn load(&self) -> Option<Rc<ByteShare>> {
+    fn arriving(&self) -> Option<&IncomingBody> {
         match &self.0 {
-            Source::Connection(arriving) => Some(Rc::clone(&arriving.load)),
+            Source::Connection(arriving) => Some(arriving),
             Source::Empty | Source::Memory(_) => None,
         }
+    }
+
+    /// Its bytes in memory, for callers that keep it until the reply is sent.
+    pub(crate) fn load(&self) -> Option<Rc<ByteShare>> {
+        self.arriving().map(|arriving| Rc::clone(&arriving.load))
     }
 
     /// What its files on disk count for; nothing when it does not come from a connection.
     pub(crate) fn uploads(&self) -> Option<Arc<ByteSum>> {
-        match &self.0 {
-            Source::Connection(arriving) => Some(Arc::clone(&arriving.uploads)),
-            Source::Empty | Source::Memory(_) => None,
-        }
+        self.arriving()
+            .map(|arriving| Arc::clone(&arriving.uploads))
     }
 
     /// So many bytes of it have come and stay in memory. One for which there is no room is given up.
     pub(crate) fn keep(&mut self, bytes: usize) -> Result<()> {
-        match &mut self.0 {
-            Source::Connection(arriving) => {
-                let added = arriving.load.add(bytes);
-                if added.is_err() {
-                    arriving.end = End::Failed;
-                }
-                added
-            }
-            Source::Empty | Source::Memory(_) => Ok(()),
+        self.count(|load| load.add(bytes))
+    }
+
+    /// Counts something of it; the body is given up when there is no room.
+    fn count(&mut self, count: impl FnOnce(&ByteShare) -> Result<()>) -> Result<()> {
+        let counted = self.arriving().map_or(Ok(()), |body| count(&body.load));
+        counted.inspect_err(|_| self.give_up())
+    }
+
+    fn give_up(&mut self) {
+        if let Source::Connection(arriving) = &mut self.0 {
+            arriving.end = End::Failed;
         }
     }
 
@@ -240,10 +253,8 @@ impl RequestBody {
 
     /// The whole body, up to `body_bytes_max`.
     pub async fn read_all(&mut self) -> Result<Bytes> {
-        let bytes_max = match &self.0 {
-            Source::Connection(arriving) => arriving.limits.body_bytes_max,
-            _ => u64::MAX,
-        };
+        let limits = self.arriving().map(|arriving| &arriving.limits);
+        let bytes_max = limits.map_or(u64::MAX, |limits| limits.body_bytes_max);
         self.read_all_within("body_bytes_max", bytes_max).await
     }
 
@@ -280,16 +291,7 @@ impl RequestBody {
     /// An error when what it says of its length does not fit beside the bodies that are there.
     fn check_room(&mut self) -> Result<()> {
         let length = self.length().unwrap_or(0);
-        match &mut self.0 {
-            Source::Connection(arriving) => {
-                let checked = arriving.load.check(length);
-                if checked.is_err() {
-                    arriving.end = End::Failed;
-                }
-                checked
-            }
-            Source::Empty | Source::Memory(_) => Ok(()),
-        }
+        self.count(|load| load.check(length))
     }
 
     async fn piece_within(
@@ -309,9 +311,7 @@ impl RequestBody {
     }
 
     pub(crate) fn too_large(&mut self, name: &'static str, limit: u64) -> Error {
-        if let Source::Connection(arriving) = &mut self.0 {
-            arriving.end = End::Failed;
-        }
+        self.give_up();
         Error::TooLarge { name, limit }
     }
 

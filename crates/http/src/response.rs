@@ -22,7 +22,7 @@ use crate::{
 /// `date` are added by the connection; a body is dropped where the status forbids one (204 and 304). In a box: it goes through many
 /// futures on its way from the handler, each of which would copy it.
 #[derive(Debug)]
-pub struct HttpResponse(Box<ResponseParts>);
+pub struct HttpResponse(pub(crate) Box<ResponseParts>);
 
 /// What a response consists of.
 #[derive(Debug)]

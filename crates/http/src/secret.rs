@@ -122,8 +122,8 @@ pub struct Signer {
 impl Signer {
     /// With the keys that are made of a secret.
     pub fn new(secret: &Secret) -> Result<Signer, SecretError> {
-        let parts: Vec<&str> = secret.0.split(',').map(str::trim).collect();
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let parts = secret.0.split(',').map(str::trim);
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         if let Some(short) = parts.iter().find(|part| part.len() < SECRET_BYTES_MIN) {
             return Err(SecretError::Short { bytes: short.len() });
         }

@@ -17,6 +17,7 @@ use http::{HeaderName, Method};
 use ring::{digest, hmac};
 
 use crate::cookie::{self, SameSite, SetCookie};
+use crate::header_fields::{essence, only_value};
 use crate::limits::{COOKIE_BYTES_MAX, CSRF_BYTES, SESSION_ID_BYTES};
 use crate::secret::{Purpose, SecretError, Signer, random};
 
@@ -197,27 +198,18 @@ impl SessionSettings {
 
 /// Could a page of another site have sent this without asking first? Fetch standard, CORS-safelisted content types.
 fn is_sent_unasked(headers: &HeaderMap) -> bool {
-    let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(first), None) = (types.next(), types.next()) else {
+    let Some(only) = only_value(headers, CONTENT_TYPE) else {
         return true; // none, or several, of which a reader may take another one than we
     };
-    let essence = first.as_bytes().split(|byte| *byte == b';').next();
-    let essence = essence.unwrap_or_default().trim_ascii();
-    let safelisted = [
-        "application/x-www-form-urlencoded",
-        "multipart/form-data",
-        "text/plain",
-    ];
-    !essence.contains(&b'/')
-        || safelisted
-            .iter()
-            .any(|listed| essence.eq_ignore_ascii_case(listed.as_bytes()))
+    match essence(only.as_bytes()).as_slice() {
+        b"application/x-www-form-urlencoded" | b"multipart/form-data" | b"text/plain" => true,
+        other => !other.contains(&b'/'),
+    }
 }
 
 fn is_same_origin(headers: &HeaderMap) -> bool {
     const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-    let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
-    matches!((sites.next(), sites.next()), (Some(site), None) if site == "same-origin")
+    only_value(headers, SEC_FETCH_SITE).is_some_and(|site| site == "same-origin")
 }
 
 /// A new id for a session that a store keeps.

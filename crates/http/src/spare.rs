@@ -18,6 +18,15 @@ pub(crate) fn take() -> HeaderMap {
         .unwrap_or_default()
 }
 
+/// Puts a map in place of an empty one.
+pub(crate) fn put(empty: &mut HeaderMap, map: HeaderMap) {
+    // One that never held anything owns no memory, and to drop it is a walk through all its parts.
+    match std::mem::replace(empty, map) {
+        empty if empty.capacity() == 0 => std::mem::forget(empty),
+        used => drop(used),
+    }
+}
+
 /// Keeps a map that is no longer needed.
 pub(crate) fn keep(mut map: HeaderMap) {
     if map.capacity() == 0 || map.capacity() > SPARE_FIELDS_MAX {

@@ -16,7 +16,7 @@ pub struct RequestSummary {
     pub pattern: Option<Arc<str>>,
     /// The time between the handler's turns.
     pub waited: Duration,
-    /// The rest of the time from the end of the request's head to the response.
+    /// The rest of the time from the end of the request's head to the response, where it goes into a log.
     pub ran: Duration,
     /// Whether the body may be compressed.
     pub compression: CompressionPolicy,

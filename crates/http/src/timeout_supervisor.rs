@@ -22,12 +22,6 @@ use crate::{
     wire::Presence,
 };
 
-/// What is supervised.
-pub(crate) trait SupervisedConnection: Future {
-    /// Finish what has begun and begin nothing more.
-    fn wind_down(self: Pin<&mut Self>);
-}
-
 /// Wakes the connection's task and remembers that it was for the supervisor.
 struct SupervisorWaker {
     rung: AtomicBool,
@@ -96,16 +90,18 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
         self.presence = Some(presence);
     }
 
-    /// Polls a connection to its end. `None` when it took too long and is to be dropped.
-    pub(crate) async fn supervise<C: SupervisedConnection>(
+    /// Polls a connection, or a part of its life, to its end. `None` when it took too long and is to be dropped. `wind_down` has it finish
+    /// what has begun and begin nothing more; it is ready when nothing has.
+    pub(crate) async fn supervise<C: Future>(
         &mut self,
         mut connection: Pin<&mut C>,
+        wind_down: impl Fn(Pin<&mut C>) -> Poll<()>,
     ) -> Option<C::Output> {
-        if self.phase == Phase::WindingDown {
-            connection.as_mut().wind_down();
+        if self.phase == Phase::WindingDown && wind_down(connection.as_mut()).is_ready() {
+            return None;
         }
         poll_fn(|cx| {
-            if self.is_rung(cx) && self.answer(connection.as_mut()).is_ready() {
+            if self.is_rung(cx) && self.answer(|| wind_down(connection.as_mut())).is_ready() {
                 return Poll::Ready(None);
             }
             if let Poll::Ready(output) = connection.as_mut().poll(cx) {
@@ -162,12 +158,14 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
     }
 
     /// Handles what the waker was called for. Ready when the connection has taken too long.
-    fn answer<C: SupervisedConnection>(&mut self, mut connection: Pin<&mut C>) -> Poll<()> {
+    fn answer(&mut self, mut wind_down: impl FnMut() -> Poll<()>) -> Poll<()> {
         let waker = self.waker();
         let cx = &mut Context::from_waker(&waker);
         if self.phase == Phase::Open && self.shutdown.as_mut().poll(cx).is_ready() {
             self.phase = Phase::WindingDown;
-            connection.as_mut().wind_down();
+            if wind_down().is_ready() {
+                return Poll::Ready(());
+            }
         }
         if self.armed.is_none() || self.timer.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
@@ -183,8 +181,7 @@ impl<'a, S: Future<Output = ()>> TimeoutSupervisor<'a, S> {
                 self.phase = Phase::WindingDown;
                 self.since = Instant::now();
                 self.active_at = self.since;
-                connection.wind_down();
-                Poll::Pending
+                wind_down()
             }
             _ => Poll::Pending,
         }

@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::{
     byte_sum::{ByteShare, ByteSum},
-    error::{Error, Result},
+    error::{Error, Result, check_limit},
     limits::{HttpLimits, SPOOL_WRITE_BYTES},
     multipart::{FormEvent, Parser, PartHead},
     request::RequestBody,
@@ -85,18 +85,16 @@ pub async fn read_form<O: Offload>(
         while let Some(event) = parser.event()? {
             match event {
                 FormEvent::Part(head) => {
-                    open = Some((
-                        head,
-                        Collector {
-                            memory: BytesMut::new(),
-                            spooled: None,
-                            load: load.as_deref(),
-                            uploads: uploads.as_ref(),
-                            limits,
-                            directory,
-                            offload,
-                        },
-                    ))
+                    let collector = Collector {
+                        memory: BytesMut::new(),
+                        spooled: None,
+                        load: load.as_deref(),
+                        uploads: uploads.as_ref(),
+                        limits,
+                        directory,
+                        offload,
+                    };
+                    open = Some((head, collector));
                 }
                 FormEvent::Data(data) => {
                     if let Some((head, collector)) = &mut open {
@@ -135,24 +133,15 @@ impl<O: Offload> Collector<'_, O> {
         self.memory.extend_from_slice(data);
         if head.filename.is_none() {
             let limit = self.limits.field_bytes_max;
-            return if self.memory.len() as u64 > limit {
-                Err(Error::TooLarge {
-                    name: "field_bytes_max",
-                    limit,
-                })
-            } else {
-                Ok(())
-            };
+            return check_limit("field_bytes_max", self.memory.len(), limit);
         }
-        let kept_max = if self.spooled.is_some() {
-            SPOOL_WRITE_BYTES
-        } else {
-            self.limits.upload_memory_max
+        let kept_max = match self.spooled {
+            Some(_) => SPOOL_WRITE_BYTES,
+            None => self.limits.upload_memory_max,
         };
-        if self.memory.len() > kept_max {
-            self.write().await
-        } else {
-            Ok(())
+        match self.memory.len() > kept_max {
+            true => self.write().await,
+            false => Ok(()),
         }
     }
 
@@ -172,28 +161,28 @@ impl<O: Offload> Collector<'_, O> {
         if let Some(load) = self.load {
             load.remove(bytes.len());
         }
-        if let Some(spooled) = &mut self.spooled {
-            let (file, offset) = (spooled.file(), spooled.length);
-            self.offload
-                .offload(move || file?.write_all_at(&bytes, offset))
-                .await
-                .map_err(Error::Spool)?;
-            spooled.length += length;
-            return Ok(());
-        }
+        let there = spooled.map(|spooled| (spooled.file(), spooled.length));
         let directory = self.directory.to_owned();
-        let create = move || {
-            let mut file = tempfile::tempfile_in(directory)?;
-            file.write_all(&bytes)?;
+        let append = move || {
+            let (file, offset) = match there {
+                Some((file, length)) => (file?, length),
+                None => (Arc::new(tempfile::tempfile_in(directory)?), 0),
+            };
+            file.write_all_at(&bytes, offset)?;
             Ok(file)
         };
-        let file = self.offload.offload(create).await.map_err(Error::Spool)?;
-        self.spooled = Some(UploadedFile {
-            file: Some(Arc::new(file)),
-            length,
-            share: fresh,
-            offload: self.offload.clone(),
-        });
+        let file = self.offload.offload(append).await.map_err(Error::Spool)?;
+        match &mut self.spooled {
+            Some(spooled) => spooled.length += length,
+            None => {
+                self.spooled = Some(UploadedFile {
+                    file: Some(file),
+                    length,
+                    share: fresh,
+                    offload: self.offload.clone(),
+                });
+            }
+        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
+use http::Version;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::timeout,
@@ -27,13 +28,6 @@ use crate::{
 };
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-/// What the first bytes of a connection are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WireProtocol {
-    Http1,
-    Http2,
-}
 
 pub(crate) struct Wire<I> {
     socket: Rc<Socket<I>>,
@@ -231,11 +225,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
         self.socket.poll_unsent(cx)
     }
 
-    /// Reads until the first bytes tell the protocol. They will be read again. `None` when the client has closed.
-    pub(crate) fn poll_sniff(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<Option<WireProtocol>>> {
+    /// Reads until the first bytes tell the protocol: of HTTP/1 both versions are one. They will be read again. `None` when the client has closed.
+    pub(crate) fn poll_sniff(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Version>>> {
         loop {
             let mut memory = [MaybeUninit::uninit(); SNIFF_BYTES_MAX];
             let mut buffer = ReadBuf::uninit(&mut memory);
@@ -251,10 +242,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin + 'static> Wire<I> {
             };
             let known = ahead.len().min(PREFACE.len());
             if ahead.get(..known) != PREFACE.get(..known) {
-                return Poll::Ready(Ok(Some(WireProtocol::Http1)));
+                return Poll::Ready(Ok(Some(Version::HTTP_11)));
             }
             if known == PREFACE.len() {
-                return Poll::Ready(Ok(Some(WireProtocol::Http2)));
+                return Poll::Ready(Ok(Some(Version::HTTP_2)));
             }
         }
     }

@@ -331,13 +331,6 @@ impl Dispatch for App {
             None => app.respond(exchange, finished, job),
         }
     }
-
-    fn keep(
-        rest: impl Future<Output = HttpResponse> + 'static,
-    ) -> impl Future<Output = HttpResponse> {
-        // Most requests do not wait, and their futures are moved several times on their way: they stay small.
-        Box::pin(rest)
-    }
 }
 
 /// The answer to a request for which the VM has no room.

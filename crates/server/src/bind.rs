@@ -1,9 +1,8 @@
 //! What stands before an application, from options: TLS, access log, admin pages. Starts nothing of the application.
 //! A file or an address that cannot be used is reported before the server is bound.
 
-use std::io::ErrorKind;
 use std::net::TcpListener;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use crate::listen::Listen;
 use anyhow::{Context as _, Result};
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::{ServerTls, admin};
-use tsumugi_worker::{Handle, ListenAddress};
+use tsumugi_worker::{Handle, ListenAddress, remove_stale_socket};
 
 /// Options about what stands before the application.
 #[derive(clap::Args)]
@@ -98,23 +97,10 @@ fn bind(address: &ListenAddress) -> Result<admin::AdminListener> {
             admin::AdminListener::Tcp(listener)
         }
         ListenAddress::Unix(path) => {
-            let listener = bind_unix(path)?;
+            remove_stale_socket(path)?;
+            let listener = UnixListener::bind(path)?;
             tracing::info!("admin pages on {address}");
             admin::AdminListener::Unix(listener)
         }
     })
-}
-
-/// Binds a UNIX socket, in place of one that a process which is gone has left.
-fn bind_unix(path: &Path) -> Result<UnixListener> {
-    match UnixListener::bind(path) {
-        Err(error) if error.kind() == ErrorKind::AddrInUse => match UnixStream::connect(path) {
-            Err(refused) if refused.kind() == ErrorKind::ConnectionRefused => {
-                std::fs::remove_file(path)?;
-                Ok(UnixListener::bind(path)?)
-            }
-            _ => Err(error.into()),
-        },
-        bound => Ok(bound?),
-    }
 }

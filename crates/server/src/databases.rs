@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use tsumugi_db::{DatabaseWatch, PoolScope, Snapshot};
-use tsumugi_http::exposition::{Exposition, MetricKind};
+use tsumugi_http::exposition::Exposition;
 
 /// What one worker sees of its databases.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ pub(crate) fn write<'a>(
         return;
     }
     for (name, help, of) in FIGURES {
-        text.family(name, MetricKind::of_name(name), help);
+        text.family(name, help);
         for row in &rows {
             let mut labels = Vec::with_capacity(2);
             labels.extend(row.worker.as_deref().map(|worker| ("worker", worker)));

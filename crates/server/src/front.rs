@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::admin;
-use tsumugi_http::exposition::{Exposition, MetricKind};
+use tsumugi_http::exposition::Exposition;
 use tsumugi_http::secret::{Secret, SecretError, Signer};
 use tsumugi_http::{HttpMetrics, ServerTls};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT};
@@ -139,13 +139,15 @@ impl admin::AdminSource for AdminPages {
     fn metrics(&self) -> Exposition {
         let mut text = Exposition::default();
         let name = "tsumugi_build_info";
-        text.family(name, MetricKind::Gauge, "The version that runs.");
+        text.family(name, "The version that runs.");
         text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
         let columns = self.registry.columns().clone();
         let figures: Vec<&HttpMetrics> = columns.iter().map(|column| &column.figures).collect();
         HttpMetrics::write(&figures, &mut text);
-        write_vms(&columns, &mut text);
-        write_bodies(&columns, &mut text);
+        let all: Vec<&Arc<Column>> = columns.iter().collect();
+        let with_vm = all.iter().copied().filter(|column| column.vm.load(Relaxed));
+        write_figures(&VM_FIGURES, &with_vm.collect::<Vec<_>>(), &mut text);
+        write_figures(&BODY_FIGURES, &all, &mut text);
         let databases = columns
             .iter()
             .map(|column| (column.worker, &column.databases));
@@ -155,7 +157,6 @@ impl admin::AdminSource for AdminPages {
         let name = "tsumugi_output_dropped_total";
         text.family(
             name,
-            MetricKind::Counter,
             "Lines of a standard stream that were not written, because nobody reads it.",
         );
         for (stream, outlet) in [("stdout", &OUTPUT), ("stderr", &ERRORS)] {
@@ -164,7 +165,6 @@ impl admin::AdminSource for AdminPages {
         if let Some(log) = &self.access_log {
             text.single(
                 "tsumugi_access_log_dropped_total",
-                MetricKind::Counter,
                 "Lines of the access log that were not written.",
                 log.dropped(),
             );
@@ -173,52 +173,42 @@ impl admin::AdminSource for AdminPages {
     }
 }
 
-/// Figures of request bodies in memory, as old as those of VMs.
-fn write_bodies(columns: &[Arc<Column>], text: &mut Exposition) {
-    let mut family = |name: &str, help: &str, of: fn(&Column) -> &AtomicU64| {
-        text.family(name, MetricKind::of_name(name), help);
-        for column in columns {
-            let worker = column.worker.to_string();
-            text.sample(name, &[("worker", &worker)], of(column).load(Relaxed));
-        }
-    };
-    family(
-        "tsumugi_request_bodies_bytes",
-        "Bytes of the bodies of requests under way that are in memory.",
-        |column| &column.bodies_bytes,
-    );
-    family(
-        "tsumugi_request_bodies_refused_total",
-        "Requests refused because bodies_bytes_max was in memory.",
-        |column| &column.bodies_refused,
-    );
-}
+type ColumnFigure = (&'static str, &'static str, fn(&Column) -> &AtomicU64);
 
-/// Figures of the VMs, as old as the worker's last look at them: up to a second.
-fn write_vms(columns: &[Arc<Column>], text: &mut Exposition) {
-    let with_vm = columns.iter().filter(|column| column.vm.load(Relaxed));
-    let columns: Vec<&Arc<Column>> = with_vm.collect();
-    if columns.is_empty() {
-        return;
-    }
-    let mut gauge = |name: &str, help: &str, of: fn(&Column) -> &AtomicU64| {
-        text.family(name, MetricKind::Gauge, help);
-        for column in &columns {
-            let worker = column.worker.to_string();
-            text.sample(name, &[("worker", &worker)], of(column).load(Relaxed));
-        }
-    };
-    gauge(
+const VM_FIGURES: [ColumnFigure; 3] = [
+    (
         "tsumugi_vm_bytes",
         "Bytes that Ruby has allocated.",
         |column| &column.vm_bytes,
-    );
-    gauge("tsumugi_vm_objects", "Live Ruby objects.", |column| {
+    ),
+    ("tsumugi_vm_objects", "Live Ruby objects.", |column| {
         &column.vm_objects
-    });
-    gauge(
+    }),
+    (
         "tsumugi_ruby_requests",
         "Requests that wait in Ruby.",
         |column| &column.requests,
-    );
+    ),
+];
+
+const BODY_FIGURES: [ColumnFigure; 2] = [
+    (
+        "tsumugi_request_bodies_bytes",
+        "Bytes of the bodies of requests under way that are in memory.",
+        |column| &column.bodies_bytes,
+    ),
+    (
+        "tsumugi_request_bodies_refused_total",
+        "Requests refused because bodies_bytes_max was in memory.",
+        |column| &column.bodies_refused,
+    ),
+];
+
+/// Figures of these columns, if there are any. They are as old as their workers' last look: up to a second.
+fn write_figures(figures: &[ColumnFigure], columns: &[&Arc<Column>], text: &mut Exposition) {
+    for (name, help, of) in figures.iter().filter(|_| !columns.is_empty()) {
+        let values = columns.iter();
+        let values = values.map(|column| (column.worker, of(column).load(Relaxed)));
+        text.per_worker(name, help, values);
+    }
 }

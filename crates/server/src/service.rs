@@ -160,9 +160,15 @@ impl<A: Application> HttpHandler for RequestHandler<A> {
             return of_server(&request.method);
         }
         let app = self.app.current();
+        let received_at = request.received_at;
         let accepts = request.headers.contains_key(ACCEPT_ENCODING) && app.compresses();
         let accepted = accepts.then(|| AcceptedCodings::of(&request.headers));
-        let response = app.answer(request).await;
+        let mut response = app.answer(request).await;
+        // Only the log shows it, and to look at the clock costs more than to route a request.
+        if self.records.lane.is_some() {
+            let summary = &mut response.summary;
+            summary.ran = received_at.elapsed().saturating_sub(summary.waited);
+        }
         match accepted {
             Some(accepted) => self.records.compression.encode(response, accepted).await,
             None => response,

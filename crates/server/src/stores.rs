@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tsumugi_http::exposition::{Exposition, MetricKind};
+use tsumugi_http::exposition::Exposition;
 use tsumugi_kv::{DURATIONS, FIGURES, KvSnapshot};
 
 /// What one worker sees of its stores.
@@ -55,8 +55,7 @@ pub(crate) fn write<'a>(workers: impl Iterator<Item = &'a Stores>, text: &mut Ex
         let rows = rows
             .iter()
             .map(|row| (&*row.place, (figure.of)(&row.figures)));
-        let kind = MetricKind::of_name(figure.name);
-        text.rows((figure.name, kind, figure.help), "store", rows);
+        text.rows((figure.name, figure.help), "store", rows);
     }
     for (name, help, of) in DURATIONS {
         let rows = rows.iter().map(|row| (&*row.place, of(&row.figures)));
@@ -64,7 +63,7 @@ pub(crate) fn write<'a>(workers: impl Iterator<Item = &'a Stores>, text: &mut Ex
             .filter(|(_, durations)| durations.count() > 0)
             .collect();
         if !measured.is_empty() {
-            text.family(name, MetricKind::Histogram, help);
+            text.histograms(name, help);
         }
         for (place, durations) in measured {
             let sum_seconds = durations.sum.as_secs_f64();

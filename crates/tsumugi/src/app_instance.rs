@@ -192,7 +192,7 @@ impl<S: 'static> AppInstance<S> {
 
     fn mapped(&self, line: &RequestLine, error: Error) -> Result<Response> {
         match &self.mapper {
-            Some(mapper) => Ok(layer::map(mapper, error, &line.method, &line.uri)),
+            Some(mapper) => Ok(layer::map(mapper, error, line)),
             None => Err(error),
         }
     }
@@ -342,12 +342,6 @@ impl<S: 'static> Dispatch for AppInstance<S> {
         });
         let line = std::mem::take(&mut waiting.line);
         app.respond(line, waiting.session.take(), outcome, job)
-    }
-
-    fn keep(
-        rest: impl Future<Output = tsumugi_http::HttpResponse> + 'static,
-    ) -> impl Future<Output = tsumugi_http::HttpResponse> {
-        rest
     }
 }
 

@@ -167,6 +167,9 @@ fn body_taken_error() -> Error {
 
 /// What a search captured, as it outlives the request's path.
 pub(crate) fn captures(found: &tsumugi_http::CaptureValues<'_>, names: &[Rc<str>]) -> Captures {
+    if found.is_empty() {
+        return Captures::new();
+    }
     let text = |value: &tsumugi_http::Value<'_>| match value {
         tsumugi_http::Value::Text(text) => Box::from(&**text),
         tsumugi_http::Value::Integer(integer) => integer.to_string().into(),

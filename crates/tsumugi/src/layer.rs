@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use http::{Method, Uri};
+use tsumugi_server::dispatch::RequestLine;
 
 use crate::context::Context;
 use crate::error::{Error, Result, story};
@@ -125,21 +125,21 @@ pub(crate) fn compose<S: 'static>(
         return layered;
     };
     Rc::new(move |context| {
-        let (method, uri) = (context.method().clone(), context.uri().clone());
+        let line = RequestLine::of(context.request());
         let (mapper, answered) = (Rc::clone(&mapper), layered(context));
         Box::pin(async move {
-            let mapped = |error| map(&mapper, error, &method, &uri);
+            let mapped = |error| map(&mapper, error, &line);
             Ok(answered.await.unwrap_or_else(mapped))
         })
     })
 }
 
 /// What the mapper makes of an error. The log has the error when that is an error of the server, whatever the response says.
-pub(crate) fn map(mapper: &Mapper, error: Error, method: &Method, uri: &Uri) -> Response {
+pub(crate) fn map(mapper: &Mapper, error: Error, line: &RequestLine) -> Response {
     let story = story(&error);
     let response = mapper(error);
     if response.status.is_server_error() {
-        tracing::error!("{method} {}: {story}", uri.path());
+        tracing::error!("{line}: {story}");
     }
     response
 }

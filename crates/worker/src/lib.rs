@@ -63,6 +63,7 @@ pub use control::Exit;
 pub use error::{BoxError, Error, LoadFailure, Result};
 pub use handle::Handle;
 pub use limits::WorkerLimits;
+pub use listen::remove_stale_socket;
 pub use observer::{Observer, Sample};
 pub use offload::{OffloadFuture, Pool};
 pub use outlet::{ERRORS, OUTPUT, Outlet};

@@ -182,7 +182,7 @@ fn listen(socket: &Socket, limits: &WorkerLimits) -> io::Result<()> {
 
 /// One UNIX socket that every worker accepts from: a stalled worker then keeps no client waiting.
 fn unix(path: &Path, workers: usize, limits: &WorkerLimits) -> Result<(SocketFile, Vec<Socket>)> {
-    remove_stale(path)?;
+    remove_stale_socket(path)?;
     let bind = || {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         socket.bind(&SockAddr::unix(path)?)?;
@@ -197,8 +197,11 @@ fn unix(path: &Path, workers: usize, limits: &WorkerLimits) -> Result<(SocketFil
     bind().map_err(cannot_listen(ListenAddress::Unix(path.to_owned())))
 }
 
-/// Removes the socket that a server left behind when it was killed. Refuses anything else.
-fn remove_stale(path: &Path) -> Result<()> {
+/// Removes the UNIX socket that a server left behind when it was killed.
+///
+/// # Errors
+/// [`Error::SocketInUse`] when a server answers there, [`Error::NotASocket`] when something else is there.
+pub fn remove_stale_socket(path: &Path) -> Result<()> {
     let failed = cannot_listen(ListenAddress::Unix(path.to_owned()));
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -14,7 +14,6 @@ mod pattern;
 use std::{borrow::Cow, sync::Arc};
 
 use http::{HeaderValue, Method};
-use memchr::memchr;
 use smallvec::SmallVec;
 
 pub use self::capture::{CaptureKind, CaptureValues, Value};
@@ -186,12 +185,6 @@ impl<T> RouteTable<T> {
         let mut search = Search {
             nodes: &self.nodes,
             method,
-            // One look at the whole path spares a look at each segment.
-            escapes: if memchr(b'%', rest.as_bytes()).is_some() {
-                Escapes::Some
-            } else {
-                Escapes::None
-            },
             captures: CaptureValues::new(),
             passed: SmallVec::new(),
             malformed: MalformedPath::No,
@@ -246,12 +239,6 @@ impl Node {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Escapes {
-    None,
-    Some,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum MalformedPath {
     No,
     Yes,
@@ -260,7 +247,6 @@ enum MalformedPath {
 struct Search<'r, 'p, 'm> {
     nodes: &'r [Node],
     method: &'m Method,
-    escapes: Escapes,
     captures: CaptureValues<'p>,
     /// Nodes at which the path ended, but without a route for the method.
     passed: SmallVec<[&'r Node; 2]>,
@@ -274,12 +260,21 @@ impl<'r, 'p> Search<'r, 'p, '_> {
         let Some(rest) = rest else {
             return self.end(node);
         };
-        let (segment, tail) =
-            match memchr(b'/', rest.as_bytes()).and_then(|slash| rest.split_at_checked(slash)) {
-                Some((segment, tail)) => (segment, tail.get(1..)),
-                None => (rest, None),
-            };
-        let Some(decoded) = self.decode(segment) else {
+        // Byte by byte: segments are short.
+        let mut has_escape = false;
+        let end = rest.bytes().position(|byte| {
+            has_escape |= byte == b'%';
+            byte == b'/'
+        });
+        let (segment, tail) = match end.and_then(|slash| rest.split_at_checked(slash)) {
+            Some((segment, tail)) => (segment, tail.get(1..)),
+            None => (rest, None),
+        };
+        let decoded = match has_escape {
+            false => Ok(Cow::Borrowed(segment)),
+            true => decode(segment, Plus::Plus),
+        };
+        let Ok(decoded) = decoded else {
             if !node.captures.is_empty() {
                 self.malformed = MalformedPath::Yes;
             }
@@ -306,18 +301,9 @@ impl<'r, 'p> Search<'r, 'p, '_> {
         None
     }
 
-    /// Part of the path, decoded; `None` when its escapes are broken.
-    #[inline]
-    fn decode(&self, text: &'p str) -> Option<Cow<'p, str>> {
-        match self.escapes {
-            Escapes::None => Some(Cow::Borrowed(text)),
-            Escapes::Some => decode(text, Plus::Plus).ok(),
-        }
-    }
-
     /// The value of a capture of the rest of the path, if it has one.
     fn rest(&mut self, rest: &'p str) -> Option<Value<'p>> {
-        let Some(decoded) = self.decode(rest) else {
+        let Ok(decoded) = decode(rest, Plus::Plus) else {
             self.malformed = MalformedPath::Yes;
             return None;
         };

@@ -192,6 +192,14 @@ enum Event {
     Broke(Error, Close),
 }
 
+impl From<Error> for Event {
+    /// A limit that was broken.
+    fn from(error: Error) -> Event {
+        let close = Close::from(&error);
+        Event::Broke(error, close)
+    }
+}
+
 impl<'l> Pump<'l> {
     async fn new(
         upgraded: Upgraded,
@@ -340,7 +348,6 @@ impl<'l> Pump<'l> {
 
     fn event(&mut self, read: Option<tungstenite::Result<tungstenite::Message>>) -> Event {
         use tungstenite::Message as Frame;
-        let limit = self.limits.websocket_message_bytes_max;
         if let Some(Ok(frame)) = &read {
             self.read += 1;
             self.bulk = self.bulk.max(frame.len() as u64);
@@ -352,30 +359,20 @@ impl<'l> Pump<'l> {
                 *self.closed.borrow_mut() = Some(frame.into());
                 Event::End(End::Closed)
             }
-            Some(Ok(Frame::Ping(payload))) => {
-                self.traffic.control_read(payload.len());
-                self.pong_waits();
-                Event::Sign
-            }
-            Some(Ok(Frame::Pong(payload))) => {
-                self.traffic.control_read(payload.len());
+            Some(Ok(frame @ (Frame::Ping(_) | Frame::Pong(_)))) => {
+                self.traffic.control_read(frame.len());
+                if frame.is_ping() {
+                    self.pong_waits();
+                }
                 Event::Sign
             }
             Some(Ok(Frame::Frame(_))) => Event::Sign,
-            Some(Err(tungstenite::Error::Capacity(_))) => {
-                let name = "websocket_message_bytes_max";
-                let error = Error::TooLarge {
-                    name,
-                    limit: limit as u64,
-                };
-                let close = Close::from(&error);
-                Event::Broke(error, close)
-            }
+            Some(Err(tungstenite::Error::Capacity(_))) => Event::from(Error::TooLarge {
+                name: "websocket_message_bytes_max",
+                limit: self.limits.websocket_message_bytes_max as u64,
+            }),
             Some(Err(tungstenite::Error::Io(error))) => match error.downcast::<Error>() {
-                Ok(error) => {
-                    let close = Close::from(&error);
-                    Event::Broke(error, close)
-                }
+                Ok(error) => Event::from(error),
                 Err(_) => Event::End(End::Gone),
             },
             Some(Err(tungstenite::Error::Utf8(_))) => {
@@ -443,14 +440,13 @@ impl<'l> Pump<'l> {
         {
             return Some(End::Stalled);
         }
-        if reads && now >= self.silent_at() {
-            let silent_ms = self.limits.websocket_idle_ms;
-            let reason = format!("nothing came within websocket_idle_ms ({silent_ms} ms)");
-            return Some(End::Say(Close::new(Close::GOING_AWAY, reason)));
-        }
-        if reads && now >= self.unfinished_at() {
+        let late = [
+            (self.silent_at(), "nothing came"),
+            (self.unfinished_at(), "a message had no end"),
+        ];
+        if let Some((_, what)) = late.iter().find(|(at, _)| reads && now >= *at) {
             let idle_ms = self.limits.websocket_idle_ms;
-            let reason = format!("a message had no end within websocket_idle_ms ({idle_ms} ms)");
+            let reason = format!("{what} within websocket_idle_ms ({idle_ms} ms)");
             return Some(End::Say(Close::new(Close::GOING_AWAY, reason)));
         }
         if now >= self.ping_at() && self.writing == Writing::Nothing {

@@ -13,6 +13,7 @@ use ring::digest;
 
 use crate::{
     error::{Error, Result},
+    header_fields::{only_value, words},
     request::Request,
     response::{HttpBody, HttpResponse},
 };
@@ -41,8 +42,8 @@ impl WebSocketOffer {
             return Err(Error::NoUpgrade("a WebSocket needs HTTP/1.1"));
         }
         if request.method != Method::GET
-            || !names(headers, UPGRADE).any(|name| name.eq_ignore_ascii_case("websocket"))
-            || !names(headers, CONNECTION).any(|name| name.eq_ignore_ascii_case("upgrade"))
+            || !words(headers, UPGRADE).any(|name| name.eq_ignore_ascii_case("websocket"))
+            || !words(headers, CONNECTION).any(|name| name.eq_ignore_ascii_case("upgrade"))
         {
             return Err(Error::NoUpgrade("a WebSocket is asked for by an upgrade"));
         }
@@ -57,7 +58,7 @@ impl WebSocketOffer {
         let accept = HeaderValue::try_from(accept(key));
         Ok(WebSocketOffer {
             accept: accept.map_err(|_| Error::Malformed("sec-websocket-key"))?,
-            protocols: names(headers, SEC_WEBSOCKET_PROTOCOL)
+            protocols: words(headers, SEC_WEBSOCKET_PROTOCOL)
                 .map(str::to_owned)
                 .collect(),
             origin: headers
@@ -109,23 +110,8 @@ fn accept(key: &str) -> String {
     STANDARD.encode(hash)
 }
 
-/// The only value of a header field.
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok(),
-        _ => None,
-    }
-}
-
-/// The words of a header field that is a list.
-fn names(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
-    let values = headers.get_all(name).into_iter();
-    values
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|text| text.split(','))
-        .map(str::trim)
-        .filter(|word| !word.is_empty())
+    only_value(headers, name)?.to_str().ok()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tonic::Code as Refusal;
-use tsumugi_http::exposition::{Exposition, MetricKind};
+use tsumugi_http::exposition::Exposition;
 use tsumugi_kv::{DURATIONS, FIGURES, KvDatabase, KvSnapshot as DatabaseFigures};
 
 use super::budget::Budget;
@@ -146,7 +146,7 @@ impl ServiceMetrics {
             columns.iter().map(|column| of(&column.figures)).sum()
         };
         let mut counters = |name, help, label, of: Counters, value: &dyn Fn(usize) -> String| {
-            text.family(name, MetricKind::Counter, help);
+            text.family(name, help);
             for index in 0..of(&RpcMetrics::default()).len() {
                 let count = sum(&|figures| at(of(figures), index));
                 if count > 0 {
@@ -177,7 +177,6 @@ impl ServiceMetrics {
         );
         text.single(
             "tsumugi_rpc_messages_total",
-            MetricKind::Counter,
             "Messages of streams that were handled.",
             sum(&|figures| figures.messages.load(Relaxed)),
         );
@@ -194,9 +193,8 @@ type Sum<'a> = &'a dyn Fn(&dyn Fn(&RpcMetrics) -> u64) -> u64;
 
 fn write_durations(sum: Sum<'_>, text: &mut Exposition) {
     let name = "tsumugi_rpc_call_duration_seconds";
-    text.family(
+    text.histograms(
         name,
-        MetricKind::Histogram,
         "Time from a call's metadata to its answer; of streams, to the beginning of it.",
     );
     let bounds = BOUNDS_US.map(|bound| (bound as f64 / 1e6).to_string());
@@ -210,10 +208,8 @@ fn write_durations(sum: Sum<'_>, text: &mut Exposition) {
 
 fn write_gauges(columns: &[Column], text: &mut Exposition) {
     let mut gauge = |name: &str, help: &str, of: &dyn Fn(&Column) -> u64| {
-        text.family(name, MetricKind::Gauge, help);
-        for column in columns {
-            text.sample(name, &[("worker", &column.worker.to_string())], of(column));
-        }
+        let values = columns.iter().map(|column| (column.worker, of(column)));
+        text.per_worker(name, help, values);
     };
     gauge(
         "tsumugi_rpc_calls_active",
@@ -243,11 +239,10 @@ pub(crate) fn write_databases(databases: &[KvDatabase], text: &mut Exposition) {
         let rows = figures
             .iter()
             .map(|(index, of)| (&**index, (figure.of)(of)));
-        let kind = MetricKind::of_name(figure.name);
-        text.rows((figure.name, kind, figure.help), "database", rows);
+        text.rows((figure.name, figure.help), "database", rows);
     }
     for (name, help, of) in DURATIONS {
-        text.family(name, MetricKind::Histogram, help);
+        text.histograms(name, help);
         for (index, figures) in &figures {
             let durations = of(figures);
             let sum_seconds = durations.sum.as_secs_f64();

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tonic_health::ServingStatus;
-use tsumugi_http::exposition::{Exposition, MetricKind};
+use tsumugi_http::exposition::Exposition;
 use tsumugi_http::{Acceptor, HttpProtocol, ServerTls, admin, version_hint};
 use tsumugi_kv::KvDatabase;
 use tsumugi_worker::{BoxError, Connection, Current, Handle, Peer, WorkerHandle};
@@ -268,7 +268,7 @@ impl admin::AdminSource for ServiceAdmin {
     fn metrics(&self) -> Exposition {
         let mut text = Exposition::default();
         let name = "tsumugi_build_info";
-        text.family(name, MetricKind::Gauge, "The version that runs.");
+        text.family(name, "The version that runs.");
         text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
         self.shared.metrics.write(&mut text);
         text.workers(&self.handle.snapshot());

@@ -66,7 +66,8 @@ impl<A: HasJobs> Drop for JobGuard<A> {
     fn drop(&mut self) {
         let jobs = self.0.jobs();
         jobs.running.set(jobs.running.get() - 1);
-        if jobs.running.get() == 0 {
+        // Only a drain waits.
+        if jobs.running.get() == 0 && jobs.stop.is_given() {
             jobs.ended.notify_waiters();
         }
     }

@@ -115,11 +115,6 @@ pub trait Dispatch: Sized + 'static {
         waiting: &mut Self::Waiting,
         deadline: RequestDeadline,
     ) -> impl Future<Output = HttpResponse>;
-
-    /// Where the rest of a request that waits is kept: in a box, when most requests do not wait.
-    fn keep(
-        rest: impl Future<Output = HttpResponse> + 'static,
-    ) -> impl Future<Output = HttpResponse>;
 }
 
 impl<A: Dispatch> HasJobs for A {
@@ -156,7 +151,8 @@ pub async fn answer<A: Dispatch>(app: &Rc<A>, request: Box<Request>) -> HttpResp
     });
     match first.await {
         Ok(FirstTurn::Done(response)) => response,
-        Ok(FirstTurn::Waits(rest)) => A::keep(rest.end(Rc::clone(app))).await,
+        // Boxed, as what does not wait would carry its room through every future.
+        Ok(FirstTurn::Waits(rest)) => Box::pin(rest.end(Rc::clone(app))).await,
         Err(miss) => Box::pin(miss.answer(Rc::clone(app))).await,
     }
 }
@@ -187,12 +183,16 @@ fn route<A: Dispatch>(
 /// The handler of the request's route, with the route's pattern.
 fn find<A: Dispatch>(app: &Rc<A>, request: &Request) -> Result<(A::Handler, Arc<str>), NoRoute> {
     let router = &app.lifecycle().router;
-    match router.find(&request.method, request.uri.path()) {
-        Match::Found(found) => Ok((app.handler(&found), Arc::clone(found.pattern))),
+    let found = router.find(&request.method, request.uri.path());
+    // Looked at where it is: to move what was captured costs more than to find it.
+    if let Match::Found(found) = &found {
+        return Ok((app.handler(found), Arc::clone(found.pattern)));
+    }
+    match found {
         Match::Options(allow) => Err(NoRoute::Options(allow)),
         Match::MethodNotAllowed(allow) => Err(NoRoute::Method(allow)),
         Match::Malformed => Err(NoRoute::Malformed),
-        Match::NotFound => Err(NoRoute::Path),
+        Match::NotFound | Match::Found(_) => Err(NoRoute::Path),
     }
 }
 
@@ -219,10 +219,13 @@ impl<A: Dispatch> RouteMiss<A> {
             job,
         } = self;
         let since = Instant::now();
-        if let Some(response) = app.lifecycle().folders.answer(&request).await {
+        let file = app.lifecycle().folders.answer(&request).await;
+        // No handler runs while files are looked for.
+        let looked = since.elapsed();
+        if let Some(mut response) = file {
+            response.summary.waited = looked;
             return response;
         }
-        let looked = since.elapsed();
         let mut rest = Some((request, unrouted, job));
         let first = poll_fn(|cx| {
             let Some((request, unrouted, job)) = rest.take() else {
@@ -234,12 +237,7 @@ impl<A: Dispatch> RouteMiss<A> {
             FirstTurn::Done(response) => response,
             FirstTurn::Waits(rest) => rest.end(app).await,
         };
-        // The handler, if there was one, did not run while files were looked for.
-        let summary = &mut response.summary;
-        if let Some(ran) = summary.ran.checked_sub(looked) {
-            summary.ran = ran;
-            summary.waited += looked;
-        }
+        response.summary.waited += looked;
         response
     }
 }
@@ -289,7 +287,7 @@ fn begin<A: Dispatch>(
     };
     match first {
         FirstTurn::Done(mut response) => {
-            summarise(&mut response, pattern, received_at, Duration::ZERO);
+            summarise(&mut response, pattern, Duration::ZERO);
             FirstTurn::Done(response)
         }
         FirstTurn::Waits(waiting) => FirstTurn::Waits(Rest {
@@ -336,23 +334,17 @@ impl<A: Dispatch> Rest<A> {
             })
             .await
         };
-        summarise(&mut response, self.pattern.take(), self.received_at, waited);
+        summarise(&mut response, self.pattern.take(), waited);
         response
     }
 }
 
 /// Adds what the access log says of a handler.
-fn summarise(
-    response: &mut HttpResponse,
-    pattern: Option<Arc<str>>,
-    received_at: Instant,
-    waited: Duration,
-) {
+fn summarise(response: &mut HttpResponse, pattern: Option<Arc<str>>, waited: Duration) {
     let summary = &mut response.summary;
     // What is mounted has a pattern of its own.
     if pattern.is_some() {
         summary.pattern = pattern;
     }
     summary.waited = waited;
-    summary.ran = received_at.elapsed().saturating_sub(waited);
 }

@@ -7,7 +7,8 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use http::{Method, Uri};
+use http::Method;
+use http::uri::PathAndQuery;
 use tsumugi_http::{HttpBody, HttpLimits, Request, Sender};
 use tsumugi_worker::WorkerHandle;
 
@@ -50,8 +51,7 @@ pub async fn client_gone(sender: &SharedSender) {
 pub struct RequestLine {
     /// The request's method.
     pub method: Method,
-    /// The request's target.
-    pub uri: Uri,
+    target: Option<PathAndQuery>,
 }
 
 impl RequestLine {
@@ -59,13 +59,14 @@ impl RequestLine {
     pub fn of(request: &Request) -> RequestLine {
         RequestLine {
             method: request.method.clone(),
-            uri: request.uri.clone(),
+            target: request.uri.path_and_query().cloned(),
         }
     }
 }
 
 impl fmt::Display for RequestLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.method, self.uri.path())
+        let path = self.target.as_ref().map_or("", PathAndQuery::path);
+        write!(f, "{} {path}", self.method)
     }
 }
