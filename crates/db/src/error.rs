@@ -127,6 +127,15 @@ pub enum Error {
         /// What was stopped.
         statement: FailedStatement,
     },
+    /// The server cancelled the statement, and not for its `statement_timeout`: an administrator did, or a limit that the server has of its own.
+    /// What it changed is undone. A PostgreSQL server that speaks another language than English does not say which it was, but in `reason`.
+    #[error("the server cancelled the statement: {reason}")]
+    Cancelled {
+        /// The server's words.
+        reason: String,
+        /// What was cancelled.
+        statement: FailedStatement,
+    },
     /// The result is larger than one result may be. Ask for less, raise the limit or use `stream`.
     #[error("the result exceeds {limit} ({max} bytes); use stream, ask for less or raise it")]
     TooLarge {
@@ -299,7 +308,7 @@ impl Error {
             Error::Deadlock { .. } => "DeadlockDetected",
             Error::Syntax { .. } => "SyntaxError",
             Error::PoolTimeout { .. } | Error::QueueFull { .. } => "PoolTimeout",
-            Error::Timeout { .. } => "QueryCanceled",
+            Error::Timeout { .. } | Error::Cancelled { .. } => "QueryCanceled",
             Error::TooLarge { .. } | Error::Limit { .. } => "LimitExceeded",
             Error::InvalidText { .. } | Error::Malformed { .. } | Error::Value { .. } => {
                 "DataError"
@@ -420,6 +429,7 @@ impl Error {
             | Error::PoolTimeout { statement, .. }
             | Error::QueueFull { statement, .. }
             | Error::Timeout { statement, .. }
+            | Error::Cancelled { statement, .. }
             | Error::TooLarge { statement, .. }
             | Error::InvalidText { statement, .. }
             | Error::Usage { statement, .. }

@@ -111,7 +111,7 @@ const CONFLICTS: [GdsCode; 4] = [
 ];
 
 fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
-    let (limit, names) = (context.options.statement_timeout, context.options.names);
+    let names = context.options.names;
     let position = error
         .place()
         .and_then(|place| offset(&context.sql, place.0, place.1));
@@ -145,7 +145,8 @@ fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
         return not_valid(clause, names, statement);
     }
     if error.has(GdsCode::CANCELLED) {
-        return Error::Timeout { limit, statement };
+        let reason = message;
+        return Error::Cancelled { reason, statement };
     }
     if CONFLICTS.iter().any(|code| error.has(*code)) || state == "40001" {
         return Error::SerializationFailure { statement };

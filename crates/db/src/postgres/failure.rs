@@ -107,7 +107,11 @@ fn server(context: StatementContext<'_>, error: ServerError) -> Error {
         },
         "40001" => Error::SerializationFailure { statement },
         "40P01" => Error::Deadlock { statement },
-        "57014" => Error::Timeout { limit, statement },
+        "57014" if message.contains("statement timeout") => Error::Timeout { limit, statement },
+        "57014" => Error::Cancelled {
+            reason: message,
+            statement,
+        },
         // Not allowed, which has nothing to do with how it is written.
         code if code.starts_with("42") && code != "42501" => Error::Syntax {
             position,
