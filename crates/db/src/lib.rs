@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod absent_file;
 mod batch;
 mod csv;
 mod database;
