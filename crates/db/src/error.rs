@@ -410,6 +410,26 @@ impl Error {
         }
     }
 
+    pub(crate) fn closed(what: &'static str, reason: &'static str) -> Error {
+        Error::Closed { what, reason }
+    }
+
+    pub(crate) fn rolled_back(reason: &'static str) -> Error {
+        Error::RolledBack { reason }
+    }
+
+    pub(crate) fn unsupported(database: &'static str, what: &'static str) -> Error {
+        Error::Unsupported { database, what }
+    }
+
+    pub(crate) fn queue_full(limit: &'static str, max: usize, statement: FailedStatement) -> Error {
+        Error::QueueFull {
+            limit,
+            max,
+            statement,
+        }
+    }
+
     pub(crate) fn usage(message: impl Into<String>) -> Error {
         Error::Usage {
             message: message.into(),

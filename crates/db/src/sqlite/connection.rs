@@ -570,7 +570,7 @@ impl ToSql for Bind<'_> {
             Value::Boolean(truth) => SqliteRef::Integer((*truth).into()),
             Value::Integer(integer) => SqliteRef::Integer(*integer),
             Value::Real(real) => SqliteRef::Real(*real),
-            Value::Text(text) => SqliteRef::Text(text.as_bytes()),
+            Value::Text(text) | Value::Decimal(text) => SqliteRef::Text(text.as_bytes()),
             Value::Blob(blob) => SqliteRef::Blob(blob),
             Value::Json(json) => SqliteRef::Text(json.as_bytes()),
             // There are no arrays: its JSON functions read this text.

@@ -12,7 +12,8 @@ use tokio::sync::oneshot;
 use tracing::warn;
 
 use crate::error::{Error, Result};
-use crate::metrics::{Counters, Snapshot};
+use crate::log::whole_milliseconds;
+use crate::metrics::{Counters, Figures, Snapshot};
 use crate::options::{Location, MissingFile, Options};
 
 use super::connection::{self, Connection, Opening};
@@ -126,14 +127,6 @@ impl Engine {
         }
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
-        let mut snapshot = self.counters.snapshot();
-        snapshot.connections = self.readers.unwrap_or(0) + 1;
-        snapshot.writer_waiting = self.queues.len(Lane::Writer);
-        snapshot.waiting = self.queues.len(Lane::Readers) + snapshot.writer_waiting;
-        snapshot
-    }
-
     fn warn_about_options(&self, wanted: &Options) {
         let shared =
             |options: &Options| (options.pool, options.statement_cache, options.busy_timeout);
@@ -143,6 +136,16 @@ impl Engine {
                 "the database is open already: its pool, statement_cache and busy_timeout stay as they are"
             );
         }
+    }
+}
+
+impl Figures for Engine {
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = self.counters.snapshot();
+        snapshot.connections = self.readers.unwrap_or(0) + 1;
+        snapshot.writer_waiting = self.queues.len(Lane::Writer);
+        snapshot.waiting = self.queues.len(Lane::Readers) + snapshot.writer_waiting;
+        snapshot
     }
 }
 
@@ -186,10 +189,7 @@ fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
 }
 
 fn no_thread() -> Error {
-    Error::Closed {
-        what: "database",
-        reason: "its threads could not be started",
-    }
+    Error::closed("database", "its threads could not be started")
 }
 
 fn expire(lane: Lane, job: Job, readers: Option<usize>, counters: &Counters) {
@@ -199,12 +199,7 @@ fn expire(lane: Lane, job: Job, readers: Option<usize>, counters: &Counters) {
         Lane::Readers => "reader",
         Lane::Writer => "writer",
     };
-    let waited_ms = job
-        .enqueued
-        .elapsed()
-        .as_millis()
-        .try_into()
-        .unwrap_or(u64::MAX);
+    let waited_ms = whole_milliseconds(job.enqueued.elapsed());
     job.refuse(|statement| Error::PoolTimeout {
         connection,
         limit: "acquire_timeout",

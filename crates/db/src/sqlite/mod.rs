@@ -21,6 +21,5 @@ mod watch;
 
 pub(crate) use engine::remove_unused;
 pub use pool::Pool;
-pub(crate) use pool::Watch;
 pub use session::{Savepoint, Transaction};
 pub use stream::RowStream;
