@@ -429,6 +429,11 @@ fn command_with_nothing_to_do_says_what_is_missing_and_creates_nothing() {
     ] {
         check_leaves(&pending, words, said, &["migrations"]);
     }
+    let broken = [(
+        "migrations/20260101120000_broken.rb",
+        "up { raise 'not yet' }\n",
+    )];
+    check_leaves(&broken, &["migrate", "up"], "not yet", &["migrations"]);
     let seeds = [("seeds.rb", "seeder(:users) { }\n")];
     let no_tables = "tsumugi: there is no database data/app.db yet: apply the migrations first\n";
     check_leaves(&seeds, &["seed"], no_tables, &["seeds.rb"]);

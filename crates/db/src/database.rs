@@ -82,15 +82,16 @@ impl Database {
     /// connection: [`Error::Unreachable`], or [`Error::PoolTimeout`] when none was opened in time.
     pub async fn connect(url: &str, options: Options) -> Result<Database> {
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            let pool = server::Pool::connect(url, options).await?;
-            return Ok(Database::Postgres(pool));
+            return server::Pool::connect(url, options)
+                .await
+                .map(Self::Postgres);
         }
         if url.starts_with("firebird:") {
-            let pool = server::Pool::connect(url, options).await?;
-            return Ok(Database::Firebird(pool));
+            return server::Pool::connect(url, options)
+                .await
+                .map(Self::Firebird);
         }
-        let pool = sqlite::Pool::connect(url, options).await?;
-        Ok(Database::Sqlite(pool))
+        sqlite::Pool::connect(url, options).await.map(Self::Sqlite)
     }
 
     /// What was chosen when it was connected.

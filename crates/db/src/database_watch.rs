@@ -1,26 +1,22 @@
 //! Figures of databases for exporters. Knows no exporter and keeps no connection open.
 //! Rule: a name shows neither user nor password.
 
-use std::sync::Arc;
+use std::{rc, sync};
 
 use crate::database::Database;
-use crate::firebird::Firebird;
-use crate::metrics::Snapshot;
-use crate::postgres::Postgres;
-use crate::{server, sqlite};
+use crate::metrics::{Figures, Snapshot};
 
 /// A look at a database. When its last [`Database`] has gone there is nothing to see.
 #[derive(Debug)]
 pub struct DatabaseWatch {
-    name: Arc<str>,
-    watch: Watch,
+    name: sync::Arc<str>,
+    connections: Connections,
 }
 
 #[derive(Debug)]
-enum Watch {
-    Sqlite(sqlite::Watch),
-    Postgres(server::Watch<Postgres>),
-    Firebird(server::Watch<Firebird>),
+enum Connections {
+    Process(sync::Weak<dyn Figures>),
+    Thread(rc::Weak<dyn Figures>),
 }
 
 /// Whose the connections of a database are.
@@ -35,58 +31,43 @@ pub enum PoolScope {
 impl Database {
     /// A look at the figures of this database that does not keep it open.
     pub fn watch(&self) -> DatabaseWatch {
-        match self {
-            Database::Sqlite(pool) => DatabaseWatch {
-                name: pool.name(),
-                watch: Watch::Sqlite(pool.watch()),
-            },
-            Database::Postgres(pool) => DatabaseWatch {
-                name: pool.name(),
-                watch: Watch::Postgres(pool.watch()),
-            },
-            Database::Firebird(pool) => DatabaseWatch {
-                name: pool.name(),
-                watch: Watch::Firebird(pool.watch()),
-            },
-        }
+        let (name, connections) = match self {
+            Database::Sqlite(pool) => (pool.name(), Connections::Process(pool.watch())),
+            Database::Postgres(pool) => (pool.name(), Connections::Thread(pool.watch())),
+            Database::Firebird(pool) => (pool.name(), Connections::Thread(pool.watch())),
+        };
+        DatabaseWatch { name, connections }
     }
 }
 
 impl DatabaseWatch {
     /// The name of the database on its server, that of its file, or `:memory:`.
-    pub fn name(&self) -> &Arc<str> {
+    pub fn name(&self) -> &sync::Arc<str> {
         &self.name
     }
 
     /// Whose connections the figures are about.
     pub fn extent(&self) -> PoolScope {
-        match self.watch {
-            Watch::Sqlite(_) => PoolScope::Process,
-            Watch::Postgres(_) | Watch::Firebird(_) => PoolScope::Thread,
+        match self.connections {
+            Connections::Process(_) => PoolScope::Process,
+            Connections::Thread(_) => PoolScope::Thread,
         }
     }
 
     /// The figures now; none when the database has been closed by all its users.
     pub fn snapshot(&self) -> Option<Snapshot> {
-        match &self.watch {
-            Watch::Sqlite(watch) => watch.snapshot(),
-            Watch::Postgres(watch) => watch.snapshot(),
-            Watch::Firebird(watch) => watch.snapshot(),
+        match &self.connections {
+            Connections::Process(of) => Some(of.upgrade()?.snapshot()),
+            Connections::Thread(of) => Some(of.upgrade()?.snapshot()),
         }
     }
 
     /// Whether both look at the same connections.
     pub fn is(&self, other: &DatabaseWatch) -> bool {
-        match &self.watch {
-            Watch::Sqlite(watch) => {
-                matches!(&other.watch, Watch::Sqlite(other) if watch.is(other))
-            }
-            Watch::Postgres(watch) => {
-                matches!(&other.watch, Watch::Postgres(other) if watch.is(other))
-            }
-            Watch::Firebird(watch) => {
-                matches!(&other.watch, Watch::Firebird(other) if watch.is(other))
-            }
+        match (&self.connections, &other.connections) {
+            (Connections::Process(one), Connections::Process(other)) => one.ptr_eq(other),
+            (Connections::Thread(one), Connections::Thread(other)) => one.ptr_eq(other),
+            _ => false,
         }
     }
 }

@@ -127,6 +127,15 @@ pub enum Error {
         /// What was stopped.
         statement: FailedStatement,
     },
+    /// The server cancelled the statement, and not for its `statement_timeout`: an administrator did, or a limit that the server has of its own.
+    /// What it changed is undone. A PostgreSQL server that speaks another language than English does not say which it was, but in `reason`.
+    #[error("the server cancelled the statement: {reason}")]
+    Cancelled {
+        /// The server's words.
+        reason: String,
+        /// What was cancelled.
+        statement: FailedStatement,
+    },
     /// The result is larger than one result may be. Ask for less, raise the limit or use `stream`.
     #[error("the result exceeds {limit} ({max} bytes); use stream, ask for less or raise it")]
     TooLarge {
@@ -299,7 +308,7 @@ impl Error {
             Error::Deadlock { .. } => "DeadlockDetected",
             Error::Syntax { .. } => "SyntaxError",
             Error::PoolTimeout { .. } | Error::QueueFull { .. } => "PoolTimeout",
-            Error::Timeout { .. } => "QueryCanceled",
+            Error::Timeout { .. } | Error::Cancelled { .. } => "QueryCanceled",
             Error::TooLarge { .. } | Error::Limit { .. } => "LimitExceeded",
             Error::InvalidText { .. } | Error::Malformed { .. } | Error::Value { .. } => {
                 "DataError"
@@ -401,6 +410,26 @@ impl Error {
         }
     }
 
+    pub(crate) fn closed(what: &'static str, reason: &'static str) -> Error {
+        Error::Closed { what, reason }
+    }
+
+    pub(crate) fn rolled_back(reason: &'static str) -> Error {
+        Error::RolledBack { reason }
+    }
+
+    pub(crate) fn unsupported(database: &'static str, what: &'static str) -> Error {
+        Error::Unsupported { database, what }
+    }
+
+    pub(crate) fn queue_full(limit: &'static str, max: usize, statement: FailedStatement) -> Error {
+        Error::QueueFull {
+            limit,
+            max,
+            statement,
+        }
+    }
+
     pub(crate) fn usage(message: impl Into<String>) -> Error {
         Error::Usage {
             message: message.into(),
@@ -420,6 +449,7 @@ impl Error {
             | Error::PoolTimeout { statement, .. }
             | Error::QueueFull { statement, .. }
             | Error::Timeout { statement, .. }
+            | Error::Cancelled { statement, .. }
             | Error::TooLarge { statement, .. }
             | Error::InvalidText { statement, .. }
             | Error::Usage { statement, .. }

@@ -190,10 +190,10 @@ impl Executor {
     pub async fn savepoint(&self) -> Result<Savepoint> {
         match self {
             Executor::Transaction(transaction) => transaction.savepoint().await,
-            Executor::Database(_) | Executor::Session(_) => Err(Error::Closed {
-                what: "transaction",
-                reason: "there is none to mark a point in",
-            }),
+            Executor::Database(_) | Executor::Session(_) => Err(Error::closed(
+                "transaction",
+                "there is none to mark a point in",
+            )),
         }
     }
 
@@ -205,10 +205,9 @@ impl Executor {
         match self {
             Executor::Database(database) => database.begin(options).await,
             Executor::Session(session) => session.begin(options).await,
-            Executor::Transaction(_) => Err(Error::Closed {
-                what: "transaction",
-                reason: "another one is running in it",
-            }),
+            Executor::Transaction(_) => {
+                Err(Error::closed("transaction", "another one is running in it"))
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use tsumugi_values::json::{
 use crate::error::Result;
 use crate::rows::packed::Cell;
 use crate::rows::typed::DeclaredType;
-use crate::rows::{Row, RowRef, Rows};
+use crate::rows::{Columns, Row, RowRef, Rows};
 use crate::value::{Value, ValueRef};
 
 impl Rows {
@@ -80,24 +80,10 @@ impl Row<'_> {
                 }
             }
             RowRef::Postgres(row) => {
-                for (key, field) in columns.keys().iter().zip(row.fields()) {
-                    if let Some(out) = object.key(key) {
-                        match field {
-                            Some(field) => field.write_json(out)?,
-                            None => write_null(out),
-                        }
-                    }
-                }
+                object.fields(columns, row.fields(), |field, out| field.write_json(out))?;
             }
             RowRef::Firebird(row) => {
-                for (key, field) in columns.keys().iter().zip(row.fields()) {
-                    if let Some(out) = object.key(key) {
-                        match field {
-                            Some(field) => field.write_json(out)?,
-                            None => write_null(out),
-                        }
-                    }
-                }
+                object.fields(columns, row.fields(), |field, out| field.write_json(out))?;
             }
         }
         object.end();
@@ -119,6 +105,23 @@ impl Object<'_> {
         self.out.push(std::mem::replace(&mut self.before, b','));
         self.out.extend_from_slice(key);
         Some(self.out)
+    }
+
+    /// Writes the fields of a driver's row; `None` is NULL.
+    fn fields<F>(
+        &mut self,
+        columns: &Columns,
+        fields: impl Iterator<Item = Option<F>>,
+        write: impl Fn(F, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        for (key, field) in columns.keys().iter().zip(fields) {
+            match (self.key(key), field) {
+                (Some(out), Some(field)) => write(field, out)?,
+                (Some(out), None) => write_null(out),
+                (None, _) => {}
+            }
+        }
+        Ok(())
     }
 
     fn end(self) {
@@ -152,7 +155,7 @@ fn write_value(value: &Value, out: &mut Vec<u8>) {
         Value::Boolean(truth) => out.extend_from_slice(if *truth { TRUE } else { FALSE }),
         Value::Integer(integer) => write_integer(*integer, out),
         Value::Real(real) => write_f64(*real, out),
-        Value::Text(text) => write_string(text, out),
+        Value::Text(text) | Value::Decimal(text) => write_string(text, out),
         Value::Blob(blob) => write_bytes(blob, out),
         Value::Json(json) => out.extend_from_slice(json.as_bytes()),
         Value::List(values) => {
@@ -171,7 +174,6 @@ fn write_value(value: &Value, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::Columns;
     use crate::rows::packed::Packer;
     use std::sync::Arc;
 

@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod absent_file;
 mod batch;
 mod csv;
 mod database;
@@ -49,6 +50,7 @@ mod server;
 mod session;
 pub mod sql_text;
 mod sqlite;
+mod statement_context;
 mod value;
 
 pub use batch::BatchSize;
@@ -69,12 +71,5 @@ pub use postgres::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use query::sendable;
 pub use rows::{Columns, Row, Rows};
 pub use sql_text::SqlText;
-pub use value::{BindRoom, TypedValueRef, Value, ValueKind, ValueRef};
-
-/// The values for a statement's placeholders, of any types that [`Value`] can be made from: `values![1, "a", None::<i64>]`.
-#[macro_export]
-macro_rules! values {
-    ($($value:expr),* $(,)?) => {
-        ::std::vec::Vec::from([$($crate::Value::from($value)),*])
-    };
-}
+pub use tsumugi_sql::{Value, values};
+pub use value::{BindRoom, TypedValueRef, ValueKind, ValueRef};

@@ -29,6 +29,23 @@ impl Line<'_> {
     }
 }
 
+/// `Debug` of what shows nothing but its name: what is in it belongs to a caller, or to a driver.
+macro_rules! opaque {
+    ($($of:ident $(<$backend:ident: $bound:path>)?),*) => {
+        $(impl $(<$backend: $bound>)? ::std::fmt::Debug for $of $(<$backend>)? {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.debug_struct(stringify!($of)).finish_non_exhaustive()
+            }
+        })*
+    };
+}
+pub(crate) use opaque;
+
+/// Whole milliseconds, as errors show them.
+pub(crate) fn whole_milliseconds(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Milliseconds with three decimals.
 pub(crate) fn milliseconds(took: Duration) -> f64 {
     took.as_micros() as f64 / 1000.0

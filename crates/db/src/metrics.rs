@@ -30,6 +30,12 @@ pub struct Snapshot {
     pub writer_busy: usize,
 }
 
+/// What has figures.
+pub(crate) trait Figures: std::fmt::Debug {
+    /// Those of now.
+    fn snapshot(&self) -> Snapshot;
+}
+
 impl std::ops::AddAssign for Snapshot {
     fn add_assign(&mut self, other: Snapshot) {
         self.statements += other.statements;

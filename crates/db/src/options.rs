@@ -2,6 +2,7 @@
 //! Rule: every option has a default and a range, and an error about one says both.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -270,7 +271,7 @@ pub(crate) fn parse(url: &str, options: Options) -> Result<(Location, Options)> 
 }
 
 tokio::task_local! {
-    static ABSENT: AbsentFile;
+    static ABSENT: (AbsentFile, RefCell<Vec<PathBuf>>);
 }
 
 /// What connecting does where the database is a file that is not there and would be created.
@@ -280,12 +281,18 @@ pub enum AbsentFile {
     Refused,
     /// It gives an empty database in memory.
     Empty,
+    /// It is created, and removed at the end if nothing was kept in it: no table, but for the notes of migrations, and none of these.
+    Provisional,
 }
 
 impl AbsentFile {
-    /// Runs this so that what it connects to is not created.
-    pub async fn within<T>(self, run: impl Future<Output = T>) -> T {
-        ABSENT.scope(self, run).await
+    /// Runs this so that what it connects to is created as this says. Gives the files too that may have been created provisionally.
+    pub(crate) async fn scope<T>(self, run: impl Future<Output = T>) -> (T, Vec<PathBuf>) {
+        let run = async {
+            let value = run.await;
+            (value, ABSENT.with(|(_, begun)| begun.take()))
+        };
+        ABSENT.scope((self, RefCell::default()), run).await
     }
 }
 
@@ -295,16 +302,21 @@ impl Location {
         let Location::File { path, missing } = &self else {
             return Ok(self);
         };
-        match ABSENT.try_with(|absent| *absent) {
-            Ok(absent) if *missing == MissingFile::Create && !path.exists() => match absent {
-                AbsentFile::Empty => Ok(Location::Memory(String::new())),
-                AbsentFile::Refused => Err(Error::usage(format!(
-                    "there is no database {} yet: apply the migrations first",
-                    path.display()
-                ))),
-            },
-            _ => Ok(self),
+        if *missing == MissingFile::Fail || path.exists() {
+            return Ok(self);
         }
+        let place = ABSENT.try_with(|(absent, begun)| match absent {
+            AbsentFile::Empty => Ok(Some(Location::Memory(String::new()))),
+            AbsentFile::Provisional => {
+                begun.borrow_mut().push(path.clone());
+                Ok(None)
+            }
+            AbsentFile::Refused => Err(Error::usage(format!(
+                "there is no database {} yet: apply the migrations first",
+                path.display()
+            ))),
+        });
+        Ok(place.unwrap_or(Ok(None))?.unwrap_or(self))
     }
 }
 

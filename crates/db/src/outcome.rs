@@ -26,11 +26,8 @@ pub(crate) enum EndReason {
 impl EndReason {
     /// The error of all later calls.
     pub(crate) fn error(self) -> Error {
-        let rolled_back = |reason| Error::RolledBack { reason };
-        let closed = |reason| Error::Closed {
-            what: "transaction",
-            reason,
-        };
+        let rolled_back = Error::rolled_back;
+        let closed = |reason| Error::closed("transaction", reason);
         match self {
             EndReason::Committed => closed("it was committed"),
             EndReason::RolledBack => closed("it was rolled back"),

@@ -18,8 +18,19 @@ use crate::value::{Value, ValueRef};
 /// SQL and values of a statement as the methods that take text want them: `query`, `execute`, `stream`, `pipeline`.
 pub fn sendable(statement: Statement) -> (SqlText, Vec<Value>) {
     let Statement { sql, binds } = statement;
-    let values = binds.into_iter().map(Value::from).collect();
-    (SqlText::native(sql), values)
+    (
+        SqlText::native(sql),
+        binds.into_iter().map(as_sent).collect(),
+    )
+}
+
+/// The value as a caller's own would be: where a number is one the SQL says.
+fn as_sent(value: Value) -> Value {
+    match value {
+        Value::Decimal(text) => Value::Text(text),
+        Value::List(list) => Value::List(list.into_iter().map(as_sent).collect()),
+        value => value,
+    }
 }
 
 impl Database {

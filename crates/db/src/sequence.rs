@@ -22,9 +22,9 @@ pub(crate) fn undone(mut outcomes: Vec<Result<Rows>>, count: usize) -> Vec<Resul
     let failure = outcomes.pop();
     let at = outcomes.len();
     let undone = || {
-        Err(Error::RolledBack {
-            reason: "another statement of the pipeline failed",
-        })
+        Err(Error::rolled_back(
+            "another statement of the pipeline failed",
+        ))
     };
     outcomes.clear();
     outcomes.resize_with(count, undone);

@@ -56,8 +56,8 @@ impl Database {
     ) -> Result<&server::Pool<Postgres>> {
         match self {
             Database::Postgres(pool) => Ok(pool),
-            Database::Sqlite(_) => Err(lacks("SQLite", sqlite)),
-            Database::Firebird(_) => Err(lacks("Firebird", firebird)),
+            Database::Sqlite(_) => Err(Error::unsupported("SQLite", sqlite)),
+            Database::Firebird(_) => Err(Error::unsupported("Firebird", firebird)),
         }
     }
 }
@@ -84,12 +84,8 @@ impl Transaction {
     fn postgres(&self) -> Result<&server::Transaction<Postgres>> {
         match self {
             Transaction::Postgres(own) => Ok(own),
-            Transaction::Sqlite(_) => Err(lacks("SQLite", "COPY")),
-            Transaction::Firebird(_) => Err(lacks("Firebird", "COPY")),
+            Transaction::Sqlite(_) => Err(Error::unsupported("SQLite", "COPY")),
+            Transaction::Firebird(_) => Err(Error::unsupported("Firebird", "COPY")),
         }
     }
-}
-
-fn lacks(database: &'static str, what: &'static str) -> Error {
-    Error::Unsupported { database, what }
 }

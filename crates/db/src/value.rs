@@ -1,46 +1,12 @@
-//! Values that go into a statement and references to values that come out of one.
+//! Room for the values that go into a statement, which are the builder's, and references to values that come out of one.
 //! Not a conversion framework: a value keeps the type that the caller or the database gave it.
+
+pub use tsumugi_sql::Value;
 
 use crate::error::{Error, Result};
 use crate::limits::BINDS_BYTES_MAX;
 use crate::rows::typed::Typed;
 use crate::{firebird, postgres};
-
-/// A value bound to a `?`.
-///
-/// SQLite has no boolean type: `Boolean` is stored there as 1 or 0. It turns a `Real` that is not a number into NULL.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// SQL NULL.
-    Null,
-    /// True or false.
-    Boolean(bool),
-    /// A 64-bit signed integer.
-    Integer(i64),
-    /// A double.
-    Real(f64),
-    /// UTF-8 text, which may contain NUL.
-    Text(String),
-    /// Bytes.
-    Blob(Vec<u8>),
-    /// A list, for an array parameter or one of type json. SQLite has neither and refuses it.
-    List(Vec<Value>),
-    /// JSON text, for a parameter of type json or jsonb. SQLite stores it as text.
-    Json(String),
-}
-
-impl Value {
-    /// Bytes of its texts and blobs.
-    pub fn bytes(&self) -> usize {
-        match self {
-            Value::Text(text) | Value::Json(text) => text.len(),
-            Value::Blob(blob) => blob.len(),
-            Value::List(list) => list.iter().map(Value::bytes).sum(),
-            Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Real(_) => 0,
-        }
-    }
-}
 
 /// What the values of one statement or pipeline may still be longer by. Code that copies values takes room for each before it copies it.
 #[derive(Clone, Copy, Debug)]
@@ -220,28 +186,6 @@ impl<'a> ValueRef<'a> {
     }
 }
 
-/// Lossless conversions to the variant of the same kind.
-macro_rules! from {
-    ($($source:ty => $variant:ident),*) => {
-        $(impl From<$source> for Value {
-            fn from(value: $source) -> Self {
-                Value::$variant(value.into())
-            }
-        })*
-    };
-}
-
-from!(
-    bool => Boolean, i64 => Integer, i32 => Integer, u32 => Integer, f64 => Real,
-    &str => Text, String => Text, &[u8] => Blob, Vec<u8> => Blob
-);
-
-impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Value::Null, Into::into)
-    }
-}
-
 impl From<ValueRef<'_>> for Value {
     fn from(value: ValueRef<'_>) -> Self {
         match value {
@@ -258,23 +202,6 @@ impl From<ValueRef<'_>> for Value {
                     Err(_) => Value::Null,
                 }
             }
-        }
-    }
-}
-
-/// A value that a query of the builder binds, as it is.
-impl From<tsumugi_sql::Value> for Value {
-    fn from(value: tsumugi_sql::Value) -> Self {
-        use tsumugi_sql::Value as Bound;
-        match value {
-            Bound::Boolean(boolean) => Value::Boolean(boolean),
-            Bound::Integer(integer) => Value::Integer(integer),
-            Bound::Real(real) => Value::Real(real),
-            Bound::Text(text) | Bound::Decimal(text) => Value::Text(text),
-            Bound::Blob(blob) => Value::Blob(blob),
-            Bound::List(list) => Value::List(list.into_iter().map(Value::from).collect()),
-            Bound::Json(json) => Value::Json(json),
-            Bound::Null => Value::Null,
         }
     }
 }

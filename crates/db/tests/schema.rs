@@ -502,6 +502,91 @@ fn absent_file_within_what_creates_none_is_empty_or_refused() {
 }
 
 #[test]
+fn provisional_file_stays_only_if_something_was_kept_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.db");
+    let url = format!("sqlite:{}", file.display());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let up = async |migrations: Vec<Migration>, handle: Option<&mut Option<Database>>| {
+            let work = async {
+                let db = open(&url).await;
+                let outcome = Migrator::new(&db, migrations).unwrap().up(None).await;
+                if let Some(handle) = handle {
+                    *handle = Some(db);
+                }
+                outcome
+            };
+            AbsentFile::Provisional.within(work).await
+        };
+        let left = || folder.path().read_dir().unwrap().count();
+        let mut handle = None;
+        assert!(up(vec![broken()], Some(&mut handle)).await.is_err());
+        assert_eq!(left(), 0, "also where its database is still open");
+        let closed = handle.unwrap().query("select 1", []).await;
+        assert!(matches!(closed, Err(Error::Closed { .. })), "{closed:?}");
+        assert_eq!(up(Vec::new(), None).await.unwrap(), 0);
+        assert_eq!(left(), 0, "nothing was to be applied");
+        assert!(up(vec![create_users(), broken()], None).await.is_err());
+        assert!(file.exists(), "the first was applied");
+        let db = open(&url).await;
+        assert!(db.has_table("users").await.unwrap());
+        drop(db);
+        assert!(up(vec![create_users(), broken()], None).await.is_err());
+        assert!(file.exists(), "it was there before");
+    });
+}
+
+#[test]
+fn provisional_file_that_is_open_elsewhere_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.db");
+    let url = format!("sqlite:{}", file.display());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let other = AbsentFile::Provisional.within(async {
+            drop(open(&url).await);
+            let other = rusqlite::Connection::open(&file).unwrap();
+            let tables = "select count(*) from sqlite_schema";
+            other.query_row(tables, [], |_| Ok(())).unwrap();
+            other
+        });
+        let other = other.await;
+        other.execute_batch("create table t(a)").unwrap();
+        assert!(open(&url).await.has_table("t").await.unwrap());
+    });
+}
+
+#[test]
+fn file_that_is_removed_while_it_is_opened_is_created_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.db");
+    let url = format!("sqlite:{}", file.display());
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch("begin exclusive").unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let remove = async {
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            std::fs::remove_file(&file).unwrap();
+            drop(other);
+        };
+        let (db, ()) = tokio::join!(open(&url), remove);
+        db.create(&users()).await.unwrap();
+        assert!(file.exists());
+    });
+}
+
+#[test]
 fn failed_migration_has_the_database_error_as_source() {
     check(async |db| {
         let all = [create_users(), add_nick(), broken()];

@@ -67,10 +67,7 @@ impl Drop for Open {
         }
         if let Ok(handle) = self.handle() {
             connection.send_unawaited(|writer| {
-                writer.ask_unawaited(Expect::Response, |requests| {
-                    requests.cancel_blob(handle);
-                    Ok(())
-                })
+                writer.ask_unawaited(Expect::Response, |requests| requests.cancel_blob(handle))
             });
         }
     }
@@ -110,8 +107,7 @@ impl Connection {
                 requests.open_blob(transaction, id, &parameters)
             })?;
             writer.ask(Expect::Response, |requests| {
-                requests.read_segments(Blob::LAST, FIRST_READ_BYTES);
-                Ok(())
+                requests.read_segments(Blob::LAST, FIRST_READ_BYTES)
             })
         })?;
         let opened = asked.response().await;
@@ -172,8 +168,7 @@ impl BlobReader {
                 })?;
                 self.asked.more(|writer| {
                     writer.ask(Expect::Response, |requests| {
-                        requests.read_segments(handle, READ_BYTES);
-                        Ok(())
+                        requests.read_segments(handle, READ_BYTES)
                     })
                 })?;
             }
@@ -333,12 +328,8 @@ impl BlobWriter {
             self.answered().await?;
         }
         let handle = self.open.handle()?;
-        self.asked.more(|writer| {
-            writer.ask(Expect::Response, |requests| {
-                requests.close_blob(handle);
-                Ok(())
-            })
-        })?;
+        self.asked
+            .more(|writer| writer.ask(Expect::Response, |requests| requests.close_blob(handle)))?;
         self.open.is_left = true;
         self.asked.response().await?;
         Ok(self.id)

@@ -69,8 +69,7 @@ impl Connection {
     async fn event_channel(&self) -> Result<EventChannel> {
         let mut asked = self.ask(|writer| {
             writer.ask(Expect::Response, |requests| {
-                requests.connect_request(self.0.driver.database);
-                Ok(())
+                requests.connect_request(self.0.driver.database)
             })
         })?;
         let port = events::port(&asked.response().await?.data).map_err(Error::Protocol)?;
@@ -166,8 +165,7 @@ impl Drop for EventListener {
         if self.connection.is_alive() {
             self.connection.send_unawaited(|writer| {
                 writer.ask_unawaited(Expect::Response, |requests| {
-                    requests.cancel_events(self.connection.0.driver.database, self.id);
-                    Ok(())
+                    requests.cancel_events(self.connection.0.driver.database, self.id)
                 })
             });
         }

@@ -102,8 +102,7 @@ impl Connection {
             // Where none is begun nothing is executed: not in another transaction of this connection either.
             writer.guard_last()?;
             writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
-                requests.transaction(self.0.driver.database, &options);
-                Ok(())
+                requests.transaction(self.0.driver.database, &options)
             })?;
             write_execution(writer, &lease, Transaction::LAST, &input)
         })?;

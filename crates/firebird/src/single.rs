@@ -113,15 +113,11 @@ impl Single {
         let (database, transaction) = (self.connection.0.driver.database, self.transaction);
         let effect = Effect::Commits(transaction);
         writer.ask_to(effect, Expect::Response, |requests| {
-            requests.commit(transaction);
-            Ok(())
+            requests.commit(transaction)
         })?;
         self.begins_spare = self.connection.0.driver.spares.has_room();
         if self.begins_spare {
-            writer.begin_spare(|requests| {
-                requests.transaction(database, &parameters());
-                Ok(())
-            })?;
+            writer.begin_spare(|requests| requests.transaction(database, &parameters()))?;
         }
         Ok(())
     }

@@ -49,8 +49,7 @@ impl Lease {
             return Ok(());
         }
         writer.ask_unawaited(Expect::Deferred, |requests| {
-            requests.free_statement(self.handle(), Free::Close);
-            Ok(())
+            requests.free_statement(self.handle(), Free::Close)
         })
     }
 
@@ -190,8 +189,7 @@ fn write_prepare(
         let database = writer.database();
         // It fails only where no number is left, and then there is no last object.
         writer.ask_to(Effect::AllocatesStatement, Expect::Deferred, |requests| {
-            requests.allocate_statement(database);
-            Ok(())
+            requests.allocate_statement(database)
         })?;
     }
     let handle = unused.unwrap_or(Statement::LAST);
@@ -221,8 +219,7 @@ fn described_by(items: &[u8]) -> Items<'_> {
 
 fn write_drop(writer: &mut Writer<'_>, handle: Statement) -> Result<()> {
     writer.ask_unawaited(Expect::Deferred, |requests| {
-        requests.free_statement(handle, Free::Drop);
-        Ok(())
+        requests.free_statement(handle, Free::Drop)
     })
 }
 

@@ -36,8 +36,7 @@ impl Connection {
         self.room().await;
         let mut asked = self.ask(|writer| {
             writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
-                requests.transaction(self.0.driver.database, &options);
-                Ok(())
+                requests.transaction(self.0.driver.database, &options)
             })
         })?;
         Ok(Handle(asked.response().await?.object))
@@ -178,8 +177,7 @@ impl Transaction {
     ) -> Result<Responses> {
         self.connection.ask(|writer| {
             writer.ask_to(effect, Expect::Response, |requests| {
-                write(requests, self.handle);
-                Ok(())
+                write(requests, self.handle)
             })
         })
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use crate::clock::Clock;
 use crate::close_state::CloseState;
-use crate::disk::{Disk, replace_copy};
+use crate::disk::Disk;
 use crate::engine::{Engine, EngineShared};
 use crate::error::{Error, Result};
 use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX};
@@ -290,14 +290,6 @@ impl KvDatabase {
     /// [`Error::Io`] where the folder exists or cannot be written, [`Error::DiskFull`], and [`Error::Broken`] where the database is.
     pub fn backup(&self, folder: &Path) -> Result<()> {
         self.open.engine.backup(folder)
-    }
-
-    /// [`backup`](Self::backup) to a folder that may hold an earlier one, which is there until this one is whole and then replaced.
-    ///
-    /// # Errors
-    /// When the folder holds something else, or a process has the earlier backup open.
-    pub fn replace_backup(&self, folder: &Path) -> Result<()> {
-        replace_copy(folder, |folder| self.backup(folder))
     }
 
     /// The changes of the keys that begin with `prefix`, from now on.

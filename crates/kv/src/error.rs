@@ -1,6 +1,7 @@
 //! What can go wrong, by what the caller can do about it. Not outcomes: a missing key or a comparison that fails is an
 //! answer, see [`WriteResult`](crate::WriteResult). Rule: no message shows a key or a value.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,11 +96,13 @@ pub enum Error {
         /// The database's folder, or its name in memory.
         path: PathBuf,
     },
-    /// Another process has the database open. End it, or ask it over its service.
-    #[error("the database {} is open in another process", .path.display())]
+    /// A process has the database open. End it, or ask it over its service; a backup may have another name.
+    #[error("the database {} is {holder}", .path.display())]
     Locked {
         /// The database's folder.
         path: PathBuf,
+        /// Which process.
+        holder: LockHolder,
     },
     /// This process has the database open with other settings. Use the same specification.
     #[error("the database {} is open already with other settings: {open}", .path.display())]
@@ -125,6 +128,26 @@ pub enum Error {
     /// The database was closed while the call waited. The write may or may not have taken place.
     #[error("the database was closed")]
     Closed,
+}
+
+/// The process that has a database open, for [`Error::Locked`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockHolder {
+    /// Another one.
+    Other,
+    /// The one that would replace the database by a backup.
+    Own,
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LockHolder::Other => "open in another process",
+            LockHolder::Own => {
+                "open in the process that makes the backup: give the backup another name, or close that database first"
+            }
+        })
+    }
 }
 
 /// [`Error::QueueFull`] of a bound that is reached.

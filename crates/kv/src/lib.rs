@@ -93,7 +93,7 @@ pub use clock::Clock;
 pub use computed::{ComputedValue, mark_json, mark_text};
 pub use cursor::{Cursor, Move, MoveOutcome, Present};
 pub use database::KvDatabase;
-pub use error::{Error, Result};
+pub use error::{Error, LockHolder, Result};
 pub use metrics::{
     DURATIONS, DurationFigure, FIGURES, Figure, Histogram, KvSnapshot, LATENCY_BUCKETS_US,
 };

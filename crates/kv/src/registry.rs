@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::clock::Clock;
 use crate::close_state::CloseState;
 use crate::database::{KvDatabase, Open};
-use crate::disk::is_database;
-use crate::error::{Error, Result};
+use crate::disk::{is_database, replace_copy};
+use crate::error::{Error, LockHolder, Result};
 use crate::spec::Spec;
 
 static OPEN: Mutex<Option<HashMap<PathBuf, Entry>>> = Mutex::new(None);
@@ -42,6 +42,21 @@ impl KvDatabase {
         }
         join_or_open(spec, |closed| Self::start(spec, clock, closed))
     }
+
+    /// [`backup`](Self::backup) to a folder that may hold an earlier one, which is there until this one is whole and then replaced.
+    ///
+    /// # Errors
+    /// When the folder holds something else, or a process has the earlier backup open, which may be this one.
+    pub fn replace_backup(&self, folder: &Path) -> Result<()> {
+        let replaced = replace_copy(folder, |folder| self.backup(folder));
+        replaced.map_err(|error| match error {
+            Error::Locked { path, .. } if is_open_here(&path) => Error::Locked {
+                path,
+                holder: LockHolder::Own,
+            },
+            error => error,
+        })
+    }
 }
 
 /// The database of that path if it is open, or else what `open` opens, which tells the `CloseState` it is given what it does.
@@ -74,6 +89,15 @@ fn join_or_open(
         // Its last user is gone, and what it left is being written.
         closed.wait();
     }
+}
+
+fn is_open_here(folder: &Path) -> bool {
+    let Ok(name) = std::fs::canonicalize(folder) else {
+        return false;
+    };
+    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let entry = open.as_ref().and_then(|open| open.get(&name));
+    entry.is_some_and(|entry| !entry.closed.is_closed())
 }
 
 fn join(open: KvDatabase, spec: &Spec) -> Result<KvDatabase> {

@@ -1,6 +1,7 @@
 //! What only databases on disk do: outlive their users, keep others out, refuse folders that are not theirs, copy themselves.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -259,6 +260,9 @@ fn a_backup_replaces_an_earlier_one_that_is_not_open() {
         assert_eq!(restored.count().unwrap(), u64::from(count));
         let error = kv.replace_backup(&copy).unwrap_err();
         assert!(matches!(error, Error::Locked { .. }), "{error}");
+        let advice =
+            "the process that makes the backup: give the backup another name, or close that";
+        assert!(error.to_string().contains(advice), "{error}");
         assert!(restored.close());
     }
     let restored = KvDatabase::open(&Spec::disk(&copy, Durability::Process)).unwrap();
@@ -271,6 +275,22 @@ fn a_backup_replaces_an_earlier_one_that_is_not_open() {
     assert!(error.to_string().contains("is not a database"), "{error}");
     assert!(!error.to_string().contains("broken"), "{error}");
     assert_eq!(fs::read(other.join("letter.txt")).unwrap(), b"Dear");
+}
+
+#[test]
+fn a_backup_in_the_place_of_a_file_is_refused_and_the_file_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let kv = open(folder.path());
+    let letter = folder.path().join("letter.txt");
+    fs::write(&letter, "Dear").unwrap();
+    let error = kv.replace_backup(&letter).unwrap_err();
+    assert!(
+        matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists)
+    );
+    let advice =
+        "it is a file, and a backup is a folder: remove it, or give the backup another name";
+    assert!(error.to_string().contains(advice), "{error}");
+    assert_eq!(fs::read(&letter).unwrap(), b"Dear");
 }
 
 #[test]

@@ -33,6 +33,13 @@ impl SqlState {
     }
 }
 
+/// Of a report that has none.
+impl Default for SqlState {
+    fn default() -> Self {
+        Self::INTERNAL_ERROR
+    }
+}
+
 impl fmt::Display for SqlState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

@@ -48,6 +48,8 @@ impl Connection {
             _ => return Ok((rows, Rc::clone(description))),
         };
         self.0.driver.cache.borrow_mut().forget(sql, hints);
+        let columns = columns.into_iter();
+        let columns = columns.map(|(name, oid, format)| (name, oid, Some(format)));
         let renewed = Rc::new(description.with_columns(self.columns_of(columns).await?));
         Ok((rows.described_by(&renewed.columns), renewed))
     }

@@ -37,7 +37,7 @@ impl Connection {
                 Message::ParameterDescription(parameters) => oids.extend(parameters.types()),
                 Message::RowDescription(row) => described.extend(
                     row.fields()
-                        .map(|field| (field.name().into_owned(), field.type_oid)),
+                        .map(|field| (field.name().into_owned(), field.type_oid, None)),
                 ),
                 _ => {}
             }
@@ -46,29 +46,21 @@ impl Connection {
         for oid in oids {
             parameters.push(self.type_of(oid).await?);
         }
-        let mut columns = Vec::with_capacity(described.len());
-        for (name, oid) in described {
-            let ty = self.type_of(oid).await?;
-            columns.push(Column {
-                name: name.into(),
-                format: ty.format(),
-                ty,
-            });
-        }
+        let columns = self.columns_of(described).await?;
         Ok(Description::new(name, parameters, columns))
     }
 
     /// Columns as the server has just described them.
     pub(crate) async fn columns_of(
         &self,
-        described: Vec<(String, Oid, Format)>,
+        described: impl IntoIterator<Item = (String, Oid, Option<Format>)>,
     ) -> Result<Vec<Column>> {
-        let mut columns = Vec::with_capacity(described.len());
+        let mut columns = Vec::new();
         for (name, oid, format) in described {
             let ty = self.type_of(oid).await?;
             columns.push(Column {
                 name: name.into(),
-                format,
+                format: format.unwrap_or_else(|| ty.format()),
                 ty,
             });
         }

@@ -52,7 +52,7 @@ impl Task {
     /// Runs this so that only migrations that are applied begin a database: seeds need its tables, and what keeps nothing sees an empty one.
     pub async fn perform<T>(self, mode: RunMode, run: impl Future<Output = T>) -> T {
         match (self, mode) {
-            (Task::Up(_), RunMode::Commit) => run.await,
+            (Task::Up(_), RunMode::Commit) => AbsentFile::Provisional.within(run).await,
             (Task::Seed, _) => AbsentFile::Refused.within(run).await,
             _ => AbsentFile::Empty.within(run).await,
         }

@@ -42,6 +42,21 @@ pub fn pieces(sql: &str, lexicon: Lexicon) -> impl Iterator<Item = Piece<'_>> {
     std::iter::from_fn(move || piece(&mut rest, lexicon))
 }
 
+/// The words outside quotes and comments, each with where it ends.
+pub fn words(sql: &str, lexicon: Lexicon) -> impl Iterator<Item = (&str, usize)> {
+    let mut end = 0;
+    pieces(sql, lexicon).filter_map(move |piece| {
+        end += piece.text.len();
+        let is_word = piece.kind == Kind::Code && is_word(piece.text);
+        is_word.then_some((piece.text, end))
+    })
+}
+
+/// Whether a piece of code is a word.
+pub fn is_word(code: &str) -> bool {
+    code.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
 /// A piece of the text that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentPiece<'a> {

@@ -6,11 +6,11 @@
 pub enum Value {
     /// SQL NULL.
     Null,
-    /// True or false.
+    /// True or false. SQLite, which has no such type, stores it as 1 or 0.
     Boolean(bool),
     /// A 64-bit signed integer.
     Integer(i64),
-    /// A double.
+    /// A double. SQLite turns one that is not a number into NULL.
     Real(f64),
     /// UTF-8 text; also dates, exact numbers and whatever else the database reads from text. On Firebird it is a number only beside
     /// `+ - * / %`, and a text in other expressions.
@@ -19,15 +19,15 @@ pub enum Value {
     Decimal(String),
     /// Bytes.
     Blob(Vec<u8>),
-    /// A list, for a parameter that is an array.
+    /// A list, for a parameter that is an array, or of type json. SQLite, which has neither, gets it as JSON text.
     List(Vec<Value>),
-    /// JSON text.
+    /// JSON text, for a parameter of type json or jsonb. SQLite stores it as text.
     Json(String),
 }
 
 impl Value {
     /// Bytes of its texts and blobs.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         match self {
             Value::Text(text) | Value::Decimal(text) | Value::Json(text) => text.len(),
             Value::Blob(blob) => blob.len(),

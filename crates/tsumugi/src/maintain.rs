@@ -220,6 +220,18 @@ mod tests {
         }
         let error = commands().seed(target()).unwrap_err().to_string();
         assert!(error.contains("apply the migrations first"), "{error}");
+        let broken = DatabaseCommands {
+            migrations: Some(|| {
+                let up = async |tx: &Tx| tx.execute("nonsense", []).await.map(drop);
+                vec![Migration::new("1_broken", "", up)]
+            }),
+            ..commands()
+        };
+        let error = broken.migrate(MigrateCommand::Up(work(None))).unwrap_err();
+        assert!(
+            error.to_string().contains("1_broken failed (up)"),
+            "{error}"
+        );
         assert!(!target().data.exists());
         for (command, expected) in [
             (MigrateCommand::Up(work(None)), "1 migration applied"),

@@ -20,7 +20,7 @@ fn sent(value: &Value) -> Sent<'_> {
         Value::Boolean(boolean) => Sent::Boolean(*boolean),
         Value::Integer(integer) => Sent::Integer(*integer),
         Value::Real(real) => Sent::Double(*real),
-        Value::Text(text) => text_or_time(text),
+        Value::Text(text) | Value::Decimal(text) => text_or_time(text),
         Value::Blob(blob) => Sent::Bytes(blob),
         Value::Json(text) => Sent::Text(Cow::Borrowed(text)),
         Value::List(_) => Sent::Text(Cow::Owned(json::text(value))),

@@ -10,7 +10,8 @@ use tsumugi_firebird_proto::{GdsCode, ServerError};
 
 use crate::error::{Code, Error, FailedStatement};
 use crate::options::Names;
-use crate::server::{DriverError, StatementContext};
+use crate::server::DriverError;
+use crate::statement_context::{ConstraintKind, StatementContext};
 
 impl DriverError for Driver {
     fn is_unsent(&self) -> bool {
@@ -102,6 +103,14 @@ const QUOTES: [GdsCode; 9] = [
     GdsCode(335_545_258),
 ];
 
+/// Constraints, under all their codes.
+const VIOLATIONS: [(GdsCode, ConstraintKind); 4] = [
+    (GdsCode::UNIQUE, ConstraintKind::Unique),
+    (GdsCode::NO_DUPLICATE, ConstraintKind::Unique),
+    (GdsCode::FOREIGN_KEY, ConstraintKind::ForeignKey),
+    (GdsCode::CHECK, ConstraintKind::Check),
+];
+
 /// Conflicts with other transactions, under all their codes.
 const CONFLICTS: [GdsCode; 4] = [
     GdsCode::DEADLOCK,
@@ -111,7 +120,7 @@ const CONFLICTS: [GdsCode; 4] = [
 ];
 
 fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
-    let (limit, names) = (context.options.statement_timeout, context.options.names);
+    let names = context.options.names;
     let position = error
         .place()
         .and_then(|place| offset(&context.sql, place.0, place.1));
@@ -121,31 +130,16 @@ fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
     let state = error.sqlstate.as_str();
     let message = without_data(error);
     let statement = context.failed(error.message.clone());
-    if error.has(GdsCode::UNIQUE) || error.has(GdsCode::NO_DUPLICATE) {
-        let constraint = constraint.unwrap_or_default();
-        return Error::UniqueViolation {
-            constraint,
-            statement,
-        };
-    }
-    if error.has(GdsCode::FOREIGN_KEY) {
-        return Error::ForeignKeyViolation {
-            constraint,
-            statement,
-        };
-    }
-    if error.has(GdsCode::CHECK) {
-        let constraint = constraint.unwrap_or_default();
-        return Error::CheckViolation {
-            constraint,
-            statement,
-        };
+    let violated = VIOLATIONS.iter().find(|(code, _)| error.has(*code));
+    if let Some((_, violated)) = violated {
+        return violated.error(constraint, statement);
     }
     if let Some(clause) = clause(error, GdsCode::NOT_VALID) {
         return not_valid(clause, names, statement);
     }
     if error.has(GdsCode::CANCELLED) {
-        return Error::Timeout { limit, statement };
+        let reason = message;
+        return Error::Cancelled { reason, statement };
     }
     if CONFLICTS.iter().any(|code| error.has(*code)) || state == "40001" {
         return Error::SerializationFailure { statement };
@@ -201,14 +195,11 @@ fn not_valid(clause: &Clause, names: Names, statement: FailedStatement) -> Error
         .map(|part| names.shown(part.trim_matches('"')))
         .collect();
     let column = column.join(".");
-    if text(1) == "*** null ***" {
-        Error::NotNullViolation { column, statement }
-    } else {
-        Error::CheckViolation {
-            constraint: column,
-            statement,
-        }
-    }
+    let violated = match text(1) {
+        "*** null ***" => ConstraintKind::NotNull,
+        _ => ConstraintKind::Check,
+    };
+    violated.error(Some(column), statement)
 }
 
 /// The message, unless it quotes the value that was wrong.

@@ -13,7 +13,8 @@ use super::settings;
 use crate::options::{Access, Isolation, Options, TransactionOptions};
 use crate::server::connections::Exclusive;
 
-/// An open transaction on its connection.
+/// An open transaction on its connection. What it consists of is dropped in this order, also what is left when the transaction was taken out to
+/// be ended.
 pub(crate) struct OpenTransaction {
     pub(super) transaction: Transaction,
     pub(super) locks: Locks,

@@ -95,15 +95,7 @@ fn first_words(sql: &str) -> StatementEffect {
 
 /// The words outside quotes and comments, with where they end.
 fn words(sql: &str) -> impl Iterator<Item = (&str, usize)> {
-    let mut end = 0;
-    scan::pieces(sql, FIREBIRD.lexicon)
-        .map(move |piece| {
-            end += piece.text.len();
-            (piece, end)
-        })
-        .filter(|(piece, _)| piece.kind == Kind::Code)
-        .map(|(piece, end)| (piece.text, end))
-        .filter(|(code, _)| code.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+    scan::words(sql, FIREBIRD.lexicon)
 }
 
 /// The statements of a script, which end with `;`, or with what `set term` says. What is between `begin` and `end` of a
@@ -185,7 +177,7 @@ enum Verb {
 
 impl Body {
     fn word(&mut self, text: &str) {
-        if !text.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        if !scan::is_word(text) {
             return;
         }
         let word = text.to_ascii_lowercase();

@@ -19,8 +19,8 @@ use crate::options::{Isolation, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Expiry, NextStep, Outcome, Running, SavepointCommand, SavepointName, Scope, ServerBackend as _,
-    Transaction, TransactionInner, Transactional,
+    Expiry, NextStep, Outcome, Running, SavepointCommand, SavepointName, Scope, Transaction,
+    TransactionInner, Transactional,
 };
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -100,23 +100,11 @@ impl Transactional for Firebird {
     }
 
     async fn commit(closing: OpenTransaction) -> tsumugi_firebird::Result<()> {
-        // Dropped from the last to the first.
-        let OpenTransaction {
-            connection: _connection,
-            locks: _locks,
-            transaction,
-        } = closing;
-        transaction.commit().await
+        closing.transaction.commit().await
     }
 
     async fn roll_back(closing: OpenTransaction) -> tsumugi_firebird::Result<()> {
-        // Dropped from the last to the first.
-        let OpenTransaction {
-            connection: _connection,
-            locks: _locks,
-            transaction,
-        } = closing;
-        transaction.roll_back().await
+        closing.transaction.roll_back().await
     }
 
     /// Commits changes of tables that this statement could not see, where that is wanted.
@@ -193,8 +181,7 @@ impl Transactional for Firebird {
     async fn script_within(transaction: &TransactionInner<Firebird>, sql: SqlText) -> Result<()> {
         let pool = &transaction.pool;
         transaction.check()?;
-        let script = pool.backend.script(&sql);
-        let script = script.map_err(|refusal| pool.statement(sql.clone(), &[]).usage(refusal))?;
+        let script = pool.plan_script(&sql)?;
         let run = async {
             for (statement, effect) in script {
                 if Firebird::prepare(transaction, Some(&effect)).await? == NextStep::Run {

@@ -35,7 +35,7 @@ impl Encode for Bind<'_> {
             Value::Boolean(boolean) => boolean.encode(ty, out),
             Value::Integer(integer) => number(*integer, ty, out),
             Value::Real(real) => real.encode(ty, out),
-            Value::Text(text) => text.encode(ty, out),
+            Value::Text(text) | Value::Decimal(text) => text.encode(ty, out),
             Value::Blob(blob) => blob.encode(ty, out),
             Value::Json(text) => text.encode(ty, out),
             Value::List(values) => match ty.base().kind() {

@@ -12,6 +12,7 @@ use super::backend::{Inner, Postgres};
 use super::link::ExclusiveConnection;
 use super::plan::{self, CopyEnd};
 use crate::error::{Error, Result};
+use crate::log::opaque;
 use crate::outcome::guarded;
 use crate::server::{Pool, Transaction, TransactionInner};
 
@@ -180,14 +181,4 @@ impl CopyOut {
     }
 }
 
-impl std::fmt::Debug for CopyIn {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CopyIn").finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for CopyOut {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CopyOut").finish_non_exhaustive()
-    }
-}
+opaque!(CopyIn, CopyOut);

@@ -1,15 +1,14 @@
 //! From the driver's errors to ours. Decides nothing about what happens next.
 //! Rule: what a server says may quote data: its DETAIL is shown only on request.
 
-use std::fmt;
-
 use tsumugi_pg::{Error as Driver, StatementFate};
 use tsumugi_pg_proto::ServerError;
 use tsumugi_pg_proto::types::EncodeError;
 
 use super::plan::source_offset;
 use crate::error::{Code, Error};
-use crate::server::{DriverError, StatementContext};
+use crate::server::DriverError;
+use crate::statement_context::{ConstraintKind, StatementContext};
 
 impl DriverError for Driver {
     fn is_unsent(&self) -> bool {
@@ -20,10 +19,6 @@ impl DriverError for Driver {
                 ..
             }
         )
-    }
-
-    fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
     }
 
     fn into_error(self, statement: StatementContext<'_>) -> Error {
@@ -39,9 +34,7 @@ impl DriverError for Driver {
             error @ (Driver::Connect { .. } | Driver::Hosts(_)) => Error::Unreachable {
                 reason: error.to_string(),
             },
-            Driver::RolledBack => Error::RolledBack {
-                reason: "a statement in it had failed",
-            },
+            Driver::RolledBack => Error::rolled_back("a statement in it had failed"),
             Driver::Parameter { number, source } => {
                 let code = sqlstate(&source);
                 statement.value(code, format!("parameter ${number}: {source}"))
@@ -54,9 +47,7 @@ impl DriverError for Driver {
 fn lost(reason: String, ran: StatementFate, server: Option<&ServerError>) -> Error {
     // The server ended the session because the transaction was idle: that is no loss of a statement.
     if server.is_some_and(|error| error.code.as_str() == "25P03") {
-        return Error::RolledBack {
-            reason: "it was idle for longer than idle_timeout",
-        };
+        return Error::rolled_back("it was idle for longer than idle_timeout");
     }
     Error::Lost {
         reason,
@@ -89,25 +80,17 @@ fn server(context: StatementContext<'_>, error: ServerError) -> Error {
     };
     let statement = context.failed(detail);
     match code {
-        "23505" => Error::UniqueViolation {
-            constraint: constraint.unwrap_or_default(),
-            statement,
-        },
-        "23503" | "23001" => Error::ForeignKeyViolation {
-            constraint,
-            statement,
-        },
-        "23502" => Error::NotNullViolation {
-            column: column.unwrap_or_default(),
-            statement,
-        },
-        "23514" => Error::CheckViolation {
-            constraint: constraint.unwrap_or_default(),
-            statement,
-        },
+        "23505" => ConstraintKind::Unique.error(constraint, statement),
+        "23503" | "23001" => ConstraintKind::ForeignKey.error(constraint, statement),
+        "23502" => ConstraintKind::NotNull.error(column, statement),
+        "23514" => ConstraintKind::Check.error(constraint, statement),
         "40001" => Error::SerializationFailure { statement },
         "40P01" => Error::Deadlock { statement },
-        "57014" => Error::Timeout { limit, statement },
+        "57014" if message.contains("statement timeout") => Error::Timeout { limit, statement },
+        "57014" => Error::Cancelled {
+            reason: message,
+            statement,
+        },
         // Not allowed, which has nothing to do with how it is written.
         code if code.starts_with("42") && code != "42501" => Error::Syntax {
             position,
@@ -151,6 +134,34 @@ fn without_data(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
+    use tsumugi_pg_proto::sqlstate::SqlState;
+
+    #[test]
+    fn cancel_is_a_timeout_only_where_the_server_says_so() {
+        let options = Options::default();
+        for (message, is_timeout) in [
+            ("canceling statement due to statement timeout", true),
+            ("canceling statement due to user request", false),
+            ("storniere Anfrage wegen Benutzeraufforderung", false),
+        ] {
+            let mut reported = ServerError::default();
+            reported.code = SqlState::QUERY_CANCELED;
+            reported.message = message.to_owned();
+            let statement = StatementContext {
+                sql: "select 1".into(),
+                values: Vec::new(),
+                options: &options,
+            };
+            let error = server(statement, reported);
+            assert_eq!(
+                matches!(error, Error::Timeout { .. }),
+                is_timeout,
+                "{error}"
+            );
+            assert_eq!(error.to_string().contains(message), !is_timeout, "{error}");
+        }
+    }
 
     #[test]
     fn messages_about_values_do_not_show_them() {

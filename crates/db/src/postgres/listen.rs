@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::backend::{Inner, Postgres};
 use crate::error::{Error, FailedStatement, Result};
 use crate::limits::LISTENERS_MAX;
+use crate::log::opaque;
 use crate::server::{Limits, Pool};
 
 /// Receives notifications. Dropped, its connection is closed.
@@ -45,10 +46,10 @@ impl Drop for ListenerSlot {
 impl Pool<Postgres> {
     pub(crate) async fn listen(&self, channels: &[String]) -> Result<Listener> {
         if self.inner().backend.limits == Limits::Client {
-            return Err(Error::Unsupported {
-                database: "a pooler in transaction mode",
-                what: "LISTEN: connect past it",
-            });
+            return Err(Error::unsupported(
+                "a pooler in transaction mode",
+                "LISTEN: connect past it",
+            ));
         }
         let place = self.place()?;
         let connector = self.inner().backend.connector.clone();
@@ -64,11 +65,11 @@ impl Pool<Postgres> {
     fn place(&self) -> Result<ListenerSlot> {
         let listeners = &self.inner().backend.listeners;
         if listeners.get() >= LISTENERS_MAX {
-            return Err(Error::QueueFull {
-                limit: "listeners_max",
-                max: LISTENERS_MAX,
-                statement: FailedStatement::none(),
-            });
+            return Err(Error::queue_full(
+                "listeners_max",
+                LISTENERS_MAX,
+                FailedStatement::none(),
+            ));
         }
         listeners.set(listeners.get() + 1);
         Ok(ListenerSlot(Rc::clone(self.inner())))
@@ -99,8 +100,4 @@ impl Listener {
     }
 }
 
-impl std::fmt::Debug for Listener {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Listener").finish_non_exhaustive()
-    }
-}
+opaque!(Listener);

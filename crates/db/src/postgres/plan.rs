@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use tsumugi_sql::POSTGRES;
-use tsumugi_sql::scan::{self, Kind, SentPiece};
+use tsumugi_sql::scan::{self, Kind, SentPiece, is_word};
 
 use crate::limits::PLANS_MAX;
 use crate::sql_text::{Placeholders, SqlText};
@@ -377,12 +377,7 @@ pub(super) fn changes_session(command: &str) -> bool {
 
 /// The words outside quotes and comments.
 fn words(sql: &str) -> impl Iterator<Item = &str> {
-    let code = scan::pieces(sql, POSTGRES.lexicon).filter(|piece| piece.kind == Kind::Code);
-    code.map(|piece| piece.text).filter(|code| is_word(code))
-}
-
-fn is_word(code: &str) -> bool {
-    code.starts_with(|c: char| c.is_alphabetic() || c == '_')
+    scan::words(sql, POSTGRES.lexicon).map(|(word, _)| word)
 }
 
 #[cfg(test)]

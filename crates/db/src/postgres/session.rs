@@ -18,6 +18,7 @@ use crate::batch::BatchSize;
 use crate::database::{RowStream, Transaction};
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
+use crate::log::opaque;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
 use crate::server::{self, Answer, Limits, Pool, Scope, StreamHandle, TransactionInner};
@@ -37,10 +38,10 @@ pub struct Session {
 impl Pool<Postgres> {
     pub(crate) async fn session(&self) -> Result<Session> {
         if self.inner().backend.limits == Limits::Client {
-            return Err(Error::Unsupported {
-                database: "a pooler in transaction mode",
-                what: "exclusive sessions: connect past it",
-            });
+            return Err(Error::unsupported(
+                "a pooler in transaction mode",
+                "exclusive sessions: connect past it",
+            ));
         }
         let connection = self.inner().exclusive("", &[]).await?;
         connection.changed.set(true);
@@ -196,15 +197,10 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.stream.take().give_up(|| Error::Closed {
-            what: "session",
-            reason: "it was dropped before its stream",
-        });
+        self.stream
+            .take()
+            .give_up(|| Error::closed("session", "it was dropped before its stream"));
     }
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").finish_non_exhaustive()
-    }
-}
+opaque!(Session);

@@ -112,23 +112,35 @@ enum RowsRepr {
     Firebird(firebird::Rows),
 }
 
-impl From<PackedRows> for Rows {
-    fn from(packed: PackedRows) -> Self {
-        Rows(RowsRepr::Packed(packed))
-    }
+/// Does the same with whichever it is; with `=>`, what comes of it is of that variant too.
+macro_rules! on_each {
+    ($of:ident, $it:expr, $inner:ident => $call:expr) => {
+        match $it {
+            $of::Packed($inner) => $call,
+            $of::Postgres($inner) => $call,
+            $of::Firebird($inner) => $call,
+        }
+    };
+    ($of:ident => $to:ident, $it:expr, $inner:ident => $call:expr) => {
+        match $it {
+            $of::Packed($inner) => $to::Packed($call),
+            $of::Postgres($inner) => $to::Postgres($call),
+            $of::Firebird($inner) => $to::Firebird($call),
+        }
+    };
 }
 
-impl From<postgres::Rows> for Rows {
-    fn from(rows: postgres::Rows) -> Self {
-        Rows(RowsRepr::Postgres(rows))
-    }
+macro_rules! from {
+    ($($rows:ty => $variant:ident),*) => {
+        $(impl From<$rows> for Rows {
+            fn from(rows: $rows) -> Self {
+                Rows(RowsRepr::$variant(rows))
+            }
+        })*
+    };
 }
 
-impl From<firebird::Rows> for Rows {
-    fn from(rows: firebird::Rows) -> Self {
-        Rows(RowsRepr::Firebird(rows))
-    }
-}
+from!(PackedRows => Packed, postgres::Rows => Postgres, firebird::Rows => Firebird);
 
 impl Rows {
     /// No rows of no columns.
@@ -138,11 +150,7 @@ impl Rows {
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        match &self.0 {
-            RowsRepr::Packed(rows) => rows.len(),
-            RowsRepr::Postgres(rows) => rows.len(),
-            RowsRepr::Firebird(rows) => rows.len(),
-        }
+        on_each!(RowsRepr, &self.0, rows => rows.len())
     }
 
     /// Whether there is no row.
@@ -152,40 +160,25 @@ impl Rows {
 
     /// The columns, also when there is no row.
     pub fn columns(&self) -> &Arc<Columns> {
-        match &self.0 {
-            RowsRepr::Packed(rows) => rows.columns(),
-            RowsRepr::Postgres(rows) => rows.columns(),
-            RowsRepr::Firebird(rows) => rows.columns(),
-        }
+        on_each!(RowsRepr, &self.0, rows => rows.columns())
     }
 
     /// Bytes that the rows take.
     pub fn packed_bytes(&self) -> usize {
-        match &self.0 {
-            RowsRepr::Packed(rows) => rows.packed_bytes(),
-            RowsRepr::Postgres(rows) => rows.bytes(),
-            RowsRepr::Firebird(rows) => rows.bytes(),
-        }
+        on_each!(RowsRepr, &self.0, rows => rows.bytes())
     }
 
     /// The first so many of the rows.
     #[must_use]
     pub fn truncated(mut self, len: usize) -> Rows {
-        match &mut self.0 {
-            RowsRepr::Packed(rows) => rows.truncate(len),
-            RowsRepr::Postgres(rows) => rows.truncate(len),
-            RowsRepr::Firebird(rows) => rows.truncate(len),
-        }
+        on_each!(RowsRepr, &mut self.0, rows => rows.truncate(len));
         self
     }
 
     /// The row at `index`, counted from 0.
     pub fn row(&self, index: usize) -> Option<Row<'_>> {
-        Some(match &self.0 {
-            RowsRepr::Packed(rows) => Row(RowRef::Packed(rows.row(index)?)),
-            RowsRepr::Postgres(rows) => Row(RowRef::Postgres(rows.row(index)?)),
-            RowsRepr::Firebird(rows) => Row(RowRef::Firebird(rows.row(index)?)),
-        })
+        let row = on_each!(RowsRepr => RowRef, &self.0, rows => rows.row(index)?);
+        Some(Row(row))
     }
 
     /// The first row.
@@ -195,18 +188,12 @@ impl Rows {
 
     /// The rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
-        match &self.0 {
-            RowsRepr::Packed(rows) => {
-                let rows = (0..rows.len()).filter_map(|index| rows.row(index));
-                Walk::Packed(rows.map(|row| Row(RowRef::Packed(row))))
-            }
-            RowsRepr::Postgres(rows) => {
-                Walk::Postgres(rows.iter().map(|row| Row(RowRef::Postgres(row))))
-            }
-            RowsRepr::Firebird(rows) => {
-                Walk::Firebird(rows.iter().map(|row| Row(RowRef::Firebird(row))))
-            }
-        }
+        let rows = match &self.0 {
+            RowsRepr::Packed(rows) => Walk::Packed(rows.iter().map(RowRef::Packed)),
+            RowsRepr::Postgres(rows) => Walk::Postgres(rows.iter().map(RowRef::Postgres)),
+            RowsRepr::Firebird(rows) => Walk::Firebird(rows.iter().map(RowRef::Firebird)),
+        };
+        rows.map(Row)
     }
 }
 
@@ -236,11 +223,7 @@ pub(crate) enum RowRef<'a> {
 impl<'a> Row<'a> {
     /// The columns.
     pub fn columns(&self) -> &'a Columns {
-        match self.0 {
-            RowRef::Packed(row) => row.columns,
-            RowRef::Postgres(row) => row.columns(),
-            RowRef::Firebird(row) => row.columns(),
-        }
+        on_each!(RowRef, self.0, row => row.columns())
     }
 
     /// The value in the column at `index`. The cells before it are skipped one by one; to read them all, use [`Row::values`].
@@ -255,15 +238,7 @@ impl<'a> Row<'a> {
 
     /// The values in column order.
     pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
-        match self.0 {
-            RowRef::Packed(row) => {
-                let columns = row.columns;
-                let cells = row.cells().enumerate();
-                Walk::Packed(cells.map(|(index, cell)| columns.declared_type(index).value(cell)))
-            }
-            RowRef::Postgres(row) => Walk::Postgres(row.values()),
-            RowRef::Firebird(row) => Walk::Firebird(row.values()),
-        }
+        on_each!(RowRef => Walk, self.0, row => row.values())
     }
 }
 
@@ -284,11 +259,7 @@ where
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        match self {
-            Walk::Packed(packed) => packed.next(),
-            Walk::Postgres(postgres) => postgres.next(),
-            Walk::Firebird(firebird) => firebird.next(),
-        }
+        on_each!(Walk, self, values => values.next())
     }
 }
 

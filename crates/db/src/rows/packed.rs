@@ -45,7 +45,7 @@ impl PackedRows {
     }
 
     /// Bytes that the packed rows take.
-    pub(crate) fn packed_bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.cells.len()
     }
 
@@ -81,6 +81,11 @@ impl PackedRows {
             cells: &self.cells[start..end],
         })
     }
+
+    /// The rows in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = PackedRow<'_>> {
+        (0..self.len).filter_map(|index| self.row(index))
+    }
 }
 
 impl fmt::Debug for PackedRows {
@@ -96,11 +101,21 @@ impl fmt::Debug for PackedRows {
 
 #[derive(Clone, Copy)]
 pub(crate) struct PackedRow<'a> {
-    pub(crate) columns: &'a Columns,
+    columns: &'a Columns,
     cells: &'a [u8],
 }
 
 impl<'a> PackedRow<'a> {
+    pub(crate) fn columns(self) -> &'a Columns {
+        self.columns
+    }
+
+    /// The values, as far as their columns say what they are.
+    pub(crate) fn values(self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
+        let cells = self.cells().enumerate();
+        cells.map(move |(index, cell)| self.columns.declared_type(index).value(cell))
+    }
+
     pub(crate) fn cells(self) -> Cells<'a> {
         Cells { rest: self.cells }
     }

@@ -16,7 +16,7 @@ use crate::query::sendable;
 use crate::value::Value;
 
 /// Where it is noted what was applied.
-const NOTES: &str = "tsumugi_migrations";
+pub(crate) const NOTES: &str = "tsumugi_migrations";
 
 /// The room for a name there.
 const NAME_BYTES: u16 = 255;
@@ -112,7 +112,8 @@ impl MigrationSource {
             | Error::Closed { .. }
             | Error::PoolTimeout { .. }
             | Error::QueueFull { .. }
-            | Error::Timeout { .. } => error,
+            | Error::Timeout { .. }
+            | Error::Cancelled { .. } => error,
             error => self.failure(direction, executor, &error.to_string(), Some(error)),
         }
     }

@@ -17,6 +17,7 @@ use crate::options::TransactionMode;
 use crate::sequence::in_turn;
 use crate::value::{Value, ValueRef};
 
+pub(crate) use history::NOTES;
 pub use history::{Direction, History, MigrationSource, MigrationStatus, State};
 pub use migrations::{Migration, MigrationEvent, Migrator};
 use turn::Patience;

@@ -11,6 +11,7 @@ use crate::database::{Database, Transaction};
 use crate::error::{Error, FailedStatement, Result};
 use crate::executor::Executor;
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
+use crate::log::whole_milliseconds;
 use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
 use crate::outcome::guarded;
 use crate::rows::Rows;
@@ -69,17 +70,13 @@ impl Patience {
             return Err(Error::PoolTimeout {
                 connection: "turn to change the schema",
                 limit: self.limit,
-                waited_ms: milliseconds(waited),
+                waited_ms: whole_milliseconds(waited),
                 statement: FailedStatement::none(),
             });
         }
         sleep(SCHEMA_LOCK_POLL).await;
         Ok(())
     }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Database {

@@ -8,16 +8,18 @@ use futures_util::future::{Either, FutureExt as _, TryFutureExt as _};
 
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::metrics::Snapshot;
+use crate::limits::QUEUE_MAX;
+use crate::log::whole_milliseconds;
+use crate::metrics::{Figures, Snapshot};
 use crate::options::Options;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
+use crate::statement_context::StatementContext;
 use crate::value::{Value, ValueRef};
 
 use super::connections::{AcquireError, ConnectionPool, Exclusive, Link};
 use super::expiry::OpenStreams;
 use super::fault::{DriverError, Fault};
-use super::statement_context::StatementContext;
 use super::statement_stats::StatementStats;
 
 /// A database behind a server, with its driver. What a pool keeps for it beside the connections is in the value.
@@ -152,10 +154,6 @@ pub(crate) struct PoolInner<B: ServerBackend> {
 }
 
 impl<B: ServerBackend> PoolInner<B> {
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.stats.snapshot(self.connections.figures())
-    }
-
     /// A statement for an error about it.
     pub(crate) fn statement(
         &self,
@@ -180,6 +178,12 @@ impl<B: ServerBackend> PoolInner<B> {
         plan.map_err(|refusal| self.statement(sql.clone(), values).usage(refusal))
     }
 
+    /// The plan of a script.
+    pub(crate) fn plan_script<'s>(&self, sql: &'s SqlText) -> Result<B::Script<'s>> {
+        let script = self.backend.script(sql);
+        script.map_err(|refusal| self.statement(sql.clone(), &[]).usage(refusal))
+    }
+
     /// A connection alone, for this statement.
     pub(crate) async fn exclusive(
         &self,
@@ -193,7 +197,27 @@ impl<B: ServerBackend> PoolInner<B> {
     /// No connection was to be had.
     pub(crate) fn not_acquired(&self, sql: &str, values: &[Value], error: AcquireError) -> Error {
         self.stats.count_refusal();
-        self.statement(sql, values).not_acquired(error)
+        let statement = || self.statement(sql, values).silent();
+        match error {
+            AcquireError::Timeout {
+                waited,
+                reason: None,
+            } => Error::PoolTimeout {
+                connection: "connection",
+                limit: "acquire_timeout",
+                waited_ms: whole_milliseconds(waited),
+                statement: statement(),
+            },
+            AcquireError::Timeout {
+                reason: Some(reason),
+                ..
+            }
+            | AcquireError::Refused(reason) => Error::Unreachable {
+                reason: reason.to_string(),
+            },
+            AcquireError::QueueFull => Error::queue_full("queue_max", QUEUE_MAX, statement()),
+            AcquireError::Closed => Error::closed("database", "it was closed"),
+        }
     }
 
     /// Gives up what takes longer than `statement_timeout`, unless the server does so. What is given up is cancelled.
@@ -252,11 +276,7 @@ impl<B: ServerBackend> PoolInner<B> {
         sql: &str,
         call: impl Future<Output = Result<T, B::Error>>,
     ) -> Outcome<B, T> {
-        let started = self.stats.start();
-        let outcome = self.bounded(call).await;
-        let logged = outcome.as_ref().map(|_| None);
-        self.stats.log(started, sql, &[], logged);
-        outcome
+        self.logged(sql, self.bounded(call)).await
     }
 
     /// Runs a script on a connection that the caller has alone. `statement_timeout` is for all of it.
@@ -266,9 +286,19 @@ impl<B: ServerBackend> PoolInner<B> {
         sql: &str,
         script: B::Script<'_>,
     ) -> Outcome<B, ()> {
+        let call = B::run_script(self, connection, script);
+        self.logged(sql, self.timed(call)).await
+    }
+
+    /// Awaits what has neither values nor rows, and logs what it came to.
+    async fn logged<T>(
+        &self,
+        sql: &str,
+        call: impl Future<Output = Outcome<B, T>>,
+    ) -> Outcome<B, T> {
         let started = self.stats.start();
-        let outcome = self.timed(B::run_script(self, connection, script)).await;
-        let logged = outcome.as_ref().map(|()| None);
+        let outcome = call.await;
+        let logged = outcome.as_ref().map(|_| None);
         self.stats.log(started, sql, &[], logged);
         outcome
     }
@@ -304,6 +334,12 @@ impl<B: ServerBackend> PoolInner<B> {
         let statement = || self.statement(sql.clone(), &[]);
         let outcome = outcome.map_err(|fault| fault.into_error(statement()));
         self.stats.count(outcome)
+    }
+}
+
+impl<B: ServerBackend> Figures for PoolInner<B> {
+    fn snapshot(&self) -> Snapshot {
+        self.stats.snapshot(self.connections.figures())
     }
 }
 

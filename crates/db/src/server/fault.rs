@@ -4,8 +4,7 @@
 use std::fmt;
 
 use crate::error::Error;
-
-use super::statement_context::StatementContext;
+use crate::statement_context::StatementContext;
 
 /// Why a statement has no result.
 pub(crate) enum Fault<E> {
@@ -17,12 +16,14 @@ pub(crate) enum Fault<E> {
     Usage(&'static str),
 }
 
-pub(crate) trait DriverError {
+pub(crate) trait DriverError: fmt::Debug {
     /// Whether the connection ended before anything went out that could be kept.
     fn is_unsent(&self) -> bool;
 
     /// For the log: without data.
-    fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
 
     /// For the caller.
     fn into_error(self, statement: StatementContext<'_>) -> Error;

@@ -20,7 +20,6 @@ pub(crate) mod connections;
 mod expiry;
 mod fault;
 mod pool;
-mod statement_context;
 mod statement_stats;
 mod stream;
 mod transaction;
@@ -29,8 +28,6 @@ pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBacken
 pub(crate) use expiry::Expiry;
 pub(crate) use fault::{DriverError, Fault};
 pub use pool::Pool;
-pub(crate) use pool::Watch;
-pub(crate) use statement_context::StatementContext;
 pub use stream::RowStream;
 pub(crate) use stream::{Batch, RowCursor, StreamHandle, Streaming};
 pub(crate) use transaction::{

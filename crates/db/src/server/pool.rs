@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::batch::BatchSize;
 use crate::error::Result;
 use crate::execution::ExecuteResult;
-use crate::metrics::Snapshot;
+use crate::metrics::{Figures, Snapshot};
 use crate::options::{Options, TransactionOptions};
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
@@ -127,8 +127,7 @@ impl<B: Transactional> Pool<B> {
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
         let pool = &self.0;
-        let script = pool.backend.script(&sql);
-        let script = script.map_err(|refusal| pool.statement(sql.clone(), &[]).usage(refusal))?;
+        let script = pool.plan_script(&sql)?;
         let connection = pool.exclusive(&sql, &[]).await?;
         let outcome = pool.script(&connection, &sql, script).await;
         pool.finish_script(&sql, outcome)
@@ -170,33 +169,14 @@ impl<B: Transactional> Pool<B> {
     }
 
     /// A look from outside that keeps nothing open.
-    pub(crate) fn watch(&self) -> Watch<B> {
-        Watch(Rc::downgrade(&self.0))
+    pub(crate) fn watch(&self) -> Weak<dyn Figures> {
+        let inner: Rc<dyn Figures> = Rc::<PoolInner<B>>::clone(&self.0);
+        Rc::downgrade(&inner)
     }
 }
 
 impl<B: Transactional> std::fmt::Debug for Pool<B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Pool").field(&self.0).finish()
-    }
-}
-
-/// See [`Pool::watch`].
-pub(crate) struct Watch<B: Transactional>(Weak<PoolInner<B>>);
-
-impl<B: Transactional> Watch<B> {
-    /// None when the pool has gone.
-    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
-        Some(self.0.upgrade()?.snapshot())
-    }
-
-    pub(crate) fn is(&self, other: &Watch<B>) -> bool {
-        self.0.ptr_eq(&other.0)
-    }
-}
-
-impl<B: Transactional> std::fmt::Debug for Watch<B> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Watch").finish_non_exhaustive()
     }
 }

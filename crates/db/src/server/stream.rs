@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
+use crate::log::opaque;
 use crate::rows::{Columns, Rows};
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -123,10 +124,10 @@ impl<B: Streaming> StreamInner<B> {
 impl<B: Streaming> Expiry for StreamInner<B> {
     fn end_if_idle(&self) {
         if self.used.get().elapsed() > self.idle_timeout && !self.is_read.get() {
-            self.give_up(Error::Closed {
-                what: "stream",
-                reason: "it was idle for longer than idle_timeout",
-            });
+            self.give_up(Error::closed(
+                "stream",
+                "it was idle for longer than idle_timeout",
+            ));
         }
     }
 }
@@ -271,8 +272,4 @@ impl<B: Streaming> RowStream<B> {
     }
 }
 
-impl<B: Streaming> std::fmt::Debug for RowStream<B> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RowStream").finish_non_exhaustive()
-    }
-}
+opaque!(RowStream<B: Streaming>);

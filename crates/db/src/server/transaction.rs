@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
+use crate::log::opaque;
 use crate::options::{Options, TransactionOptions};
 use crate::outcome::{Abandon, EndReason, Savepoints};
 use crate::rows::Rows;
@@ -219,10 +220,10 @@ impl<B: Transactional> Transaction<B> {
         inner.check()?;
         let plan = pool.plan(&sql, &values, Scope::Exclusive)?;
         if B::prepare(inner, Some(&plan)).await? == NextStep::Skip {
-            return Err(Error::Unsupported {
-                database: B::NAME,
-                what: "cursors in a trial that has changed tables",
-            });
+            return Err(Error::unsupported(
+                B::NAME,
+                "cursors in a trial that has changed tables",
+            ));
         }
         let open = inner.ready().await?;
         let call = Running::begin(inner);
@@ -279,12 +280,6 @@ impl<B: Transactional> Transaction<B> {
 
     pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
         Rc::downgrade(&self.0)
-    }
-}
-
-impl<B: Transactional> std::fmt::Debug for Transaction<B> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Transaction").finish_non_exhaustive()
     }
 }
 
@@ -512,10 +507,10 @@ impl<B: Transactional> Savepoint<B> {
 
     async fn finish(self, command: SavepointCommand) -> Result<()> {
         let Some(transaction) = self.transaction.upgrade() else {
-            return Err(Error::Closed {
-                what: "transaction",
-                reason: "it was dropped before its savepoint",
-            });
+            return Err(Error::closed(
+                "transaction",
+                "it was dropped before its savepoint",
+            ));
         };
         let number = self.name.number;
         let open = transaction.ready().await?;
@@ -528,12 +523,6 @@ impl<B: Transactional> Savepoint<B> {
 
     pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
         self.transaction.clone()
-    }
-}
-
-impl<B: Transactional> std::fmt::Debug for Savepoint<B> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Savepoint").finish_non_exhaustive()
     }
 }
 
@@ -552,3 +541,5 @@ impl<B: Transactional> Drop for Savepoint<B> {
         }
     }
 }
+
+opaque!(Transaction<B: Transactional>, Savepoint<B: Transactional>);

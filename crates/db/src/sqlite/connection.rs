@@ -3,7 +3,7 @@
 //! which `is_clean` tells.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,8 +87,13 @@ impl Opening {
             }
         };
         let connection = self.prepare(sqlite, Access::ReadWrite)?;
-        if self.path.is_some() {
-            self.keep_journal(&connection.sqlite)?;
+        if let Some(path) = &self.path {
+            let set = set_journal(&connection.sqlite, "wal", self.busy_timeout);
+            // A process that kept nothing in a file that it began may have removed it meanwhile; see `remove_unused`.
+            if self.missing == MissingFile::Create && !path.exists() {
+                return self.writer();
+            }
+            set?;
             // A transaction survives the end of the process; the last ones may be lost when the machine loses power,
             // and the file is consistent then as well.
             connection
@@ -97,23 +102,6 @@ impl Opening {
         }
         connection.restore_settings()?;
         Ok(connection)
-    }
-
-    /// Chooses the journal. Another process that makes the same file does so too, and SQLite asks no handler there: who waited for a lock
-    /// while it has one might wait for ever. Here nothing is held yet.
-    fn keep_journal(&self, sqlite: &rusqlite::Connection) -> rusqlite::Result<()> {
-        let mut attempt = 0;
-        loop {
-            match sqlite.pragma_update(None, "journal_mode", "wal") {
-                Err(error)
-                    if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                        && watch::wait_for_lock(attempt, self.busy_timeout) =>
-                {
-                    attempt += 1;
-                }
-                result => return result,
-            }
-        }
     }
 
     /// Opens a connection that only reads a file that the writer has opened.
@@ -165,6 +153,49 @@ impl Opening {
             orphans: Orphans::new(),
         })
     }
+}
+
+/// Chooses the journal. Another process that makes the same file does so too, and SQLite asks no handler there: who waited for a lock
+/// while it has one might wait for ever. Here nothing is held yet.
+fn set_journal(
+    sqlite: &rusqlite::Connection,
+    mode: &str,
+    patience: Duration,
+) -> rusqlite::Result<()> {
+    let mut attempt = 0;
+    loop {
+        match sqlite.pragma_update(None, "journal_mode", mode) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && watch::wait_for_lock(attempt, patience) =>
+            {
+                attempt += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+/// How long the connections of this process may take to close.
+const CLOSING_MAX: Duration = Duration::from_secs(2);
+
+/// Removes a file that holds nothing but an empty table of notes of this name, unless it is open elsewhere.
+pub(super) fn remove_unused(path: &Path, notes: &str) -> rusqlite::Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let sqlite = rusqlite::Connection::open_with_flags(path, flags)?;
+    // Only the last connection of all processes can leave that journal. One that comes later waits for the lock, and then finds no file.
+    set_journal(&sqlite, "delete", CLOSING_MAX)?;
+    sqlite.execute_batch("begin exclusive")?;
+    let is = |sql: &str| sqlite.query_row(sql, [], |row| row.get::<_, bool>(0));
+    let others = format!("select exists (select 1 from sqlite_schema where tbl_name <> '{notes}')");
+    let noted = || is(&format!("select exists (select 1 from {notes})"));
+    let is_left = is("select journal_mode = 'delete' from pragma_journal_mode")?;
+    let has_notes = is("select exists (select 1 from sqlite_schema)")?;
+    if is_left && !is(&others)? && !(has_notes && noted()?) {
+        // What cannot be removed stays.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
 }
 
 impl Connection {
@@ -539,7 +570,7 @@ impl ToSql for Bind<'_> {
             Value::Boolean(truth) => SqliteRef::Integer((*truth).into()),
             Value::Integer(integer) => SqliteRef::Integer(*integer),
             Value::Real(real) => SqliteRef::Real(*real),
-            Value::Text(text) => SqliteRef::Text(text.as_bytes()),
+            Value::Text(text) | Value::Decimal(text) => SqliteRef::Text(text.as_bytes()),
             Value::Blob(blob) => SqliteRef::Blob(blob),
             Value::Json(json) => SqliteRef::Text(json.as_bytes()),
             // There are no arrays: its JSON functions read this text.

@@ -12,10 +12,11 @@ use tokio::sync::oneshot;
 use tracing::warn;
 
 use crate::error::{Error, Result};
-use crate::metrics::{Counters, Snapshot};
+use crate::log::whole_milliseconds;
+use crate::metrics::{Counters, Figures, Snapshot};
 use crate::options::{Location, MissingFile, Options};
 
-use super::connection::{Connection, Opening};
+use super::connection::{self, Connection, Opening};
 use super::job::Job;
 use super::queue::{Lane, PushOutcome, Queues};
 use super::serve::EngineThread;
@@ -41,20 +42,9 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// The engine for this database, opened now unless it is open. Waits on a thread of its own: opening touches files.
+    /// The engine for this database, opened now unless it is open.
     pub(super) async fn open(location: Location, options: Arc<Options>) -> Result<Arc<Engine>> {
-        let (reply, answer) = oneshot::channel();
-        let spawned = thread::Builder::new()
-            .name("db-open".into())
-            .spawn(move || {
-                let _ = reply.send(Engine::open_shared(location, options));
-            });
-        let failed = || Error::Closed {
-            what: "database",
-            reason: "no thread could be started to open it",
-        };
-        spawned.map_err(|_| failed())?;
-        answer.await.map_err(|_| failed())?
+        elsewhere("db-open", move || Engine::open_shared(location, options)).await
     }
 
     fn open_shared(location: Location, options: Arc<Options>) -> Result<Arc<Engine>> {
@@ -88,7 +78,7 @@ impl Engine {
 
     fn start(opening: Opening, options: Arc<Options>) -> Result<Arc<Engine>> {
         let opened = |result: rusqlite::Result<Connection>| {
-            result.map_err(|cause| open_error(&opening, cause))
+            result.map_err(|cause| open_error(opening.path.as_deref(), cause))
         };
         let writer = opened(opening.writer())?;
         let readers = opening.path.is_some().then_some(options.pool);
@@ -137,14 +127,6 @@ impl Engine {
         }
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
-        let mut snapshot = self.counters.snapshot();
-        snapshot.connections = self.readers.unwrap_or(0) + 1;
-        snapshot.writer_waiting = self.queues.len(Lane::Writer);
-        snapshot.waiting = self.queues.len(Lane::Readers) + snapshot.writer_waiting;
-        snapshot
-    }
-
     fn warn_about_options(&self, wanted: &Options) {
         let shared =
             |options: &Options| (options.pool, options.statement_cache, options.busy_timeout);
@@ -157,18 +139,57 @@ impl Engine {
     }
 }
 
+impl Figures for Engine {
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = self.counters.snapshot();
+        snapshot.connections = self.readers.unwrap_or(0) + 1;
+        snapshot.writer_waiting = self.queues.len(Lane::Writer);
+        snapshot.waiting = self.queues.len(Lane::Readers) + snapshot.writer_waiting;
+        snapshot
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         self.queues.close();
     }
 }
 
+/// Removes the file of a database in which nothing was kept but an empty table of notes of this name, unless a process uses it. Whoever
+/// has it open here gets errors from now on.
+pub(crate) async fn remove_unused(path: PathBuf, notes: &'static str) -> Result<()> {
+    elsewhere("db-remove", move || {
+        let path = canonical(path, MissingFile::Fail)?;
+        // Locked to the end, so that it is not opened here meanwhile.
+        let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+        let engine = engines.remove(&Key::File(path.clone()));
+        if let Some(engine) = engine.and_then(|engine| engine.upgrade()) {
+            engine.queues.close();
+        }
+        connection::remove_unused(&path, notes).map_err(|cause| open_error(Some(&path), cause))
+    })
+    .await
+}
+
+/// Runs what touches files on a thread of its own.
+async fn elsewhere<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let (reply, answer) = oneshot::channel();
+    spawn(name.to_owned(), move || {
+        let _ = reply.send(work());
+    })?;
+    answer.await.unwrap_or_else(|_| Err(no_thread()))
+}
+
 fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
     let spawned = thread::Builder::new().name(name).spawn(work);
-    spawned.map(drop).map_err(|_| Error::Closed {
-        what: "database",
-        reason: "its threads could not be started",
-    })
+    spawned.map(drop).map_err(|_| no_thread())
+}
+
+fn no_thread() -> Error {
+    Error::closed("database", "its threads could not be started")
 }
 
 fn expire(lane: Lane, job: Job, readers: Option<usize>, counters: &Counters) {
@@ -178,12 +199,7 @@ fn expire(lane: Lane, job: Job, readers: Option<usize>, counters: &Counters) {
         Lane::Readers => "reader",
         Lane::Writer => "writer",
     };
-    let waited_ms = job
-        .enqueued
-        .elapsed()
-        .as_millis()
-        .try_into()
-        .unwrap_or(u64::MAX);
+    let waited_ms = whole_milliseconds(job.enqueued.elapsed());
     job.refuse(|statement| Error::PoolTimeout {
         connection,
         limit: "acquire_timeout",
@@ -231,10 +247,9 @@ fn canonical(path: PathBuf, missing: MissingFile) -> Result<PathBuf> {
 }
 
 /// The error for a file that SQLite could not open.
-pub(super) fn open_error(opening: &Opening, cause: rusqlite::Error) -> Error {
-    let path = opening.path.clone().unwrap_or_else(|| ":memory:".into());
+pub(super) fn open_error(path: Option<&Path>, cause: rusqlite::Error) -> Error {
     Error::Open {
-        path,
+        path: path.unwrap_or(Path::new(":memory:")).to_owned(),
         reason: cause.to_string(),
         source: Some(Box::new(cause)),
     }

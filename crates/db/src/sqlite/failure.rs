@@ -3,8 +3,9 @@
 
 use rusqlite::ffi;
 
-use crate::error::{Code, Error, FailedStatement};
+use crate::error::{Code, Error};
 use crate::options::Options;
+use crate::statement_context::{ConstraintKind, StatementContext};
 
 use super::job::Statement;
 use super::policy::Refusal;
@@ -41,60 +42,33 @@ pub(super) fn error(
     statement: Statement,
     options: &Options,
 ) -> Error {
+    let statement = statement.within(options);
     if fault.needs_writer(seen) {
-        let message = "this transaction is read-only: begin one that may write".into();
-        return Error::Usage {
-            message,
-            statement: statement.failed(String::new()),
-        };
+        return statement.usage("this transaction is read-only: begin one that may write");
     }
-    match seen.stop {
-        Some(Stop::TimedOut) if !matches!(fault, Fault::Usage(_)) => {
-            let limit = options.statement_timeout;
-            return Error::Timeout {
-                limit,
-                statement: statement.failed(String::new()),
-            };
-        }
-        _ => {}
+    if seen.stop == Some(Stop::TimedOut) && !matches!(fault, Fault::Usage(_)) {
+        return statement.late();
     }
     match fault {
         Fault::Prepare(cause) => prepare(cause, seen, statement),
         Fault::Run(cause) => run(cause, statement),
-        Fault::TooLarge => {
-            let max = options.rows_max_bytes;
-            Error::TooLarge {
-                limit: "rows_max_bytes",
-                max,
-                statement: statement.failed(String::new()),
-            }
-        }
+        Fault::TooLarge => statement.too_large(options.rows_max_bytes),
         Fault::InvalidText(column) => Error::InvalidText {
             column,
-            statement: statement.failed(String::new()),
+            statement: statement.silent(),
         },
-        Fault::Usage(message) => Error::Usage {
-            message,
-            statement: statement.failed(String::new()),
-        },
+        Fault::Usage(message) => statement.usage(message),
         Fault::NeedsWriter => unreachable!("a read-only fault was answered above"),
     }
 }
 
-fn prepare(cause: rusqlite::Error, seen: &WatchReport, statement: Statement) -> Error {
+fn prepare(cause: rusqlite::Error, seen: &WatchReport, statement: StatementContext<'_>) -> Error {
     if let Some(Refusal::Usage(message)) = seen.refusal {
-        return Error::Usage {
-            message: message.into(),
-            statement: statement.failed(String::new()),
-        };
+        return statement.usage(message);
     }
     match cause {
         rusqlite::Error::MultipleStatement => {
-            let message = "one statement at a time: use execute_script for several".into();
-            Error::Usage {
-                message,
-                statement: statement.failed(String::new()),
-            }
+            statement.usage("one statement at a time: use execute_script for several")
         }
         rusqlite::Error::SqlInputError {
             msg, sql, offset, ..
@@ -120,7 +94,7 @@ fn prepare(cause: rusqlite::Error, seen: &WatchReport, statement: Statement) -> 
         }
         cause => run(
             cause,
-            Statement {
+            StatementContext {
                 values: Vec::new(),
                 ..statement
             },
@@ -136,7 +110,7 @@ fn start_of(part: &str, whole: &str) -> usize {
     }
 }
 
-fn run(cause: rusqlite::Error, statement: Statement) -> Error {
+fn run(cause: rusqlite::Error, statement: StatementContext<'_>) -> Error {
     let (code, detail) = match cause {
         rusqlite::Error::SqliteFailure(error, message) => (
             error.extended_code,
@@ -144,48 +118,44 @@ fn run(cause: rusqlite::Error, statement: Statement) -> Error {
         ),
         other => (ffi::SQLITE_MISUSE, other.to_string()),
     };
-    let after = |prefix: &str| detail.strip_prefix(prefix).unwrap_or(&detail).to_owned();
-    match code {
+    // The name behind the prefix, if the text has that.
+    let violated = |violated: ConstraintKind, prefix: &str| {
+        let name = detail.strip_prefix(prefix).unwrap_or(&detail).to_owned();
+        (violated, name)
+    };
+    let violation = match code {
         ffi::SQLITE_CONSTRAINT_UNIQUE
         | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
-        | ffi::SQLITE_CONSTRAINT_ROWID => {
-            let constraint = after("UNIQUE constraint failed: ");
-            Error::UniqueViolation {
-                constraint,
-                statement: statement.failed(detail),
-            }
+        | ffi::SQLITE_CONSTRAINT_ROWID => Some(violated(
+            ConstraintKind::Unique,
+            "UNIQUE constraint failed: ",
+        )),
+        ffi::SQLITE_CONSTRAINT_NOTNULL => Some(violated(
+            ConstraintKind::NotNull,
+            "NOT NULL constraint failed: ",
+        )),
+        ffi::SQLITE_CONSTRAINT_CHECK => {
+            Some(violated(ConstraintKind::Check, "CHECK constraint failed: "))
         }
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Error::ForeignKeyViolation {
-            constraint: None,
+        // SQLite does not say which.
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Some((ConstraintKind::ForeignKey, String::new())),
+        _ => None,
+    };
+    if let Some((violated, name)) = violation {
+        return violated.error(Some(name), statement.failed(detail));
+    }
+    if matches!(code & 0xff, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED) {
+        return Error::SerializationFailure {
+            statement: statement.failed(detail),
+        };
+    }
+    match about_value(code, &detail, &statement) {
+        Some((sqlstate, message)) => Error::Value {
+            code: sqlstate,
+            message,
             statement: statement.failed(detail),
         },
-        ffi::SQLITE_CONSTRAINT_NOTNULL => {
-            let column = after("NOT NULL constraint failed: ");
-            Error::NotNullViolation {
-                column,
-                statement: statement.failed(detail),
-            }
-        }
-        ffi::SQLITE_CONSTRAINT_CHECK => {
-            let constraint = after("CHECK constraint failed: ");
-            Error::CheckViolation {
-                constraint,
-                statement: statement.failed(detail),
-            }
-        }
-        _ if matches!(code & 0xff, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED) => {
-            Error::SerializationFailure {
-                statement: statement.failed(detail),
-            }
-        }
-        _ => match about_value(code, &detail, &statement) {
-            Some((sqlstate, message)) => Error::Value {
-                code: sqlstate,
-                message,
-                statement: statement.failed(detail),
-            },
-            None => database(code, detail, statement),
-        },
+        None => database(code, detail, statement),
     }
 }
 
@@ -216,7 +186,11 @@ const ABOUT_VALUES: [(&str, &str); 7] = [
 ];
 
 /// The SQLSTATE where a value is wrong, and a text that does not show it.
-fn about_value(code: i32, detail: &str, statement: &Statement) -> Option<(&'static str, String)> {
+fn about_value(
+    code: i32,
+    detail: &str,
+    statement: &StatementContext<'_>,
+) -> Option<(&'static str, String)> {
     match code {
         ffi::SQLITE_TOOBIG => Some(("22001", detail.to_owned())),
         // The texts of both have names of the schema only.
@@ -234,7 +208,7 @@ fn about_value(code: i32, detail: &str, statement: &Statement) -> Option<(&'stat
 
 /// SQLite's plain error carries text from functions and extensions, such as the full-text query that was bound; all
 /// other codes have fixed texts, with at most names from the schema or what the author wrote into `RAISE`.
-fn database(code: i32, detail: String, statement: Statement) -> Error {
+fn database(code: i32, detail: String, statement: StatementContext<'_>) -> Error {
     let may_quote_values = code == ffi::SQLITE_ERROR && !statement.values.is_empty();
     let message = match may_quote_values {
         true => "the statement failed while it ran".to_owned(),
@@ -254,12 +228,9 @@ pub(super) fn own(
     sql: &str,
     options: &Options,
 ) -> Error {
-    if seen.stop == Some(Stop::TimedOut) {
-        let statement = FailedStatement::new(sql.into(), Vec::new(), String::new());
-        return Error::Timeout {
-            limit: options.statement_timeout,
-            statement,
-        };
+    let statement = Statement::new(sql, Vec::new()).within(options);
+    match seen.stop {
+        Some(Stop::TimedOut) => statement.late(),
+        _ => run(cause, statement),
     }
-    run(cause, Statement::new(sql, Vec::new()))
 }

@@ -11,7 +11,9 @@ use crate::batch::BatchSize;
 use crate::error::{Error, FailedStatement, Result};
 use crate::execution::ExecuteResult;
 use crate::options::{Options, TransactionOptions};
+use crate::rows::Rows;
 use crate::rows::packed::PackedRows;
+use crate::statement_context::StatementContext;
 use crate::value::Value;
 
 use super::session::End;
@@ -27,6 +29,24 @@ pub(super) enum Output {
     Rows(PackedRows),
     Executed(ExecuteResult),
     Batch { rows: PackedRows, is_last: bool },
+}
+
+impl Output {
+    /// The rows that a query is answered with.
+    pub(super) fn rows(self) -> Rows {
+        match self {
+            Output::Rows(rows) => rows.into(),
+            other => unreachable!("a query was answered with {other:?}"),
+        }
+    }
+
+    /// What an execute is answered with.
+    pub(super) fn executed(self) -> ExecuteResult {
+        match self {
+            Output::Executed(executed) => executed,
+            other => unreachable!("an execute was answered with {other:?}"),
+        }
+    }
 }
 
 /// What to do with the SQL of a job or command.
@@ -53,8 +73,17 @@ impl Statement {
     }
 
     /// Gives the statement to the error about it.
-    pub(super) fn failed(self, detail: String) -> FailedStatement {
-        FailedStatement::new(self.sql, self.values, detail)
+    pub(super) fn failed(self) -> FailedStatement {
+        FailedStatement::new(self.sql, self.values, String::new())
+    }
+
+    /// For an error about it.
+    pub(super) fn within(self, options: &Options) -> StatementContext<'_> {
+        StatementContext {
+            sql: self.sql.into(),
+            values: self.values,
+            options,
+        }
     }
 }
 
@@ -92,9 +121,7 @@ impl Job {
     /// Answers with an error about the job's own statement.
     pub(super) fn refuse(self, error: impl FnOnce(FailedStatement) -> Error) {
         // The caller may have gone away: then nobody wants the answer.
-        let _ = self
-            .reply
-            .send(Err(error(self.statement.failed(String::new()))));
+        let _ = self.reply.send(Err(error(self.statement.failed())));
     }
 }
 

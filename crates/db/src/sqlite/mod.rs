@@ -19,7 +19,7 @@ mod session;
 mod stream;
 mod watch;
 
+pub(crate) use engine::remove_unused;
 pub use pool::Pool;
-pub(crate) use pool::Watch;
 pub use session::{Savepoint, Transaction};
 pub use stream::RowStream;

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::metrics::Snapshot;
+use crate::metrics::{Figures, Snapshot};
 use crate::options::{self, Options, TransactionOptions};
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
@@ -30,21 +30,6 @@ pub struct Pool {
     name: Arc<str>,
 }
 
-/// A look at a database from outside that keeps nothing open.
-#[derive(Debug)]
-pub(crate) struct Watch(Weak<Engine>);
-
-impl Watch {
-    /// None once the last handle of the database was dropped.
-    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
-        Some(self.0.upgrade()?.snapshot())
-    }
-
-    pub(crate) fn is(&self, other: &Watch) -> bool {
-        self.0.ptr_eq(&other.0)
-    }
-}
-
 impl Pool {
     pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool> {
         let (location, options) = options::parse(url, options)?;
@@ -63,8 +48,10 @@ impl Pool {
         Arc::clone(&self.name)
     }
 
-    pub(crate) fn watch(&self) -> Watch {
-        Watch(Arc::downgrade(&self.engine))
+    /// A look from outside that keeps nothing open.
+    pub(crate) fn watch(&self) -> Weak<dyn Figures> {
+        let engine: Arc<dyn Figures> = Arc::<Engine>::clone(&self.engine);
+        Arc::downgrade(&engine)
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {
@@ -81,38 +68,18 @@ impl Pool {
             Leading::Read | Leading::With | Leading::Nothing => Lane::Readers,
             Leading::Insert | Leading::Vacuum | Leading::Other => Lane::Writer,
         };
-        match self
-            .ask(
-                lane,
-                Work::Statement(Call::Query),
-                Statement::new(sql, values),
-            )
-            .await?
-        {
-            Output::Rows(rows) => Ok(rows.into()),
-            other => unreachable!("a query was answered with {other:?}"),
-        }
+        let answer = self.run(lane, Call::Query, sql, values).await;
+        answer.map(Output::rows)
     }
 
     pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
-        match self
-            .ask(
-                Lane::Writer,
-                Work::Statement(Call::Execute),
-                Statement::new(sql, values),
-            )
-            .await?
-        {
-            Output::Executed(executed) => Ok(executed),
-            other => unreachable!("an execute was answered with {other:?}"),
-        }
+        let answer = self.run(Lane::Writer, Call::Execute, sql, values).await;
+        answer.map(Output::executed)
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
-        let statement = Statement::new(sql, Vec::new());
-        self.ask(Lane::Writer, Work::Statement(Call::Script), statement)
-            .await
-            .map(drop)
+        let answer = self.run(Lane::Writer, Call::Script, sql, Vec::new()).await;
+        answer.map(drop)
     }
 
     pub(crate) async fn stream(
@@ -122,13 +89,8 @@ impl Pool {
         by: BatchSize,
     ) -> Result<RowStream> {
         let (demand, demands) = Demand::new();
-        let first = self
-            .ask(
-                Lane::Readers,
-                Work::Stream(demands, by),
-                Statement::new(sql, values),
-            )
-            .await?;
+        let (work, statement) = (Work::Stream(demands, by), Statement::new(sql, values));
+        let first = self.ask(Lane::Readers, work, statement).await?;
         Ok(RowStream::new(first, demand, self.engine.clone(), None))
     }
 
@@ -144,6 +106,17 @@ impl Pool {
         self.engine.snapshot()
     }
 
+    async fn run(
+        &self,
+        lane: Lane,
+        call: Call,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> Result<Output> {
+        let statement = Statement::new(sql, values);
+        self.ask(lane, Work::Statement(call), statement).await
+    }
+
     pub(super) async fn ask(&self, lane: Lane, work: Work, statement: Statement) -> Result<Output> {
         let (reply, answer) = oneshot::channel();
         let job = Job {
@@ -154,10 +127,7 @@ impl Pool {
             enqueued: Instant::now(),
         };
         self.engine.push(lane, job);
-        let lost = Error::Closed {
-            what: "database",
-            reason: "the statement met a bug and may have run",
-        };
+        let lost = Error::closed("database", "the statement met a bug and may have run");
         answer.await.unwrap_or(Err(lost))
     }
 }

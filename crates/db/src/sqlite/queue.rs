@@ -71,10 +71,7 @@ impl Queues {
         let mut state = self.lock();
         if state.is_closed {
             drop(state);
-            job.refuse(|_| Error::Closed {
-                what: "database",
-                reason: "it was closed",
-            });
+            job.refuse(|_| Error::closed("database", "it was closed"));
             return PushOutcome::Refused;
         }
         let expires = job.expires();
@@ -84,11 +81,7 @@ impl Queues {
         }
         if line.jobs.len() >= limits::QUEUE_MAX {
             drop(state);
-            job.refuse(|statement| Error::QueueFull {
-                limit: "queue_max",
-                max: limits::QUEUE_MAX,
-                statement,
-            });
+            job.refuse(|statement| Error::queue_full("queue_max", limits::QUEUE_MAX, statement));
             return PushOutcome::Refused;
         }
         line.jobs.push_back(job);

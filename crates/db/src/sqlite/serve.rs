@@ -136,7 +136,7 @@ impl EngineThread {
             Lane::Readers => self.opening.reader(),
             Lane::Writer => self.opening.writer(),
         };
-        opened.map_err(|cause| super::engine::open_error(&self.opening, cause))
+        opened.map_err(|cause| super::engine::open_error(self.opening.path.as_deref(), cause))
     }
 }
 

@@ -42,10 +42,10 @@ impl End {
     pub(super) fn error(&self) -> Error {
         match self.0.get() {
             Some(ended) => ended.error(),
-            None => Error::Closed {
-                what: "transaction",
-                reason: "its connection failed and nothing was committed",
-            },
+            None => Error::closed(
+                "transaction",
+                "its connection failed and nothing was committed",
+            ),
         }
     }
 }
@@ -100,18 +100,12 @@ impl Transaction {
 
     pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let request = Request::Statement(Call::Query, Statement::new(sql, values));
-        match self.session.ask(request).await? {
-            Output::Rows(rows) => Ok(rows.into()),
-            other => unreachable!("a query was answered with {other:?}"),
-        }
+        self.session.ask(request).await.map(Output::rows)
     }
 
     pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         let request = Request::Statement(Call::Execute, Statement::new(sql, values));
-        match self.session.ask(request).await? {
-            Output::Executed(executed) => Ok(executed),
-            other => unreachable!("an execute was answered with {other:?}"),
-        }
+        self.session.ask(request).await.map(Output::executed)
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
@@ -212,16 +206,12 @@ impl Session {
             Err(TrySendError::Full(command)) => {
                 let statement = match command.request {
                     Request::Statement(_, statement) | Request::Stream(statement, ..) => {
-                        statement.failed(String::new())
+                        statement.failed()
                     }
                     _ => FailedStatement::none(),
                 };
                 let (limit, max) = ("transaction_queue_max", limits::TRANSACTION_QUEUE_MAX);
-                Err(Error::QueueFull {
-                    limit,
-                    max,
-                    statement,
-                })
+                Err(Error::queue_full(limit, max, statement))
             }
         }
     }
@@ -254,10 +244,10 @@ impl Savepoint {
 
     async fn end(self, request: Request) -> Result<()> {
         let Some(session) = self.session.upgrade() else {
-            return Err(Error::Closed {
-                what: "transaction",
-                reason: "it was dropped before its savepoint",
-            });
+            return Err(Error::closed(
+                "transaction",
+                "it was dropped before its savepoint",
+            ));
         };
         session.savepoints.borrow().check(self.number)?;
         session.ask(request).await?;

@@ -132,10 +132,10 @@ impl RowStream {
         self.finish();
         match self.end.as_deref().filter(|end| end.is_set()) {
             Some(end) => end.error(),
-            None => Error::Closed {
-                what: "stream",
-                reason: "it was idle for longer than idle_timeout, or its connection failed",
-            },
+            None => Error::closed(
+                "stream",
+                "it was idle for longer than idle_timeout, or its connection failed",
+            ),
         }
     }
 

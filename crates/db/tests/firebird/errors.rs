@@ -274,3 +274,30 @@ fn a_write_whose_row_is_too_large_is_undone() {
         assert_eq!(json(&db, "select n from t").await, r#"[{"n":7}]"#);
     });
 }
+
+#[test]
+fn statement_that_an_administrator_cancels_is_not_reported_as_its_timeout() {
+    let database = Server::shared().database();
+    let url = database.url() + "?pool=1";
+    run(async {
+        let db = Database::connect(&url, Options::default()).await.unwrap();
+        let administrator = Database::connect(&url, Options::default()).await.unwrap();
+        let slow = "execute block returns (n bigint) as begin n = 0; while (n < 4000000000) do n = n + 1; suspend; end";
+        let cancel = async {
+            let delete = "delete from mon$statements where mon$sql_text like '%4000000000%' \
+                          and mon$attachment_id <> current_connection and mon$state = 1";
+            loop {
+                administrator.execute(delete, []).await.unwrap();
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        let error = tokio::select! {
+            stopped = db.query(slow, []) => stopped.unwrap_err(),
+            () = cancel => unreachable!(),
+        };
+        assert!(matches!(error, Error::Cancelled { .. }), "{error}");
+        assert_eq!(error.kind(), "QueryCanceled");
+        assert!(!error.to_string().contains("statement_timeout"), "{error}");
+        json(&db, "select 1 as one from rdb$database").await;
+    });
+}

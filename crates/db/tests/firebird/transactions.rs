@@ -250,9 +250,11 @@ async fn procedures(db: &Database) {
           suspend; end;
         create procedure add_twice(w varchar(20)) returns (n int) as begin
           insert into words(word) values (:w); n = 1; suspend; insert into words(word) values (:w); end;
-        create function add_late(w varchar(20)) returns int as declare i bigint = 0; begin
+        create function add_late(w varchar(20)) returns int
+          as declare i bigint = 0; declare begun timestamp; begin
           insert into words(word) values (:w);
-          while (datediff(millisecond from current_timestamp to cast('now' as timestamp)) < 1000) do i = i + 1;
+          begun = cast('now' as timestamp);
+          while (datediff(millisecond from begun to cast('now' as timestamp)) < 1000) do i = i + 1;
           return 1; end;
         create view through_view as select add_late('view') as n from rdb$database;";
     db.execute_script(script).await.unwrap();

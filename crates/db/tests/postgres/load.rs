@@ -339,3 +339,23 @@ fn a_script_is_bounded_as_a_whole() {
         db.query("select 1", []).await.unwrap();
     });
 }
+
+#[test]
+fn statement_that_another_session_cancels_is_not_reported_as_its_timeout() {
+    alone("?pool=2", async |db, server| {
+        let slow = db.query("select pg_sleep(30)", []);
+        let cancel = async {
+            let pid = format!("select pid {OURS} and query like '%pg_sleep(30)'");
+            becomes(&server, &format!("select count(*) from ({pid}) as s"), "1").await;
+            server.psql(&format!("select pg_cancel_backend(({pid}))"));
+        };
+        let (stopped, ()) = tokio::join!(slow, cancel);
+        let error = stopped.unwrap_err();
+        assert!(matches!(error, Error::Cancelled { .. }), "{error}");
+        assert_eq!(error.kind(), "QueryCanceled");
+        let message = error.to_string();
+        assert!(message.contains("user request"), "{message}");
+        assert!(!message.contains("statement_timeout"), "{message}");
+        db.query("select 1", []).await.unwrap();
+    });
+}

@@ -200,10 +200,10 @@ impl Config {
 
     /// `host:port`, for messages.
     pub(crate) fn place(&self) -> String {
-        if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
-        } else {
-            format!("{}:{}", self.host, self.port)
+        let (host, port) = (&self.host, self.port);
+        match host.contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
         }
     }
 }

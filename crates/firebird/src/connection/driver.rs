@@ -57,6 +57,23 @@ pub(super) struct Expectation {
     answer: Expect,
 }
 
+/// What a function of [`Requests`] gives: nothing where what it writes cannot be wrong.
+pub(crate) trait Fallible {
+    fn checked(self) -> Result<(), Misuse>;
+}
+
+impl Fallible for () {
+    fn checked(self) -> Result<(), Misuse> {
+        Ok(())
+    }
+}
+
+impl Fallible for Result<(), Misuse> {
+    fn checked(self) -> Result<(), Misuse> {
+        self
+    }
+}
+
 /// Writes one group of requests.
 pub(crate) struct Writer<'a> {
     out: &'a mut BytesMut,
@@ -72,29 +89,29 @@ impl Writer<'_> {
     }
 
     /// One request whose answer the caller wants.
-    pub(crate) fn ask(
+    pub(crate) fn ask<W: Fallible>(
         &mut self,
         expect: Expect,
-        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+        write: impl FnOnce(&mut Requests<'_>) -> W,
     ) -> Result<()> {
         self.put(ReplyTarget::Caller, Effect::Nothing, expect, write)
     }
 
     /// The same of one whose effect has to be undone if the caller leaves before its answer.
-    pub(crate) fn ask_to(
+    pub(crate) fn ask_to<W: Fallible>(
         &mut self,
         effect: Effect,
         expect: Expect,
-        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+        write: impl FnOnce(&mut Requests<'_>) -> W,
     ) -> Result<()> {
         self.put(ReplyTarget::Caller, effect, expect, write)
     }
 
     /// One request whose answer no caller takes.
-    pub(crate) fn ask_unawaited(
+    pub(crate) fn ask_unawaited<W: Fallible>(
         &mut self,
         expect: Expect,
-        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+        write: impl FnOnce(&mut Requests<'_>) -> W,
     ) -> Result<()> {
         self.put(ReplyTarget::None, Effect::Nothing, expect, write)
     }
@@ -103,15 +120,14 @@ impl Writer<'_> {
     pub(crate) fn register_commit(&mut self, transaction: Transaction) -> Result<()> {
         let effect = Effect::Commits(transaction);
         self.put(ReplyTarget::None, effect, Expect::Response, |requests| {
-            requests.commit(transaction);
-            Ok(())
+            requests.commit(transaction)
         })
     }
 
     /// Begins a transaction for the next statement that needs one of its own.
-    pub(crate) fn begin_spare(
+    pub(crate) fn begin_spare<W: Fallible>(
         &mut self,
-        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+        write: impl FnOnce(&mut Requests<'_>) -> W,
     ) -> Result<()> {
         let effect = Effect::BeginsSpare;
         self.put(ReplyTarget::None, effect, Expect::Response, write)
@@ -123,19 +139,18 @@ impl Writer<'_> {
         let database = self.database;
         let effect = Effect::Guards;
         self.put(ReplyTarget::None, effect, Expect::Deferred, |requests| {
-            requests.allocate_statement(database);
-            Ok(())
+            requests.allocate_statement(database)
         })
     }
 
-    fn put(
+    fn put<W: Fallible>(
         &mut self,
         target: ReplyTarget,
         effect: Effect,
         answer: Expect,
-        write: impl FnOnce(&mut Requests<'_>) -> Result<(), Misuse>,
+        write: impl FnOnce(&mut Requests<'_>) -> W,
     ) -> Result<()> {
-        write(&mut Requests::new(self.out, self.version))?;
+        write(&mut Requests::new(self.out, self.version)).checked()?;
         self.expected.push(Expectation {
             target,
             effect,
@@ -235,8 +250,7 @@ impl FirebirdDriver {
         let written = FirebirdDriver::write(wire, ticket, |writer| {
             let effect = Effect::RollsBack(transaction);
             writer.ask_to(effect, Expect::Response, |requests| {
-                requests.rollback(transaction);
-                Ok(())
+                requests.rollback(transaction)
             })
         });
         if written.is_err() {
@@ -252,8 +266,7 @@ impl FirebirdDriver {
             Orphan::Transaction(handle) => FirebirdDriver::roll_back(wire, Transaction(handle)),
             Orphan::Statement(handle) => FirebirdDriver::send_unawaited(wire, |writer| {
                 writer.ask_unawaited(Expect::Deferred, |requests| {
-                    requests.free_statement(Statement(handle), Free::Drop);
-                    Ok(())
+                    requests.free_statement(Statement(handle), Free::Drop)
                 })
             }),
             Orphan::Guard(handle) => FirebirdDriver::keep_unused(wire, Statement(handle)),
@@ -261,8 +274,7 @@ impl FirebirdDriver {
             Orphan::Blob(_, epoch) if !wire.driver.is_open(epoch) => {}
             Orphan::Blob(handle, _) => FirebirdDriver::send_unawaited(wire, |writer| {
                 writer.ask_unawaited(Expect::Response, |requests| {
-                    requests.cancel_blob(Blob(handle));
-                    Ok(())
+                    requests.cancel_blob(Blob(handle))
                 })
             }),
         }
@@ -295,8 +307,7 @@ impl FirebirdDriver {
         FirebirdDriver::send_unawaited(wire, |writer| {
             for statement in gone {
                 writer.ask_unawaited(Expect::Deferred, |requests| {
-                    requests.free_statement(statement, Free::Drop);
-                    Ok(())
+                    requests.free_statement(statement, Free::Drop)
                 })?;
             }
             Ok(())

@@ -72,12 +72,8 @@ impl Connection {
     /// # Errors
     /// [`Error::Lost`](crate::Error::Lost).
     pub async fn ping(&self) -> Result<()> {
-        let mut asked = self.ask(|writer| {
-            writer.ask(Expect::Response, |requests| {
-                requests.ping();
-                Ok(())
-            })
-        })?;
+        let mut asked =
+            self.ask(|writer| writer.ask(Expect::Response, |requests| requests.ping()))?;
         asked.response().await.map(drop)
     }
 

@@ -52,8 +52,7 @@ impl Connection {
                 writer.register_commit(transaction)?;
             }
             writer.ask(Expect::Response, |requests| {
-                requests.drop_database(self.0.driver.database);
-                Ok(())
+                requests.drop_database(self.0.driver.database)
             })
         })?;
         asked.response().await?;

@@ -17,7 +17,7 @@ use super::journal::{Context, ReplayError, SparseRegions, examine};
 use super::layout::{META_KEY, Meta, Seal};
 use super::manifest;
 use super::marker::{self, Marker};
-use crate::error::{Error, Result};
+use crate::error::{Error, LockHolder, Result};
 use crate::spec::{Durability, Spec};
 
 const LOCK: &str = "lock";
@@ -417,6 +417,7 @@ fn lock(path: &Path) -> Result<File> {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(Error::Locked {
             path: path.to_owned(),
+            holder: LockHolder::Other,
         }),
         Err(TryLockError::Error(error)) => Err(io_error("locking", &file, error)),
     }
@@ -433,6 +434,10 @@ pub(crate) fn is_database(path: &Path) -> Result<bool> {
 
 /// Keeps other processes from a copy that is to be replaced; refuses what is none, or is open.
 pub(super) fn lock_copy(path: &Path) -> Result<File> {
+    if path.is_file() {
+        let reason = "it is a file, and a backup is a folder: remove it, or give the backup another name; it was left unchanged";
+        return Err(occupied(path, reason));
+    }
     match Marker::read(path)? {
         Some(_) => lock(path),
         None => Err(occupied(
@@ -564,6 +569,7 @@ fn convert(path: &Path, error: fjall::Error) -> Error {
         }
         fjall::Error::Locked => Error::Locked {
             path: path.to_owned(),
+            holder: LockHolder::Other,
         },
         error => broken(path, format!("{error:?}")),
     }

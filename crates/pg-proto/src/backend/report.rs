@@ -9,7 +9,7 @@ use crate::sqlstate::SqlState;
 use crate::wire::Reader;
 
 /// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// For debugging the server.
     Debug,
@@ -22,6 +22,7 @@ pub enum Severity {
     /// Something is probably wrong.
     Warning,
     /// The statement failed.
+    #[default]
     Error,
     /// The connection is over.
     Fatal,
@@ -93,7 +94,7 @@ impl fmt::Debug for Report<'_> {
 
 /// An error or notice of the server, kept.
 #[non_exhaustive]
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ServerError {
     /// How bad it is.
     pub severity: Severity,
@@ -135,22 +136,7 @@ impl From<Report<'_>> for ServerError {
     fn from(report: Report<'_>) -> Self {
         let mut error = Self {
             severity: report.severity(),
-            code: SqlState::INTERNAL_ERROR,
-            message: String::new(),
-            detail: None,
-            hint: None,
-            position: None,
-            internal_position: None,
-            internal_query: None,
-            context: None,
-            schema: None,
-            table: None,
-            column: None,
-            data_type: None,
-            constraint: None,
-            file: None,
-            line: None,
-            routine: None,
+            ..Self::default()
         };
         for (letter, text) in report.fields() {
             error.set(letter, text);
@@ -165,7 +151,7 @@ impl ServerError {
         let owned = || Some(String::from_utf8_lossy(text).into_owned());
         let number = || std::str::from_utf8(text).ok()?.parse().ok();
         match letter {
-            b'C' => self.code = SqlState::new(text).unwrap_or(SqlState::INTERNAL_ERROR),
+            b'C' => self.code = SqlState::new(text).unwrap_or_default(),
             b'M' => self.message = String::from_utf8_lossy(text).into_owned(),
             b'D' => self.detail = owned(),
             b'H' => self.hint = owned(),

@@ -143,16 +143,13 @@ fn write_binary<T: Encode>(
     ty: &Type,
     out: &mut BytesMut,
 ) -> Result<Format, EncodeError> {
-    let flags = match lower {
-        Bound::Included(_) => LOWER_INCLUDED,
+    let flags = |bound: &Bound<T>, included, unbounded| match bound {
+        Bound::Included(_) => included,
         Bound::Excluded(_) => 0,
-        Bound::Unbounded => LOWER_UNBOUNDED,
-    } | match upper {
-        Bound::Included(_) => UPPER_INCLUDED,
-        Bound::Excluded(_) => 0,
-        Bound::Unbounded => UPPER_UNBOUNDED,
+        Bound::Unbounded => unbounded,
     };
-    out.put_u8(flags);
+    let lower_flags = flags(lower, LOWER_INCLUDED, LOWER_UNBOUNDED);
+    out.put_u8(lower_flags | flags(upper, UPPER_INCLUDED, UPPER_UNBOUNDED));
     for bound in [lower, upper] {
         let (Bound::Included(value) | Bound::Excluded(value)) = bound else {
             continue;

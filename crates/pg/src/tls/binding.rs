@@ -9,63 +9,6 @@ use super::der::{OBJECT_IDENTIFIER, SEQUENCE, element};
 /// `[0]` of the parameters of RSASSA-PSS: the hash, SHA-1 when it is left out.
 const PSS_HASH: u8 = 0xa0;
 
-/// The contents of object identifiers of signatures (RFC 3279, 4055, 5758) and hashes (RFC 4055).
-const IDENTIFIERS: &[(&[u8], Hash)] = &[
-    // 1.2.840.113549.1.1.N: RSA with MD5, SHA-1, SHA-256, SHA-384, SHA-512; and RSASSA-PSS.
-    (
-        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 4],
-        Hash::Is(&SHA256),
-    ),
-    (
-        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 5],
-        Hash::Is(&SHA256),
-    ),
-    (
-        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 11],
-        Hash::Is(&SHA256),
-    ),
-    (
-        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 12],
-        Hash::Is(&SHA384),
-    ),
-    (
-        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 13],
-        Hash::Is(&SHA512),
-    ),
-    (
-        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 10],
-        Hash::InParameters,
-    ),
-    // 1.2.840.10045.4.1 and .3.N: ECDSA with SHA-1, SHA-256, SHA-384, SHA-512.
-    (&[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 1], Hash::Is(&SHA256)),
-    (
-        &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 2],
-        Hash::Is(&SHA256),
-    ),
-    (
-        &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 3],
-        Hash::Is(&SHA384),
-    ),
-    (
-        &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 4],
-        Hash::Is(&SHA512),
-    ),
-    // 1.3.14.3.2.26 and 2.16.840.1.101.3.4.2.N: SHA-1, SHA-256, SHA-384, SHA-512 themselves.
-    (&[0x2b, 0x0e, 0x03, 0x02, 0x1a], Hash::Is(&SHA256)),
-    (
-        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 1],
-        Hash::Is(&SHA256),
-    ),
-    (
-        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 2],
-        Hash::Is(&SHA384),
-    ),
-    (
-        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 3],
-        Hash::Is(&SHA512),
-    ),
-];
-
 #[derive(Clone, Copy)]
 enum Hash {
     Is(&'static Algorithm),
@@ -100,11 +43,26 @@ fn signature_hash(certificate: &[u8]) -> Option<&'static Algorithm> {
     }
 }
 
+/// By the contents of an object identifier, of a signature (RFC 3279, 4055, 5758) or a hash (RFC 4055).
 fn hash(identifier: &[u8]) -> Option<Hash> {
-    let mut known = IDENTIFIERS.iter();
-    known
-        .find(|(known, _)| *known == identifier)
-        .map(|(_, hash)| *hash)
+    Some(Hash::Is(match identifier {
+        // 1.2.840.113549.1.1.N: RSA with MD5, SHA-1, SHA-256, SHA-384, SHA-512; and RSASSA-PSS.
+        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 4 | 5 | 11] => &SHA256,
+        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 12] => &SHA384,
+        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 13] => &SHA512,
+        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 10] => return Some(Hash::InParameters),
+        // 1.2.840.10045.4.1 and .3.N: ECDSA with SHA-1, SHA-256, SHA-384, SHA-512.
+        [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 1] => &SHA256,
+        [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 2] => &SHA256,
+        [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 3] => &SHA384,
+        [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 4] => &SHA512,
+        // 1.3.14.3.2.26 and 2.16.840.1.101.3.4.2.N: SHA-1, SHA-256, SHA-384, SHA-512 themselves.
+        [0x2b, 0x0e, 0x03, 0x02, 0x1a] => &SHA256,
+        [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 1] => &SHA256,
+        [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 2] => &SHA384,
+        [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 3] => &SHA512,
+        _ => return None,
+    }))
 }
 
 #[cfg(test)]
@@ -133,14 +91,27 @@ mod tests {
 
     #[test]
     fn binding_uses_the_hash_of_the_signature() {
-        for (identifier, hash) in IDENTIFIERS {
-            let algorithm = der(
-                SEQUENCE,
-                &[der(OBJECT_IDENTIFIER, identifier), vec![5, 0]].concat(),
-            );
-            if let Hash::Is(expected) = hash {
-                check(&algorithm, Some(expected));
-            }
+        let rsa = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
+        let ecdsa = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03];
+        let sha2 = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02];
+        for (of, last, hash) in [
+            (&rsa[..], 4, &SHA256),
+            (&rsa, 5, &SHA256),
+            (&rsa, 11, &SHA256),
+            (&rsa, 12, &SHA384),
+            (&rsa, 13, &SHA512),
+            (&ecdsa[..6], 1, &SHA256),
+            (&ecdsa, 2, &SHA256),
+            (&ecdsa, 3, &SHA384),
+            (&ecdsa, 4, &SHA512),
+            (&[0x2b, 0x0e, 0x03, 0x02], 0x1a, &SHA256),
+            (&sha2, 1, &SHA256),
+            (&sha2, 2, &SHA384),
+            (&sha2, 3, &SHA512),
+        ] {
+            let identifier = der(OBJECT_IDENTIFIER, &[of, &[last]].concat());
+            let algorithm = der(SEQUENCE, &[identifier, vec![5, 0]].concat());
+            check(&algorithm, Some(hash));
         }
         let ed25519 = der(SEQUENCE, &der(OBJECT_IDENTIFIER, &[0x2b, 0x65, 0x70]));
         check(&ed25519, None);

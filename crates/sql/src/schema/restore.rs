@@ -8,7 +8,7 @@ use super::{Index, Keys, Table, literal};
 use crate::dialect::{Dialect, Family};
 use crate::error::{Result, usage};
 use crate::name::Name;
-use crate::scan::{self, Kind as Piece};
+use crate::scan;
 use crate::value::Value;
 use crate::write::Writer;
 
@@ -18,10 +18,8 @@ const WORDS: &str = "action autoincrement cascade check collate constraint creat
 
 /// What shows that a table was not made here, or not here alone: a word that we do not write.
 pub(super) fn unknown_word(sql: &str, dialect: &Dialect) -> Option<String> {
-    let code = scan::pieces(sql, dialect.lexicon).filter(|piece| piece.kind == Piece::Code);
-    let mut words = code
-        .map(|piece| piece.text.to_ascii_lowercase())
-        .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    let words = scan::words(sql, dialect.lexicon);
+    let mut words = words.map(|(word, _)| word.to_ascii_lowercase());
     let is_own = |word: &str| WORDS.split(' ').any(|own| own == word);
     let ours = |word: &String| is_own(word) || KindName::declared(word).is_some();
     let unknown = words.find(|word| !ours(word));

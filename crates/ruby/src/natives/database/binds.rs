@@ -24,9 +24,9 @@ pub(crate) fn binds<'c>(
     values: impl Iterator<Item = Value<'c>>,
     json_depth_max: usize,
     mut room: BindRoom,
-) -> Result<'c, Vec<tsumugi_db::Value>> {
+) -> Result<'c, Vec<Bind>> {
     values
-        .map(|value| Ok(bind(scope, value, json_depth_max, &mut room)?.into()))
+        .map(|value| bind(scope, value, json_depth_max, &mut room))
         .collect()
 }
 

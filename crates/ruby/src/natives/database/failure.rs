@@ -52,9 +52,9 @@ pub(crate) fn bind_value<'c>(scope: &'c Scope<'c>, bind: &Bind) -> Result<'c, Va
         Bind::Boolean(truth) => Ok(Value::boolean(*truth)),
         Bind::Integer(integer) => Ok(scope.integer(*integer)),
         Bind::Real(real) => Ok(scope.float(*real)),
-        Bind::Text(text) | Bind::Json(text) => scope.string(text),
+        Bind::Text(text) | Bind::Decimal(text) | Bind::Json(text) => scope.string(text),
+        Bind::Null => Ok(Value::nil()),
         Bind::Blob(blob) => scope.string(blob),
         Bind::List(binds) => scope.list(binds.iter().map(|bind| bind_value(scope, bind))),
-        _ => Ok(Value::nil()),
     }
 }

@@ -78,7 +78,7 @@ fn texts<'s>(methods: &Methods<'_, 's>) -> Result<'s, ()> {
         let made = reader.accept(statement(reader, call, built))?;
         let binds = made.binds.into_iter();
         let scope = reader.scope;
-        scope.list(binds.map(|bind| bind_value(scope, &bind.into())))
+        scope.list(binds.map(|bind| bind_value(scope, &bind)))
     })
 }
 

@@ -1,12 +1,10 @@
-//! A statement that failed, or that no connection was to be had for: what every driver to a server makes of that.
+//! A statement that failed: what every driver makes of that. Knows no driver's errors.
 //! Rule: the statement goes into the error, for callers that look at it.
 
 use crate::error::{Error, FailedStatement};
 use crate::options::Options;
 use crate::sql_text::SqlText;
 use crate::value::Value;
-
-use super::connections::AcquireError;
 
 /// What failed, and with what options.
 pub(crate) struct StatementContext<'a> {
@@ -20,11 +18,15 @@ impl StatementContext<'_> {
         FailedStatement::new(self.sql.into(), self.values, detail)
     }
 
+    pub(crate) fn silent(self) -> FailedStatement {
+        self.failed(String::new())
+    }
+
     /// A misuse of ours.
     pub(crate) fn usage(self, message: impl Into<String>) -> Error {
         Error::Usage {
             message: message.into(),
-            statement: self.failed(String::new()),
+            statement: self.silent(),
         }
     }
 
@@ -33,7 +35,7 @@ impl StatementContext<'_> {
         Error::Value {
             code,
             message,
-            statement: self.failed(String::new()),
+            statement: self.silent(),
         }
     }
 
@@ -41,7 +43,7 @@ impl StatementContext<'_> {
     pub(crate) fn late(self) -> Error {
         Error::Timeout {
             limit: self.options.statement_timeout,
-            statement: self.failed(String::new()),
+            statement: self.silent(),
         }
     }
 
@@ -50,37 +52,40 @@ impl StatementContext<'_> {
         Error::TooLarge {
             limit: "rows_max_bytes",
             max,
-            statement: self.failed(String::new()),
+            statement: self.silent(),
         }
     }
+}
 
-    /// No connection was to be had.
-    pub(crate) fn not_acquired(self, error: AcquireError) -> Error {
-        match error {
-            AcquireError::Timeout {
-                waited,
-                reason: None,
-            } => Error::PoolTimeout {
-                connection: "connection",
-                limit: "acquire_timeout",
-                waited_ms: waited.as_millis().try_into().unwrap_or(u64::MAX),
-                statement: self.failed(String::new()),
+/// A kind of constraint that a statement violated.
+#[derive(Clone, Copy)]
+pub(crate) enum ConstraintKind {
+    Unique,
+    ForeignKey,
+    NotNull,
+    Check,
+}
+
+impl ConstraintKind {
+    /// The error; `name` is that of the constraint, of its columns or of the column, where the database says it.
+    pub(crate) fn error(self, name: Option<String>, statement: FailedStatement) -> Error {
+        let constraint = name.unwrap_or_default();
+        match self {
+            ConstraintKind::Unique => Error::UniqueViolation {
+                constraint,
+                statement,
             },
-            AcquireError::Timeout {
-                reason: Some(reason),
-                ..
-            }
-            | AcquireError::Refused(reason) => Error::Unreachable {
-                reason: reason.to_string(),
+            ConstraintKind::ForeignKey => Error::ForeignKeyViolation {
+                constraint: Some(constraint).filter(|name| !name.is_empty()),
+                statement,
             },
-            AcquireError::QueueFull => Error::QueueFull {
-                limit: "queue_max",
-                max: crate::limits::QUEUE_MAX,
-                statement: self.failed(String::new()),
+            ConstraintKind::NotNull => Error::NotNullViolation {
+                column: constraint,
+                statement,
             },
-            AcquireError::Closed => Error::Closed {
-                what: "database",
-                reason: "it was closed",
+            ConstraintKind::Check => Error::CheckViolation {
+                constraint,
+                statement,
             },
         }
     }
