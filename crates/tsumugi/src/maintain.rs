@@ -222,7 +222,10 @@ mod tests {
         assert!(error.contains("apply the migrations first"), "{error}");
         let broken = DatabaseCommands {
             migrations: Some(|| {
-                let up = async |tx: &Tx| tx.execute("nonsense", []).await.map(drop);
+                let up = async |tx: &Tx| -> crate::Result<()> {
+                    tx.execute("nonsense", []).await?;
+                    Ok(())
+                };
                 vec![Migration::new("1_broken", "", up)]
             }),
             ..commands()
