@@ -2,6 +2,7 @@
 //! Rule: each test runs on each database and expects the same.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 
 use tsumugi_db::schema::{Migration, MigrationEvent, MigrationStatus, Migrator, State};
@@ -472,8 +473,8 @@ fn migration_noted_with_the_name_of_its_file_is_the_one_without_the_ending() {
     });
 }
 
-#[test]
-fn absent_file_within_what_creates_none_is_empty_or_refused() {
+/// Runs a test with the path of a SQLite file that is not there yet, alone in its folder, and with its URL.
+fn in_new_folder(test: impl AsyncFnOnce(&Path, &str)) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("app.db");
     let url = format!("sqlite:{}", file.display());
@@ -481,21 +482,26 @@ fn absent_file_within_what_creates_none_is_empty_or_refused() {
         .enable_all()
         .build()
         .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let refused = AbsentFile::Refused.within(Database::connect(&url, Options::default()));
+    tokio::task::LocalSet::new().block_on(&runtime, test(&file, &url));
+}
+
+#[test]
+fn absent_file_within_what_creates_none_is_empty_or_refused() {
+    in_new_folder(async |file, url| {
+        let refused = AbsentFile::Refused.within(Database::connect(url, Options::default()));
         let refused = refused.await.unwrap_err().to_string();
         assert!(
             refused.ends_with("yet: apply the migrations first"),
             "{refused}"
         );
-        let empty = AbsentFile::Empty.within(open(&url)).await;
+        let empty = AbsentFile::Empty.within(open(url)).await;
         assert!(!empty.has_table("users").await.unwrap());
         empty.close();
         assert!(!file.exists());
-        let there = open(&url).await;
+        let there = open(url).await;
         there.create(&users()).await.unwrap();
         for absent in [AbsentFile::Refused, AbsentFile::Empty] {
-            let found = absent.within(open(&url)).await;
+            let found = absent.within(open(url)).await;
             assert!(found.has_table("users").await.unwrap());
         }
     });
@@ -503,17 +509,10 @@ fn absent_file_within_what_creates_none_is_empty_or_refused() {
 
 #[test]
 fn provisional_file_stays_only_if_something_was_kept_in_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("app.db");
-    let url = format!("sqlite:{}", file.display());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
+    in_new_folder(async |file, url| {
         let up = async |migrations: Vec<Migration>, handle: Option<&mut Option<Database>>| {
             let work = async {
-                let db = open(&url).await;
+                let db = open(url).await;
                 let outcome = Migrator::new(&db, migrations).unwrap().up(None).await;
                 if let Some(handle) = handle {
                     *handle = Some(db);
@@ -522,7 +521,7 @@ fn provisional_file_stays_only_if_something_was_kept_in_it() {
             };
             AbsentFile::Provisional.within(work).await
         };
-        let left = || folder.path().read_dir().unwrap().count();
+        let left = || file.parent().unwrap().read_dir().unwrap().count();
         let mut handle = None;
         assert!(up(vec![broken()], Some(&mut handle)).await.is_err());
         assert_eq!(left(), 0, "also where its database is still open");
@@ -532,7 +531,7 @@ fn provisional_file_stays_only_if_something_was_kept_in_it() {
         assert_eq!(left(), 0, "nothing was to be applied");
         assert!(up(vec![create_users(), broken()], None).await.is_err());
         assert!(file.exists(), "the first was applied");
-        let db = open(&url).await;
+        let db = open(url).await;
         assert!(db.has_table("users").await.unwrap());
         drop(db);
         assert!(up(vec![create_users(), broken()], None).await.is_err());
@@ -542,45 +541,31 @@ fn provisional_file_stays_only_if_something_was_kept_in_it() {
 
 #[test]
 fn provisional_file_that_is_open_elsewhere_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("app.db");
-    let url = format!("sqlite:{}", file.display());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
+    in_new_folder(async |file, url| {
         let other = AbsentFile::Provisional.within(async {
-            drop(open(&url).await);
-            let other = rusqlite::Connection::open(&file).unwrap();
+            drop(open(url).await);
+            let other = rusqlite::Connection::open(file).unwrap();
             let tables = "select count(*) from sqlite_schema";
             other.query_row(tables, [], |_| Ok(())).unwrap();
             other
         });
         let other = other.await;
         other.execute_batch("create table t(a)").unwrap();
-        assert!(open(&url).await.has_table("t").await.unwrap());
+        assert!(open(url).await.has_table("t").await.unwrap());
     });
 }
 
 #[test]
 fn file_that_is_removed_while_it_is_opened_is_created_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("app.db");
-    let url = format!("sqlite:{}", file.display());
-    let other = rusqlite::Connection::open(&file).unwrap();
-    other.execute_batch("begin exclusive").unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
+    in_new_folder(async |file, url| {
+        let other = rusqlite::Connection::open(file).unwrap();
+        other.execute_batch("begin exclusive").unwrap();
         let remove = async {
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-            std::fs::remove_file(&file).unwrap();
+            std::fs::remove_file(file).unwrap();
             drop(other);
         };
-        let (db, ()) = tokio::join!(open(&url), remove);
+        let (db, ()) = tokio::join!(open(url), remove);
         db.create(&users()).await.unwrap();
         assert!(file.exists());
     });

@@ -194,7 +194,7 @@ fn bodies<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     streams(natives)
 }
 
-/// The body that the response has, for now.
+/// Gives the response its body; a later one takes its place.
 fn answer<'c>(
     exchange: &Exchange,
     media_type: Option<HeaderValue>,
