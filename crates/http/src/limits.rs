@@ -92,7 +92,7 @@ impl Default for HttpLimits {
             body_bytes_max: 16 * 1024 * 1024,
             bodies_bytes_max: 128 * 1024 * 1024,
             body_timeout_ms: 15_000,
-            connection_buffer_bytes_max: 64 * 1024,
+            connection_buffer_bytes_max: 32 * 1024,
             connection_window_bytes_max: 1024 * 1024,
             answers_bytes_max: 1024 * 1024 * 1024,
             stream_buffer_bytes_max: 64 * 1024,

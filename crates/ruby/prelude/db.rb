@@ -214,6 +214,8 @@ class DB
     begin
       while (bytes = Tsumugi::Native.db_copy_read(copy))
         yield bytes
+        # While the fibre waits for the next, the collector may take these.
+        bytes = nil
       end
     ensure
       Tsumugi::Native.db_copy_abandon(copy)

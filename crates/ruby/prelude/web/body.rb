@@ -60,6 +60,8 @@ module Tsumugi
         raise Refused.new(413, "request is larger than #{max} bytes, which is upload_bytes_max or the max: of its reader") if total > max
 
         yield piece
+        # While the fibre waits for the next, the collector may take this one.
+        piece = nil
       end
       self
     end

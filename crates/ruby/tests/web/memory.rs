@@ -11,6 +11,7 @@ use crate::rig::{Answer, Rig};
 const APP: &str = r#"
 $open = false
 $parked = 0
+$read = 0
 helpers { def park = ($parked += 1; sleep 0.05 until $open; $parked -= 1) }
 get("/now") { "now" }
 get("/parked") { $parked.to_s }
@@ -18,6 +19,8 @@ post("/gate") { $open = false; body.each_chunk { |piece| piece }; $open = true; 
 get("/park") { text = "x" * 20_000; park; text.bytesize.to_s }
 post("/park") { text = body.text; park; text.bytesize.to_s }
 post("/returned") { text = body.text; park; text }
+post("/pieces") { body.each_chunk { |piece| $read += piece.bytesize }; "read" }
+get("/read") { $read.to_s }
 post("/form") { form = body.to_h; park; form.size.to_s }
 get("/bytes") { GC.start; Tsumugi.vm_bytes.to_s }
 "#;
@@ -123,6 +126,40 @@ fn until_at_most(rig: &Rig, bytes_max: usize) {
     until(&format!("at most {bytes_max} bytes are held"), || {
         bytes(rig) <= bytes_max
     });
+}
+
+#[test]
+fn piece_of_an_upload_is_not_held_while_the_next_is_waited_for() {
+    const UPLOADS: usize = 40;
+    const PIECE: usize = 30_000;
+    let rig = serve(|_| ());
+    let begin_upload = || {
+        let mut stream = rig.connect();
+        let head = format!(
+            "POST /pieces HTTP/1.1\r\nhost: example.org\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            PIECE + 1
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(b"x").unwrap();
+        stream
+    };
+    let waiting: Vec<_> = (0..UPLOADS).map(|_| begin_upload()).collect();
+    let read = |bytes: usize| {
+        until("the pieces are read", || {
+            rig.get("/read").text() == bytes.to_string()
+        });
+    };
+    read(UPLOADS);
+    let before = bytes(&rig);
+    for mut stream in &waiting {
+        stream.write_all(&vec![b'x'; PIECE - 1]).unwrap();
+    }
+    read(UPLOADS * PIECE);
+    until_at_most(&rig, before + UPLOADS * PIECE / 4);
+    for mut stream in waiting {
+        stream.write_all(b"x").unwrap();
+        assert_eq!(end(stream).text(), "read");
+    }
 }
 
 #[test]

@@ -90,12 +90,14 @@ fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("page_piece", |host, scope, call| {
         let bytes_max = host.settings.limits.vm_bytes_max;
-        append(scope, call.argument(0), bytes_max, |_| {}, call.argument(1))
+        let page = page(scope, call.argument(0))?;
+        append(scope, page, bytes_max, |_| {}, call.argument(1))?;
+        Ok(Value::nil())
     })?;
     // What `<%= %>` writes: text, value, text, value, …, text, each text as a Symbol or nil.
     natives.plain("page_text", |host, scope, call| {
         let bytes_max = host.settings.limits.vm_bytes_max;
-        let page = call.argument(0);
+        let page = page(scope, call.argument(0))?;
         append(scope, page, bytes_max, |_| {}, call.argument(1))?;
         let pairs = call.arguments().get(2..).unwrap_or_default().chunks(2);
         for pair in pairs {
@@ -111,7 +113,9 @@ fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let html = string(scope, call.argument(1))?;
         let copied = |out: &mut Vec<u8>| with(scope, html, |bytes| out.extend(bytes));
         let bytes_max = host.settings.limits.vm_bytes_max;
-        append(scope, call.argument(0), bytes_max, copied, Value::nil())
+        let page = page(scope, call.argument(0))?;
+        append(scope, page, bytes_max, copied, Value::nil())?;
+        Ok(Value::nil())
     })?;
     // The same text as `<%= %>` writes, by itself.
     natives.plain("html_text", |_, scope, call| {
@@ -126,11 +130,11 @@ fn appending<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 /// Appends a value and then the name of the Symbol `piece`, if it is one.
 fn value<'s>(
     scope: &'s Scope<'s>,
-    page: Value<'s>,
+    page: &TemplatePage,
     bytes_max: usize,
     value: Value<'s>,
     piece: Value<'s>,
-) -> Result<'s, Value<'s>> {
+) -> Result<'s, ()> {
     match string_of(scope, value)? {
         PageValue::Integer(integer) => {
             let mut digits = itoa::Buffer::new();
@@ -198,12 +202,11 @@ fn page<'s>(scope: &'s Scope<'s>, value: Value<'s>) -> Result<'s, &'s TemplatePa
 /// Appends to a page what `write` writes, and then the name of the Symbol `piece`, if it is one.
 fn append<'s>(
     scope: &'s Scope<'s>,
-    value: Value<'s>,
+    page: &TemplatePage,
     bytes_max: usize,
     write: impl FnOnce(&mut Vec<u8>),
     piece: Value<'s>,
-) -> Result<'s, Value<'s>> {
-    let page = page(scope, value)?;
+) -> Result<'s, ()> {
     let mut text = page.text.borrow_mut();
     let before = text.len();
     write(&mut text);
@@ -217,5 +220,5 @@ fn append<'s>(
             format!("the pages that are being rendered are larger than vm_bytes_max ({bytes_max})");
         return Err(scope.error("NoMemoryError", message));
     }
-    Ok(Value::nil())
+    Ok(())
 }
