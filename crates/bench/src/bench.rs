@@ -23,7 +23,7 @@ use crate::report::{
 };
 use crate::samples::{Samples, order};
 use crate::servers::{OwnPrograms, SchedulingOption};
-use crate::stop::StopFlag;
+use crate::stop::{Interruption, StopFlag};
 use crate::wrk;
 
 /// Threads of the load.
@@ -76,8 +76,19 @@ pub struct ProgramEntry<'a> {
     run: Box<dyn FnMut(Length) -> Result<Run> + 'a>,
     /// Whether wrk makes its load.
     by_wrk: bool,
+    on_failure: FailureUse,
     /// The latencies of all runs, and their summary.
     spread: Option<(Histogram<u64>, Latency)>,
+}
+
+/// What becomes of the failure of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum FailureUse {
+    /// It fails the suite.
+    #[default]
+    Fatal,
+    /// It is shown in the place of a figure.
+    Shown,
 }
 
 /// What one run gave.
@@ -103,6 +114,7 @@ impl<'a> ProgramEntry<'a> {
             over: Vec::new(),
             run: Box::new(run),
             by_wrk: false,
+            on_failure: FailureUse::default(),
             spread: None,
         }
     }
@@ -113,10 +125,27 @@ impl<'a> ProgramEntry<'a> {
         self
     }
 
+    /// Makes a failure of its program a result: what happened is shown in the place of its figure, and it is not measured again.
+    pub fn or_fault(mut self) -> ProgramEntry<'a> {
+        self.on_failure = FailureUse::Shown;
+        self
+    }
+
     /// Another measurement of it.
     fn measure(&mut self, length: Length) -> Result<()> {
-        let run = (self.run)(length)
-            .with_context(|| format!("{} {}", self.row.program, self.row.case))?;
+        if self.row.fault.is_some() {
+            return Ok(());
+        }
+        let context = || format!("{} {}", self.row.program, self.row.case);
+        let run = match (self.run)(length) {
+            Err(error) if self.on_failure == FailureUse::Shown && !error.is::<Interruption>() => {
+                self.row.fault = Some(first_line(&error));
+                self.row.runs.clear();
+                self.row.cost = None;
+                return Ok(());
+            }
+            run => run.with_context(context)?,
+        };
         self.row.runs.push(run.figure);
         let cost = self.row.cost.get_or_insert_default();
         cost.server_us.extend(run.server_us);
@@ -304,16 +333,21 @@ impl Bench {
         if entries.iter().any(|entry| entry.by_wrk) {
             table.notes.push(BY_WRK.to_owned());
         }
-        table.rows = entries.iter().map(ProgramEntry::row).collect();
+        let mut rows: Vec<Row> = entries.iter().map(ProgramEntry::row).collect();
         for (at, entry) in entries.iter().enumerate() {
             let own = Samples::from(entry.row.runs.as_slice());
             for &other in &entry.over {
-                let runs = own.ratios(&Samples::from(entries[other].row.runs.as_slice()));
-                let program = name(&entries[other].row, &entry.row);
-                table.rows[at].over.push(RatioRuns { program, runs });
+                let others = &entries[other].row;
+                if entry.row.fault.is_some() || others.fault.is_some() {
+                    continue;
+                }
+                let runs = own.ratios(&Samples::from(others.runs.as_slice()));
+                let program = name(others, &entry.row);
+                rows[at].over.push(RatioRuns { program, runs });
             }
         }
-        if table.rows.iter().any(|row| !row.runs.is_empty()) {
+        table.rows = among(std::mem::take(&mut table.rows), rows);
+        if table.rows.iter().any(Row::is_measured) {
             self.table(table.clone());
         }
         measured.map(|()| table)
@@ -376,6 +410,30 @@ impl Bench {
         });
         ProgramEntry { by_wrk, ..entry }
     }
+}
+
+/// Rows that were measured among those that were only published: in the same cell of a grid they take its place, with its figure; others follow.
+fn among(published: Vec<Row>, mut measured: Vec<Row>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for author in published {
+        let (mut same, others): (Vec<Row>, Vec<Row>) = measured
+            .into_iter()
+            .partition(|row| author.cell.is_some() && row.cell == author.cell);
+        measured = others;
+        match same.first_mut() {
+            Some(first) => first.published = first.published.take().or(author.published),
+            None => rows.push(author),
+        }
+        rows.append(&mut same);
+    }
+    rows.extend(measured);
+    rows
+}
+
+/// What is shown of a failure in a cell.
+fn first_line(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// What another row is called beside this one: its program, or its case where the program is the same.

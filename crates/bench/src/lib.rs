@@ -33,6 +33,7 @@ mod process;
 mod programs;
 mod progress;
 mod psql;
+mod published;
 mod reads;
 mod report;
 mod samples;

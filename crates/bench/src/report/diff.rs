@@ -42,10 +42,11 @@ pub fn compare(before: &BenchReport, after: &BenchReport) -> Vec<Difference> {
         let Some((_, old)) = found else {
             continue;
         };
-        for row in &table.rows {
+        for row in table.rows.iter().filter(|row| !row.is_published_only()) {
             // What ran in one session is no measure of what ran in its own.
             let same = |old: &&Row| {
                 (&old.case, &old.program, old.sessions) == (&row.case, &row.program, row.sessions)
+                    && old.cell == row.cell
             };
             let Some(old) = old.rows.iter().find(same) else {
                 continue;

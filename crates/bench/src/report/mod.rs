@@ -5,6 +5,7 @@
 pub mod chart;
 pub mod claims;
 pub mod diff;
+pub mod grid;
 pub mod machine;
 pub mod page;
 pub mod statistics;
@@ -18,6 +19,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use self::machine::Machine;
+use crate::published;
 use crate::samples::Samples;
 
 /// The version of the shape.
@@ -193,8 +195,14 @@ pub struct Row {
     pub sessions: SessionScope,
     /// Where it is on the table's axis.
     pub x: Option<f64>,
+    /// Where it is in the table's grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<GridCell>,
     /// The figure of each run, in order.
     pub runs: Vec<f64>,
+    /// What happened in place of a figure: a crash is a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
     /// This row's figures over those of others, run by run.
     pub over: Vec<RatioRuns>,
     /// What was published of the same, on another machine.
@@ -203,6 +211,15 @@ pub struct Row {
     pub cost: Option<Cost>,
     /// How long requests took, of all runs together.
     pub latency: Option<Latency>,
+}
+
+/// A place in a table that is drawn as a grid. Rows and columns stand in the order in which the table's rows first name them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GridCell {
+    /// The head of its row.
+    pub row: String,
+    /// The head of its column.
+    pub column: String,
 }
 
 /// Ratios, run by run.
@@ -223,6 +240,12 @@ pub struct PublishedFigure {
     pub of: String,
     /// Reckoned from what was published, not published.
     pub is_reckoned: bool,
+    /// When it was published, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub year: Option<String>,
+    /// What was published where that is no plain figure: "crash". Without a figure in it, the range is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
 }
 
 /// What was used for each request, query or call, run by run.
@@ -251,7 +274,37 @@ pub struct Latency {
     pub late_p99_ms: f64,
 }
 
+impl GridCell {
+    /// A cell by its heads.
+    pub fn new(row: &str, column: &str) -> GridCell {
+        GridCell {
+            row: row.to_owned(),
+            column: column.to_owned(),
+        }
+    }
+}
+
 impl Row {
+    /// A row of a program in a cell of a grid; its case are the heads of the cell.
+    pub fn in_cell(cell: GridCell, program: &str) -> Row {
+        Row {
+            case: format!("{}, {}", cell.row, cell.column),
+            program: program.to_owned(),
+            cell: Some(cell),
+            ..Row::default()
+        }
+    }
+
+    /// Whether there is something to show of its program: figures, or what happened in their place.
+    pub fn is_measured(&self) -> bool {
+        !self.runs.is_empty() || self.fault.is_some()
+    }
+
+    /// Whether nothing was measured here and something was published: an author's cell that has no counterpart.
+    pub fn is_published_only(&self) -> bool {
+        !self.is_measured() && self.published.is_some()
+    }
+
     /// The middle of its runs.
     pub fn median(&self) -> f64 {
         Samples::from(self.runs.as_slice()).median()
@@ -261,11 +314,10 @@ impl Row {
 impl ReportTable {
     /// Where all of its programs ran, unless some ran elsewhere.
     pub fn sessions(&self) -> Option<SessionScope> {
-        let first = self.rows.first()?.sessions;
-        self.rows
-            .iter()
-            .all(|row| row.sessions == first)
-            .then_some(first)
+        // What was only published ran elsewhere.
+        let mut ran = self.rows.iter().filter(|row| !row.is_published_only());
+        let first = ran.next()?.sessions;
+        ran.all(|row| row.sessions == first).then_some(first)
     }
 
     /// What was asked, and where the program ran when that is not the same in the whole table and not as usual.
@@ -273,6 +325,14 @@ impl ReportTable {
         match (self.sessions(), row.sessions) {
             (None, SessionScope::One) => format!("{}, {}", row.case, SessionScope::One.words()),
             _ => row.case.clone(),
+        }
+    }
+
+    /// Who was asked, and where it ran when that is not the same in the whole table and not as usual.
+    pub fn program(&self, row: &Row) -> String {
+        match (self.sessions(), row.sessions) {
+            (None, SessionScope::One) => format!("{}, {}", row.program, SessionScope::One.words()),
+            _ => row.program.clone(),
         }
     }
 
@@ -297,7 +357,14 @@ impl PublishedFigure {
             range: (low, high),
             of: of.to_owned(),
             is_reckoned: false,
+            year: None,
+            words: None,
         }
+    }
+
+    /// Whose it is: the work and its year.
+    pub fn source(&self) -> String {
+        published::source(&self.of, self.year.as_deref())
     }
 
     /// The middle.

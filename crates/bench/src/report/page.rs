@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::chart::{draw, escape};
 use super::claims::{ReportClaim, Standing, claims};
+use super::grid::{Grid, measured_text, published_text};
 use super::print::{figure, range_of};
 use super::{BenchReport, Better, RatioRuns, ReportTable, Row, SessionScope, Suite, SuiteOutcome};
 use crate::samples::{Ratio, Samples, thousands};
@@ -260,23 +261,88 @@ fn figures(html: &mut String, suite: &Suite, table: &ReportTable) {
         ),
     );
     notes(html, &table.notes);
-    if let Some(chart) = draw(table) {
+    let grid = Grid::of(table);
+    if let Some(grid) = &grid {
+        gridded(html, grid);
+    } else if let Some(chart) = draw(table) {
         add(html, format_args!("<figure>\n{chart}\n</figure>"));
     }
-    let folds = table.rows.len() > ROWS_SHOWN;
+    let count = table.rows.iter().filter(|row| row.is_measured()).count();
+    if count == 0 {
+        return;
+    }
+    let folds = grid.is_some() || count > ROWS_SHOWN;
     if folds {
         add(
             html,
-            format_args!(
-                "<details><summary>{} rows of figures</summary>",
-                table.rows.len()
-            ),
+            format_args!("<details><summary>{count} rows of figures</summary>"),
         );
     }
     rows(html, table);
     if folds {
         html.push_str("</details>\n");
     }
+}
+
+/// A table as its author drew it: what was measured, and small beneath it what was published. It scrolls in a box of its own.
+fn gridded(html: &mut String, grid: &Grid<'_>) {
+    html.push_str("<div class=\"scroll\" tabindex=\"0\"><table class=\"grid\">\n<tr><th></th>");
+    for column in &grid.columns {
+        add(
+            html,
+            format_args!("<th scope=\"col\">{}</th>", escape(column)),
+        );
+    }
+    html.push_str("</tr>\n");
+    for line in &grid.lines {
+        add(
+            html,
+            format_args!("<tr><th scope=\"row\">{}</th>", escape(line.name)),
+        );
+        for cell in &line.cells {
+            html.push_str("<td>");
+            for (program, row) in &cell.measured {
+                cell_of(html, row, (grid.programs.len() > 1).then_some(program));
+            }
+            for published in &cell.published {
+                let several = grid.sources.len() > 1;
+                let of = several.then(|| format!(" {}", escape(&published.source())));
+                let text = escape(&published_text(published));
+                let of = of.unwrap_or_default();
+                add(html, format_args!("<div class=\"theirs\">{text}{of}</div>"));
+            }
+            html.push_str("</td>");
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</table></div>\n");
+    if !grid.sources.is_empty() {
+        add(
+            html,
+            format_args!(
+                "<p class=\"theirs\">Small in a cell: published, {}, other machine.</p>",
+                escape(&grid.sources.join("; "))
+            ),
+        );
+    }
+}
+
+/// What a program did, in a cell.
+fn cell_of(html: &mut String, row: &Row, program: Option<&String>) {
+    let class = match (&row.fault, row.ours) {
+        (Some(_), _) => "fault",
+        (None, true) => "ours",
+        (None, false) => "peer",
+    };
+    let name = program.map(|program| format!(" <small>{}</small>", escape(program)));
+    add(
+        html,
+        format_args!(
+            "<div class=\"{class}\"><b>{}</b>{}</div>",
+            escape(&measured_text(row)),
+            name.unwrap_or_default()
+        ),
+    );
 }
 
 fn capital(text: &str) -> String {
@@ -309,7 +375,7 @@ fn rows(html: &mut String, table: &ReportTable) {
         column("", "", |row| escape(&table.case(row))),
         column("", "", |row| escape(&row.program)),
         column(&table.unit, "n", |row| {
-            format!("<b>{}</b>", figure(row.median()))
+            format!("<b>{}</b>", escape(&measured_text(row)))
         }),
         column("lowest–highest", "n", |row| {
             if row.runs.len() > 1 {
@@ -333,11 +399,7 @@ fn rows(html: &mut String, table: &ReportTable) {
         column("p50 / p99 / p99.9 ms", "n", latency),
         column("published, other machine", "", published),
     ];
-    let measured: Vec<&Row> = table
-        .rows
-        .iter()
-        .filter(|row| !row.runs.is_empty())
-        .collect();
+    let measured: Vec<&Row> = table.rows.iter().filter(|row| row.is_measured()).collect();
     let shown: Vec<&Column<'_>> = columns
         .iter()
         .filter(|column| measured.iter().any(|row| !(column.cell)(row).is_empty()))
@@ -400,18 +462,14 @@ fn published(row: &Row) -> String {
     let Some(published) = &row.published else {
         return String::new();
     };
-    let (low, high) = published.range;
-    let shown = if low < high {
-        format!("{}–{}", figure(low), figure(high))
-    } else {
-        figure(low)
-    };
+    let shown = escape(&published_text(published));
     let reckoned = if published.is_reckoned {
         ", reckoned"
     } else {
         ""
     };
-    format!("{shown} <small>{}{reckoned}</small>", escape(&published.of))
+    let source = escape(&published.source());
+    format!("{shown} <small>{source}{reckoned}</small>")
 }
 
 /// Where programs ran, and whether that matters on this machine.

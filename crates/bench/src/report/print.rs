@@ -3,11 +3,14 @@
 
 use std::fmt::Write as _;
 
+use super::grid::{Grid, published_text};
 use super::{Latency, PublishedFigure, RatioRuns, ReportTable, Row};
 use crate::samples::{Ratio, Samples, thousands};
 
 /// Figures below this are shown with digits behind the point.
 const FINE_BELOW: f64 = 100.0;
+/// Below this two digits say too little: seconds of something quick.
+const FINER_BELOW: f64 = 0.1;
 
 /// A title and a line for each row.
 pub fn table(suite: &str, table: &ReportTable) -> String {
@@ -15,20 +18,23 @@ pub fn table(suite: &str, table: &ReportTable) -> String {
     for note in &table.notes {
         line(&mut text, &format!("  # {note}"));
     }
-    let width = |of: &dyn Fn(&Row) -> usize| table.rows.iter().map(of).max().unwrap_or_default();
+    if let Some(grid) = Grid::of(table) {
+        draw(&mut text, &grid);
+    }
+    let measured = || table.rows.iter().filter(|row| row.is_measured());
+    let width = |of: &dyn Fn(&Row) -> usize| measured().map(of).max().unwrap_or_default();
     let cases = width(&|row| table.case(row).chars().count());
     let programs = width(&|row| row.program.chars().count());
-    for row in table.rows.iter().filter(|row| !row.runs.is_empty()) {
-        let figures = Samples::from(row.runs.as_slice());
+    for row in measured() {
         let mut shown = format!(
-            "  {:<cases$}  {:<programs$}  {:>10} ({}-{}) {}",
+            "  {:<cases$}  {:<programs$}  ",
             table.case(row),
-            row.program,
-            figure(figures.median()),
-            figure(figures.min()),
-            figure(figures.max()),
-            table.unit
+            row.program
         );
+        shown += &match &row.fault {
+            Some(fault) => format!("{fault:>10}"),
+            None => middle(row, &table.unit),
+        };
         shown += &costs(row);
         for over in &row.over {
             shown += &format!("   {}", ratio(over));
@@ -40,6 +46,56 @@ pub fn table(suite: &str, table: &ReportTable) -> String {
     text
 }
 
+/// The figure of a row with its range.
+fn middle(row: &Row, unit: &str) -> String {
+    let figures = Samples::from(row.runs.as_slice());
+    format!(
+        "{:>10} ({}-{}) {unit}",
+        figure(figures.median()),
+        figure(figures.min()),
+        figure(figures.max()),
+    )
+}
+
+/// A grid: for each of its rows a line of each program, and beneath them what was published of the same.
+fn draw(text: &mut String, grid: &Grid<'_>) {
+    let mut lines: Vec<[Vec<String>; 2]> = Vec::new();
+    let heads = grid.columns.iter().map(|&column| column.to_owned());
+    lines.push([vec![String::new(); 2], heads.collect()]);
+    for line in &grid.lines {
+        let mut add = |who: String, cells: Vec<Option<String>>| {
+            if cells.iter().any(Option::is_some) {
+                let shown = cells.into_iter().map(Option::unwrap_or_default);
+                lines.push([vec![line.name.to_owned(), who], shown.collect()]);
+            }
+        };
+        for program in &grid.programs {
+            let cells = line.cells.iter().map(|cell| cell.of_program(program));
+            add(program.clone(), cells.collect());
+        }
+        for source in &grid.sources {
+            let cells = line.cells.iter().map(|cell| cell.of_source(source));
+            let who = format!("published, {source}, other machine");
+            add(who, cells.collect());
+        }
+    }
+    let widest = |part: usize, at: usize| {
+        let texts = lines.iter().filter_map(|line| line[part].get(at));
+        texts.map(|text| text.chars().count()).max().unwrap_or(0)
+    };
+    for [heads, cells] in &lines {
+        let heads = heads.iter().enumerate().map(|(at, head)| {
+            let width = widest(0, at);
+            format!("  {head:<width$}")
+        });
+        let cells = cells.iter().enumerate().map(|(at, cell)| {
+            let width = widest(1, at);
+            format!("  {cell:>width$}")
+        });
+        line(text, &heads.chain(cells).collect::<String>());
+    }
+}
+
 fn line(text: &mut String, shown: &str) {
     // Writing to a string does not fail.
     let _ = writeln!(text, "{}", shown.trim_end());
@@ -47,7 +103,9 @@ fn line(text: &mut String, shown: &str) {
 
 /// A figure with as many digits as say something.
 pub fn figure(figure: f64) -> String {
-    if figure < 10.0 {
+    if figure > 0.0 && figure < FINER_BELOW {
+        format!("{figure:.4}")
+    } else if figure < 10.0 {
         format!("{figure:.2}")
     } else if figure < FINE_BELOW {
         format!("{figure:.1}")
@@ -69,18 +127,13 @@ pub fn ratio(over: &RatioRuns) -> String {
 
 /// Published figures, with their authors.
 pub fn published(published: &PublishedFigure) -> String {
-    let (low, high) = published.range;
-    let shown = if low < high {
-        format!("{}-{}", figure(low), figure(high))
-    } else {
-        figure(low)
-    };
+    let shown = published_text(published).replace('–', "-");
     let word = if published.is_reckoned {
         "reckoned from what was published"
     } else {
         "published"
     };
-    format!("   {word}: {shown}, {}, other machine", published.of)
+    format!("   {word}: {shown}, {}, other machine", published.source())
 }
 
 fn costs(row: &Row) -> String {
@@ -116,8 +169,9 @@ fn latency(latency: &Latency) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SessionScope;
+    use super::super::{GridCell, SessionScope};
     use super::*;
+    use crate::published;
 
     fn row() -> Row {
         Row {
@@ -177,6 +231,44 @@ mod tests {
             hello               tsumugi       1 100 (1 000-1 200) req/s\n  \
             hello, one session  tsumugi       1 100 (1 000-1 200) req/s\n";
         assert_eq!(table("http", &shown), expected);
+    }
+
+    #[test]
+    fn grid_has_published_figures_beneath_those_measured() {
+        let cell = |column: &str, figure: f64| Row {
+            runs: vec![figure],
+            published: published::table(7)
+                .unwrap()
+                .cells()
+                .next()
+                .map(|(_, one)| one),
+            ..Row::in_cell(GridCell::new("direct", column), "tsumugi")
+        };
+        let shown = ReportTable {
+            title: "string".to_owned(),
+            unit: "req/s".to_owned(),
+            rows: vec![cell("quick", 90_000.0), cell("slow", 12.5)],
+            ..ReportTable::default()
+        };
+        let text = table("http", &shown);
+        let lines: Vec<&str> = text.lines().take(4).collect();
+        let expected = [
+            "http: string [req/s]",
+            "                                                         quick    slow",
+            "  direct  tsumugi                                       90 000    12.5",
+            "  direct  published, ngx_mruby, 2017-18, other machine  38 788  38 788",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn crash_is_shown_in_place_of_a_figure() {
+        let row = Row {
+            runs: Vec::new(),
+            fault: Some("crash: signal 11".to_owned()),
+            ..row()
+        };
+        check(row, "  hello  tsumugi  crash: signal 11\n");
     }
 
     #[test]
