@@ -139,6 +139,12 @@ impl PublishedTable {
     }
 }
 
+/// Where a work is that its author calls so.
+pub fn link(work: &str) -> Option<&'static str> {
+    let found = TABLES.iter().find(|table| table.work == work);
+    found.map(|table| table.link.as_str())
+}
+
 /// A work and its year.
 pub fn source(work: &str, year: Option<&str>) -> String {
     year.map_or_else(|| work.to_owned(), |year| format!("{work}, {year}"))
@@ -166,6 +172,24 @@ mod tests {
             assert_eq!(found, cells, "table {number}");
         }
         assert_eq!(TABLES.len(), 12);
+    }
+
+    #[test]
+    fn reports_have_the_cells_of_the_file_in_its_order() {
+        let lines = include_str!("../data/published.toml").lines();
+        let lines = lines.filter_map(|line| line.strip_prefix("cells = [")?.strip_suffix(']'));
+        let printed = lines.flat_map(|line| line.split(", "));
+        let printed: Vec<&str> = printed.map(|cell| cell.trim_matches('"')).collect();
+        let rows = TABLES.iter().flat_map(|table| table.report("table").rows);
+        let shown: Vec<PublishedFigure> = rows.filter_map(|row| row.published).collect();
+        assert_eq!(shown.len(), printed.len());
+        for (figure, text) in shown.iter().zip(printed) {
+            match &figure.words {
+                Some(words) => assert_eq!(words, text),
+                None => assert_eq!(figure.range.0, text.parse::<f64>().unwrap(), "{text}"),
+            }
+            assert_eq!(figure.range.0, figure.range.1);
+        }
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! Rule: a claim holds in every condition in which it was measured, own sessions and one session, and in every pair of runs; it names the
 //! conditions. Where two conditions differ, nothing is claimed.
 
+use super::print::figure;
 use super::{BenchReport, Better, RatioRuns, ReportTable, Row, SessionScope, Suite};
-use crate::samples::Ratio;
+use crate::samples::{Ratio, Samples};
 
 /// Who is ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +133,32 @@ impl ReportClaim<'_> {
         }
     }
 
+    /// Why the peer is ahead, where it is: what the suite says of it, or what a request costs either server.
+    pub fn reason(&self) -> Option<String> {
+        if self.standing != Standing::Behind {
+            return None;
+        }
+        self.table.reason.clone().or_else(|| {
+            let rows = || self.table.rows.iter().filter(|row| !row.runs.is_empty());
+            let is_own = |row: &&Row| row.ours && row.program == self.program;
+            let own = rows().filter(is_own).find(|row| row.case == self.case)?;
+            let place = |row: &Row| (row.cell.as_ref().map(|cell| cell.column.clone()), row.x);
+            let is_beside = |row: &&Row| {
+                row.case == own.case || (row.cell.is_some() && place(row) == place(own))
+            };
+            let peers = rows().filter(|row| !row.ours && row.program == self.peer);
+            let peer = peers
+                .filter(|row| row.sessions == own.sessions)
+                .find(is_beside)?;
+            let (ours, theirs) = (server_us(own)?, server_us(peer)?);
+            Some(format!(
+                "a request takes {} µs of processor time of our server, {} µs of the peer's",
+                figure(ours),
+                figure(theirs)
+            ))
+        })
+    }
+
     /// The request and the program it went to: `World and Fortune: /db, beside axum`.
     pub fn subject(&self) -> String {
         let program = match self.program {
@@ -169,14 +196,22 @@ impl ReportClaim<'_> {
     }
 }
 
+/// The processor time of the server for each request, where it was measured.
+fn server_us(row: &Row) -> Option<f64> {
+    let us = &row.cost.as_ref()?.server_us;
+    (!us.is_empty()).then(|| Samples::from(us.as_slice()).median())
+}
+
 /// A line for each claim, for a terminal.
 pub fn text(report: &BenchReport) -> String {
     let lines = claims(report).into_iter().map(|claim| {
+        let reason = claim.reason().map(|reason| format!("; {reason}"));
         format!(
-            "claim: {}: {}; {}\n",
+            "claim: {}: {}; {}{}\n",
             claim.subject(),
             claim.verdict(),
-            claim.conditions()
+            claim.conditions(),
+            reason.unwrap_or_default()
         )
     });
     lines.collect()
@@ -184,6 +219,7 @@ pub fn text(report: &BenchReport) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cost;
     use super::super::tests::report;
     use super::*;
 
@@ -255,6 +291,30 @@ mod tests {
         check(Better::More, HIGH, HIGHER, (Standing::Ahead, Some(1.2)));
         check(Better::More, LOW, LOW, (Standing::Behind, Some(0.8)));
         check(Better::More, BOTH, BOTH, (Standing::Even, Some(1.0)));
+    }
+
+    /// What is said of why the peer of `/db` is ahead.
+    fn reason(report: &BenchReport) -> Option<String> {
+        claims(report)[0].reason()
+    }
+
+    #[test]
+    fn claim_of_a_peer_that_is_ahead_says_what_a_request_costs() {
+        let mut report = beside(Better::More, LOW, &[]);
+        assert_eq!(reason(&report), None);
+        let rows = &mut report.suites[0].tables[0].rows;
+        for (row, us) in rows.iter_mut().zip([12.0, 7.25, 0.0, 0.0]) {
+            row.cost = Some(Cost {
+                server_us: vec![us],
+                ..Cost::default()
+            });
+        }
+        let said = "a request takes 12.0 µs of processor time of our server, 7.25 µs of the peer's";
+        assert_eq!(reason(&report).as_deref(), Some(said));
+        report.suites[0].tables[0].reason = Some("it parses twice".to_owned());
+        assert_eq!(reason(&report).as_deref(), Some("it parses twice"));
+        let ahead = beside(Better::More, HIGH, &[]);
+        assert_eq!(reason(&ahead), None);
     }
 
     #[test]

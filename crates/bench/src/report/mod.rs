@@ -139,6 +139,12 @@ pub struct ReportTable {
     pub notes: Vec<String>,
     /// One for each program and case.
     pub rows: Vec<Row>,
+    /// Why ours is behind a peer where it is, as far as something beside this table measured it. Without it the cost of a request says why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What follows from its figures, in sentences that stand under it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conclusions: Vec<String>,
 }
 
 /// Which figures are the good ones.
@@ -500,6 +506,31 @@ mod tests {
             r#"{"schema":2}"#,
             "has the shape 2, this program reads 1: use the program that wrote it, or measure again",
         );
+    }
+
+    #[test]
+    fn page_has_a_grid_in_a_box_that_scrolls_with_what_follows_under_it() {
+        let mut report = report();
+        let mut table = published::table(1).unwrap().report("workers");
+        table.rows[0].runs = vec![44.0];
+        table.rows[1].fault = Some("crash (signal: 11)".to_owned());
+        table.conclusions.push("one thread waits".to_owned());
+        report.suites[0].tables = vec![table];
+        let page = page::page(&report);
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+        let places = [
+            "<div class=\"scroll\" tabindex=\"0\"><table class=\"grid\">",
+            "<th scope=\"col\">return string</th>",
+            "<th scope=\"row\">refc, threads on</th>",
+            "<b>44.0</b>",
+            "<div class=\"theirs\">33.0</div>",
+            "<div class=\"fault\"><b>crash (signal: 11)</b>",
+            "<div class=\"theirs\">crash</div>",
+            "<a href=\"https://github.com/itsumura-h/nim-allographer\">allographer</a>, 2022",
+            "<p class=\"conclusion\">one thread waits</p>",
+        ]
+        .map(place);
+        assert!(places.is_sorted(), "{places:?}");
     }
 
     #[test]

@@ -7,10 +7,13 @@ use super::claims::{ReportClaim, Standing, claims};
 use super::grid::{Grid, measured_text, published_text};
 use super::print::{figure, range_of};
 use super::{BenchReport, Better, RatioRuns, ReportTable, Row, SessionScope, Suite, SuiteOutcome};
+use crate::published as tables;
 use crate::samples::{Ratio, Samples, thousands};
 
 /// Ratios that stand at the top, at most.
-const CARDS_MAX: usize = 8;
+const CARDS_MAX: usize = 12;
+/// Claims of one table on one peer that are named one by one, at most.
+const SUBJECTS_MAX: usize = 3;
 /// A table with more rows than this is folded.
 const ROWS_SHOWN: usize = 12;
 
@@ -80,19 +83,31 @@ fn head(html: &mut String, report: &BenchReport, claims: &[ReportClaim<'_>]) {
     html.push_str("<a href=\"#measured\">How it was measured</a></nav>\n</header>\n");
 }
 
-/// What ours is beside others, at a glance: of each suite the first claim that is one.
-fn cards(html: &mut String, claims: &[ReportClaim<'_>]) {
+/// What ours is beside others, at a glance: of each suite the first claim that is one, and the one by which a peer is most ahead.
+fn chosen<'a, 'c>(claims: &'c [ReportClaim<'a>]) -> Vec<(&'c ReportClaim<'a>, f64)> {
     let mut cards: Vec<(&ReportClaim<'_>, f64)> = Vec::new();
-    for claim in claims {
-        let is_new = cards
-            .iter()
-            .all(|(card, _)| card.suite.name != claim.suite.name);
+    for suite in claims.chunk_by(|one, other| one.suite.name == other.suite.name) {
         // Of a ratio of times a reader does not know at a glance which end is the good one.
-        let figure = claim
-            .figure()
-            .filter(|_| claim.table.better == Better::More);
-        cards.extend(figure.filter(|_| is_new).map(|figure| (claim, figure)));
+        let rates = suite
+            .iter()
+            .filter(|claim| claim.table.better == Better::More);
+        let mut quoted = rates.filter_map(|claim| Some((claim, claim.figure()?)));
+        let Some(first) = quoted.next() else {
+            continue;
+        };
+        let behind = quoted.filter(|(claim, _)| claim.standing == Standing::Behind);
+        let worst = behind.min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let is_worse = |(_, figure): &(&ReportClaim<'_>, f64)| {
+            first.0.standing != Standing::Behind || *figure < first.1
+        };
+        cards.push(first);
+        cards.extend(worst.filter(is_worse));
     }
+    cards
+}
+
+fn cards(html: &mut String, claims: &[ReportClaim<'_>]) {
+    let cards = chosen(claims);
     if cards.is_empty() {
         return;
     }
@@ -102,15 +117,23 @@ fn cards(html: &mut String, claims: &[ReportClaim<'_>]) {
             let words = sessions.words();
             format!("<br><small>{words} {:.2}</small>", ratio.median)
         });
+        let class = match claim.standing {
+            Standing::Behind => " class=\"behind\"",
+            _ => "",
+        };
+        let reason = claim
+            .reason()
+            .map(|reason| format!("<br>{}", escape(&reason)));
         add(
             html,
             format_args!(
-                "<li><strong>{figure:.2} ×</strong><span>{}<br>{}<br>{} ({}){}</span></li>",
+                "<li{class}><strong>{figure:.2} ×</strong><span>{}<br>{}<br>{} ({}){}{}</span></li>",
                 escape(claim.peer),
                 escape(&claim.suite.title),
                 escape(claim.case),
                 escape(&claim.table.unit),
-                conditions.collect::<String>()
+                conditions.collect::<String>(),
+                reason.unwrap_or_default()
             ),
         );
     }
@@ -131,7 +154,7 @@ fn claimed(html: &mut String, claims: &[ReportClaim<'_>]) {
         ),
     ] {
         let found = claims.iter().filter(|claim| claim.standing == standing);
-        let found: Vec<String> = found.map(ReportClaim::subject).collect();
+        let found = subjects(&found.collect::<Vec<_>>());
         if !found.is_empty() {
             add(
                 html,
@@ -149,6 +172,8 @@ fn claimed(html: &mut String, claims: &[ReportClaim<'_>]) {
         ),
     );
     for claim in claims {
+        let reason = claim.reason();
+        let reason = reason.map(|reason| format!("<br><small>{}</small>", escape(&reason)));
         let ratio = |wanted: SessionScope| {
             let mut ratios = claim.ratios.iter();
             let found = ratios.find(|(sessions, _)| *sessions == wanted);
@@ -157,15 +182,33 @@ fn claimed(html: &mut String, claims: &[ReportClaim<'_>]) {
         add(
             html,
             format_args!(
-                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}{}</td></tr>",
                 escape(&claim.subject()),
                 ratio(SessionScope::Own),
                 ratio(SessionScope::One),
-                claim.verdict()
+                claim.verdict(),
+                reason.unwrap_or_default()
             ),
         );
     }
     html.push_str("</table></div>\n</details>\n</section>\n");
+}
+
+/// What claims are of, those of many cells of a table as one.
+fn subjects(claims: &[&ReportClaim<'_>]) -> Vec<String> {
+    let group = |claim: &ReportClaim<'_>| (claim.suite.title.clone(), claim.table.title.clone());
+    let mut found = Vec::new();
+    for same in claims.chunk_by(|one, other| group(one) == group(other) && one.peer == other.peer) {
+        match same {
+            [first, ..] if same.len() > SUBJECTS_MAX => {
+                let (suite, table) = group(first);
+                let (count, peer) = (same.len(), first.peer);
+                found.push(format!("{suite}: {table}, {count} cases, beside {peer}"));
+            }
+            few => found.extend(few.iter().map(|claim| claim.subject())),
+        }
+    }
+    found
 }
 
 fn section(html: &mut String, suite: &Suite) {
@@ -267,6 +310,12 @@ fn figures(html: &mut String, suite: &Suite, table: &ReportTable) {
     } else if let Some(chart) = draw(table) {
         add(html, format_args!("<figure>\n{chart}\n</figure>"));
     }
+    for conclusion in &table.conclusions {
+        add(
+            html,
+            format_args!("<p class=\"conclusion\">{}</p>", escape(conclusion)),
+        );
+    }
     let count = table.rows.iter().filter(|row| row.is_measured()).count();
     if count == 0 {
         return;
@@ -302,7 +351,8 @@ fn gridded(html: &mut String, grid: &Grid<'_>) {
         for cell in &line.cells {
             html.push_str("<td>");
             for (program, row) in &cell.measured {
-                cell_of(html, row, (grid.programs.len() > 1).then_some(program));
+                let is_said = grid.programs.len() < 2 || line.name.starts_with(program.as_str());
+                cell_of(html, row, (!is_said).then_some(program));
             }
             for published in &cell.published {
                 let several = grid.sources.len() > 1;
@@ -317,13 +367,29 @@ fn gridded(html: &mut String, grid: &Grid<'_>) {
     }
     html.push_str("</table></div>\n");
     if !grid.sources.is_empty() {
+        let sources: Vec<String> = grid.sources.iter().map(|source| linked(source)).collect();
         add(
             html,
             format_args!(
                 "<p class=\"theirs\">Small in a cell: published, {}, other machine.</p>",
-                escape(&grid.sources.join("; "))
+                sources.join("; ")
             ),
         );
+    }
+}
+
+/// A work and its year, with a link to the work where the published tables have one.
+fn linked(source: &str) -> String {
+    let work = source.split(", ").next().unwrap_or_default();
+    let rest = &source[work.len()..];
+    match tables::link(work) {
+        Some(link) => format!(
+            "<a href=\"{}\">{}</a>{}",
+            escape(link),
+            escape(work),
+            escape(rest)
+        ),
+        None => escape(source),
     }
 }
 

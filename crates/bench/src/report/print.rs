@@ -18,8 +18,9 @@ pub fn table(suite: &str, table: &ReportTable) -> String {
     for note in &table.notes {
         line(&mut text, &format!("  # {note}"));
     }
-    if let Some(grid) = Grid::of(table) {
-        draw(&mut text, &grid);
+    let grid = Grid::of(table);
+    if let Some(grid) = &grid {
+        draw(&mut text, grid);
     }
     let measured = || table.rows.iter().filter(|row| row.is_measured());
     let width = |of: &dyn Fn(&Row) -> usize| measured().map(of).max().unwrap_or_default();
@@ -39,9 +40,14 @@ pub fn table(suite: &str, table: &ReportTable) -> String {
         for over in &row.over {
             shown += &format!("   {}", ratio(over));
         }
-        shown += &row.published.as_ref().map(published).unwrap_or_default();
+        // A grid has it already.
+        let beside = row.published.as_ref().filter(|_| grid.is_none());
+        shown += &beside.map(published).unwrap_or_default();
         shown += &row.latency.as_ref().map(latency).unwrap_or_default();
         line(&mut text, &shown);
+    }
+    for conclusion in &table.conclusions {
+        line(&mut text, &format!("  = {conclusion}"));
     }
     text
 }
