@@ -81,18 +81,18 @@ class DB
   end
 
   # Several statements in one write; their results in order:
-  # `db.pipeline { |p| p.query("select …", 1); p.query("select …", 2) }`. Each is a statement of its own, and the first error is
+  # `db.pipeline { |p| p.query("select …", 1); p.query(db[:users].where(id: 2)) }`. Each is a statement of its own, and the first error is
   # raised when all have run; with `atomic: true` they stand and fall together.
   def pipeline(atomic: false)
-    pipeline = Tsumugi::Native.db_pipeline_new
+    pipeline = Tsumugi::Native.db_pipeline_new(@native)
     yield pipeline
     return [] if Tsumugi::Native.db_pipeline_empty?(pipeline)
 
     Tsumugi::Native.db_pipeline(@native, pipeline, atomic)
   end
 
-  # Collects statements, natively: `query(sql, *values)` and `execute`, which is the same, answer the place of the result in the
-  # array that `pipeline` answers.
+  # Collects statements, natively: `query(sql, *values)`, or a query of the builder in their place, and `execute`, which is the
+  # same, answer the place of the result in the array that `pipeline` answers.
   class Pipeline; end
 
   # Runs the block in a transaction of this fibre: every statement of this fibre on this database belongs to it. An

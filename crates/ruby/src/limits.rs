@@ -109,7 +109,7 @@ pub struct Limits {
     pub eval_bytes_max: usize,
     /// Depth of templates that render templates.
     pub render_depth_max: usize,
-    /// Branches of one `parallel`.
+    /// Branches of one `parallel`. Each is a fibre that takes memory of the VM until the last is over.
     pub parallel_max: usize,
     /// Values that wait in one channel.
     pub channel_max: usize,
@@ -143,7 +143,7 @@ impl Default for Limits {
             source_bytes_max: 4 << 20,
             eval_bytes_max: 16 << 10,
             render_depth_max: 64,
-            parallel_max: 1_024,
+            parallel_max: 16_384,
             channel_max: 65_536,
             client: tsumugi_client::CallLimits::default(),
         }

@@ -48,15 +48,17 @@ get "/first" do
   end
 end
 get("/logged") { parallel(-> { sleep 0.01; raise Early, "unrescued" }, -> { sleep 60 }) }
-get("/limit") { parallel(*(0..1024).map { |i| -> { i } }).size.to_s }
+get("/most") { parallel(*(0...16_384).map { |i| -> { sleep 0.01; i } }).sum.to_s }
+get("/limit") { parallel(*(0..16_384).map { |i| -> { i } }).size.to_s }
 "##,
     );
     site.check("/first", "early [\"ensured\"]");
     site.check_status("/logged", 500);
     site.expect_log("GET /logged: Early: unrescued");
     site.expect_log("    from app.rb:13");
+    site.check("/most", "134209536");
     site.check_status("/limit", 500);
-    site.expect_log("ArgumentError: parallel has 1025 branches; parallel_max is 1024");
+    site.expect_log("ArgumentError: parallel has 16385 branches; parallel_max is 16384");
 }
 
 #[test]

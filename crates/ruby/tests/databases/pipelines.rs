@@ -99,6 +99,33 @@ fn atomic_pipeline_that_fails_in_a_transaction_which_goes_on_keeps_nothing() {
 }
 
 #[test]
+fn pipeline_takes_queries_of_the_builder_beside_texts() {
+    check(
+        &format!("{TABLE}\nplugin(:other) {{ DB.connect 'sqlite::memory:?name=other' }}"),
+        &[
+            ("db.pipeline { |p| insert p, 1, 2, 3 }.size", "3"),
+            (
+                "db.pipeline { |p| [3, 1].each { |n| p.query db[:t].where(n: n).limit(1) } }.map(&:first)",
+                r#"[{"n":3},{"n":1}]"#,
+            ),
+            // Both have no sign for a value, and yet are two texts.
+            (
+                "db.pipeline { |p| p.query 'select * from \"t\"'; p.query db[:t]; p.execute db[:t]; p.query 'select * from \"t\"' }.map(&:size)",
+                "[3,3,3,3]",
+            ),
+            (
+                "error_text { db.pipeline { |p| p.query db[:t].where(n: 1), 1 } }",
+                "ArgumentError: a query has its values already: a pipeline takes none beside it",
+            ),
+            (
+                "error_text { db.pipeline { |p| p.query other[:t] } }",
+                "DB::UsageError: the query is of another database than the pipeline",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn one_more_than_pipeline_max_is_refused() {
     check(
         "",

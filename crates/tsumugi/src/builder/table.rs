@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tsumugi_db::{BatchSize, KeyedExecutor, PrimaryKey, RowStream, Rows};
+use tsumugi_db::{
+    BatchSize, KeyedExecutor, PrimaryKey, RowStream, Rows, SqlText, Value, sendable,
+};
 use tsumugi_sql::{
     Aggregate, Conflict, Dialect, Expr, Field, Item, Name, Order, Query, QueryOrRaw, Record,
     Several, Source,
@@ -115,6 +117,15 @@ impl Table {
         on_conflict(conflict: Conflict);
         /// Says that an update or delete without any condition is meant.
         all_rows();
+    }
+
+    /// The query as a statement of [`Database::pipeline`](tsumugi_db::Database::pipeline), which gives its rows;
+    /// [`from_rows`](crate::builder::from_rows) reads them.
+    ///
+    /// # Errors
+    /// [`Error::Sql`] of a query that makes no sense or that this database has not.
+    pub fn statement(&self) -> Result<(SqlText, Vec<Value>)> {
+        Ok(sendable(self.query.to_rows(self.dialect())?))
     }
 
     /// The rows, undecoded: as a response they are an array of JSON without a value in between.

@@ -171,6 +171,21 @@ async fn double(app: State<App>, Path(times): Path<u32>) -> Result<String> {
     deleted(one.set("age", age).update().await)
 }
 
+/// Rows of the builder's queries and of a text, in one pipeline.
+async fn pipe(app: State<App>, Path(id): Path<i64>) -> Result<String> {
+    let numbers = app.db.table("numbers").order("id");
+    let one = numbers.clone().filter(col("id").eq(id)).statement()?;
+    let more = ("select id from numbers where id > ?".into(), values![id]);
+    let statements = vec![one, more, numbers.limit(1).statement()?];
+    let each = tsumugi::db::PipelineAtomicity::Each;
+    let mut found = Vec::new();
+    for rows in app.db.pipeline(statements, each).await? {
+        let ids: Vec<(i64,)> = tsumugi::builder::from_rows(&rows?)?;
+        found.push(ids.into_iter().map(|(id,)| id).collect::<Vec<_>>());
+    }
+    Ok(format!("{found:?}"))
+}
+
 async fn move_others(app: State<App>, Json(ids): Json<Vec<i64>>) -> Result<String> {
     let others = app.db.table("numbers").filter(!col("id").is_in(ids));
     deleted(others.set("id", col("id") + 100).update().await)
@@ -225,6 +240,7 @@ pub fn routes(ruby: &std::path::Path) -> Router<App> {
         .route("/delete_others", post(delete_others))
         .route("/delete_within", post(delete_within))
         .route("/move_others", post(move_others))
+        .route("/pipe/{id}", get(pipe))
         .route("/add", post(add))
         .route("/compare", post(compare))
         .route("/double/{times}", post(double))
@@ -288,6 +304,15 @@ post("/delete_others") { changed { db[:numbers].where_not_in(:id, body.json).del
 post "/delete_within" do
   from, to = body.json
   changed { db[:numbers].where(id: from..to).delete }
+end
+get "/pipe/:id" do |id|
+  numbers = db[:numbers].order(:id)
+  found = db.pipeline do |p|
+    p.query numbers.where(id: id.to_i)
+    p.query "select id from numbers where id > ?", id.to_i
+    p.query numbers.limit(1)
+  end
+  text found.map { |rows| rows.map { |row| row[:id] } }.inspect
 end
 post "/add" do
   db[:people].where(id: 1).update(age: col(:age) + body.json)

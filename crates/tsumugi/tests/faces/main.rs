@@ -7,6 +7,7 @@ mod fetching;
 mod inserts;
 mod migrations;
 mod mounted;
+mod pipelines;
 mod refusals;
 mod requests;
 mod stored;

@@ -10,7 +10,7 @@ use tsumugi_sql::{
     Expr, Item, Name, Operand, Order, Query, Record, Set, Source, Value as Bind, all, col, raw,
 };
 
-use super::parts::{BuiltQuery, ExpressionPart, built, refused};
+use super::parts::{BuiltQuery, ExpressionPart, built, built_query, refused};
 use crate::host::Host;
 use crate::natives::arguments::{text, whole, wrong_type};
 use crate::natives::database::binds::bind;
@@ -108,10 +108,7 @@ impl<'c> Reader<'c> {
     }
 
     pub(super) fn query(&self, value: Value<'c>) -> Option<&'c Query> {
-        match value.kind() {
-            Kind::Data => Some(&built(self.scope, value).ok()?.query),
-            _ => None,
-        }
+        built_query(self.scope, value).map(|built| &built.query)
     }
 
     /// An expression; a value that is none is bound.

@@ -14,6 +14,8 @@ use tsumugi_mruby::Result;
 use crate::natives::definitions::Natives;
 use methods::Methods;
 
+pub(crate) use parts::{BuiltQuery, built_query, refused};
+
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let db = scope.constant("DB")?;

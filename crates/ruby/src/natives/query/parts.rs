@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use tsumugi_mruby::{Raise, Result, Scope, Value};
-use tsumugi_sql::{Expr, Item, Order, Query, Source};
+use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+use tsumugi_sql::{Expr, Item, Order, Query, Source, Statement};
 
 use crate::answer::Failure as _;
 use crate::natives::arguments::data;
@@ -30,7 +30,26 @@ pub(super) fn built<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'
     data(scope, value, "the query", "a DB::Query")
 }
 
+/// The query that a value carries, if it is a `DB::Query`.
+pub(crate) fn built_query<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Option<&'c BuiltQuery> {
+    match value.kind() {
+        Kind::Data => scope.data::<BuiltQuery>(value),
+        _ => None,
+    }
+}
+
+impl BuiltQuery {
+    /// The statement that gives its rows, if it is of this database.
+    pub(crate) fn reading_on(
+        &self,
+        database: &Rc<VmDatabase>,
+    ) -> Option<tsumugi_sql::Result<Statement>> {
+        let is_its = Rc::ptr_eq(&self.database, database);
+        is_its.then(|| self.query.to_rows(database.dialect()))
+    }
+}
+
 /// The exception for what the builder refuses.
-pub(super) fn refused<'c>(scope: &'c Scope<'c>, error: tsumugi_sql::Error) -> Raise<'c> {
+pub(crate) fn refused<'c>(scope: &'c Scope<'c>, error: tsumugi_sql::Error) -> Raise<'c> {
     tsumugi_db::Error::from(error).raise(scope)
 }
