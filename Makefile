@@ -79,7 +79,7 @@ bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, 
 bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
 bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres, in own sessions and in one
 bench-world-native: ## the same in Rust, and a one-line handler beside hyper alone
-bench-threads: ## handlers in Rust: one worker and several, two allocators
+bench-threads: ## one worker and several, allocators, collectors, as allographer's tables have them; beside asynchttpserver and others
 bench-arena: ## HttpArena's profiles in Ruby and in Rust, beside hyper, actix-web and Elysia on Bun
 bench-db: ## 500 reads in one request, in four ways
 bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
@@ -138,7 +138,7 @@ bench-build:
 		--example world-native --example arena --example threads --example threads-system --example native-soak --example firebird-blocking
 	cargo build --release --package tsumugi-pg --package tsumugi-db --example depth --example together
 
-# Programs of others beside ours, libpq's where its header is, node-firebird and Elysia where npm is.
+# Programs of others beside ours, libpq's where its header is, node-firebird and Elysia where npm is, asynchttpserver where nim is.
 bench-peers:
 	cargo build --release --manifest-path bench-peers/Cargo.toml --target-dir bench-peers/target
 	@if include=$$(pg_config --includedir 2>/dev/null) && test -e "$$include/libpq-fe.h"; then \
@@ -157,6 +157,15 @@ bench-peers:
 		npm ci --prefix $(PEERS)/elysia --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error; \
 	else \
 		echo 'bench-peers: Elysia skipped, npm is missing; the Debian packages nodejs and npm have it'; \
+	fi
+	@if command -v nim >/dev/null; then \
+		for mm in refc arc orc; do for threads in on off; do \
+			test $(PEERS)/nim-$$mm-$$threads -nt bench-peers/nim/server.nim || \
+			nim c --hints:off --verbosity:0 --mm:$$mm --threads:$$threads -d:useMalloc -d:useRealtimeGC -d:release \
+				--nimcache:$(PEERS)/nimcache-$$mm-$$threads --out:$(PEERS)/nim-$$mm-$$threads bench-peers/nim/server.nim || exit 1; \
+		done; done; \
+	else \
+		echo 'bench-peers: asynchttpserver skipped, nim is missing; the Debian package nim has it'; \
 	fi
 
 fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nightly Rust

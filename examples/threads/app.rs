@@ -1,16 +1,26 @@
-//! Two scenarios for one worker and for many: rows of a database, and strings that are made and dropped. And the environment, read by
-//! every thread at run time. Rule: nothing is shared between threads, so more of them are never slower than one.
+//! Scenarios for one worker and for many: rows of a database, 500 of them found by their keys and awaited together, strings that are made and
+//! dropped, a string and a page. And the environment, read by every thread at run time. Rule: nothing is shared between threads, so more of them are never slower than one.
 
 use std::fmt::Write as _;
 
+use futures_util::future::try_join_all;
 use tsumugi::prelude::*;
 
 /// Rows of the table, and of one response.
 const ROWS: u64 = 1_000;
 const ROWS_SHOWN: u64 = 20;
 
+/// Rows of the table `world`, and those of one response that are found one by one.
+const WORLDS: u64 = 10_000;
+const FINDS: i64 = 500;
+
 /// Strings of one response.
 const STRINGS: usize = 1_000;
+
+/// Connections of each worker, where POOL does not say otherwise.
+const POOL: usize = 20;
+
+const PAGE: &str = "<!DOCTYPE html>\n<html>\n<head><title>Hello</title></head>\n<body><h1>Hello, World!</h1></body>\n</html>\n";
 
 pub struct App {
     worker: Worker,
@@ -25,11 +35,37 @@ pub struct Fruit {
     name: String,
 }
 
+#[derive(Deserialize, Serialize)]
+pub struct World {
+    id: i64,
+    randomnumber: i64,
+}
+
+/// The table `world`, where it is not there yet.
+async fn make_worlds(db: &Db) -> Result<()> {
+    let table =
+        "create table if not exists world (id integer primary key, randomnumber integer not null)";
+    if db.execute(table, []).await.is_err() {
+        db.execute(table, []).await?;
+    }
+    if !db.table("world").exists().await? {
+        let rows = (1..=WORLDS).map(|id| format!("({id}, {})", id * 7919 % WORLDS + 1));
+        let rows = rows.collect::<Vec<_>>().join(", ");
+        let rows = format!("insert into world (id, randomnumber) values {rows} on conflict do nothing");
+        db.execute(rows, []).await?;
+    }
+    Ok(())
+}
+
 impl Plugin for App {
     async fn start(worker: &Worker) -> Result<App> {
         let url = worker.env("DATABASE_URL");
         let url = url.unwrap_or_else(|_| "sqlite::memory:?name=threads".to_owned());
-        let db = Db::connect(&url, Options::default()).await?;
+        let pool = worker.env("POOL").ok().and_then(|pool| pool.parse().ok());
+        let mut options = Options::default();
+        options.pool = pool.unwrap_or(POOL);
+        let db = Db::connect(&url, options).await?;
+        make_worlds(&db).await?;
         let fruits = (1..=ROWS).map(|id| format!("({id}, 'fruit {id}')"));
         let fruits: Vec<String> = fruits.collect();
         // Every worker tries, one of them makes the table; on PostgreSQL two at once may collide, so the second try decides.
@@ -61,6 +97,16 @@ async fn rows(app: State<App>) -> Result<Json<Vec<Fruit>>> {
     app.place.set(place + 7);
     let fruits = app.db.table("fruits").filter(col("id").gt(place as i64));
     fruits.order("id").limit(ROWS_SHOWN).all().await.map(Json)
+}
+
+/// Each row by a query of its own; all of them are under way before the first is awaited.
+async fn finds(app: State<App>) -> Result<Json<Vec<World>>> {
+    let find = |id| {
+        let one = app.db.table("world").filter(col("id").eq(id));
+        async move { one.first().await }
+    };
+    let found: Vec<Option<World>> = try_join_all((1..=FINDS).map(find)).await?;
+    Ok(Json(found.into_iter().flatten().collect()))
 }
 
 async fn strings() -> String {
@@ -95,7 +141,10 @@ async fn environment(app: State<App>, Query(variable): Query<Variable>) -> Resul
 pub fn routes() -> Router<App> {
     Router::new()
         .route("/rows", get(rows))
+        .route("/finds", get(finds))
         .route("/strings", get(strings))
+        .route("/show", get(async || "hello\n"))
+        .route("/html", get(async || Html(PAGE)))
         .route("/env", get(environment))
 }
 
@@ -107,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_scenarios_and_the_environment_answer() {
+    fn every_scenario_and_the_environment_answer() {
         let variable = ("TSUMUGI_EXAMPLE".to_owned(), "seen".to_owned());
         let settings = Settings {
             environment: [variable].into(),
@@ -117,6 +166,11 @@ mod tests {
             let fruits: Vec<Fruit> = client.get("/rows").await.json();
             assert_eq!(fruits.len(), 20);
             assert_eq!((fruits[0].id, fruits[0].name.as_str()), (1, "fruit 1"));
+            let worlds: Vec<World> = client.get("/finds").await.json();
+            let ids: Vec<i64> = worlds.iter().map(|world| world.id).collect();
+            assert_eq!(ids, (1..=500).collect::<Vec<_>>());
+            assert_eq!(client.get("/show").await.text(), "hello\n");
+            assert_eq!(client.get("/html").await.text(), PAGE);
             let strings = client.get("/strings").await;
             assert!(strings.text().starts_with("line 999\nline 998\n"));
             let seen = client.get("/env?name=TSUMUGI_EXAMPLE").await;

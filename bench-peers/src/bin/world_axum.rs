@@ -33,6 +33,7 @@ type Shared = State<Arc<Database>>;
 const ROWS: i32 = 10_000;
 const QUERIES_MAX: usize = 500;
 const BACKLOG: i32 = 4096;
+const PAGE: &str = "<!DOCTYPE html>\n<html>\n<head><title>Hello</title></head>\n<body><h1>Hello, World!</h1></body>\n</html>\n";
 const ADDED: &str = "Additional fortune added at request time.";
 
 /// One worker's connection and its statements.
@@ -48,6 +49,13 @@ struct World {
     id: i32,
     #[serde(rename = "randomNumber")]
     random_number: i32,
+}
+
+/// The same with its column's own name.
+#[derive(Serialize)]
+struct PlainWorld {
+    id: i32,
+    randomnumber: i32,
 }
 
 #[derive(Deserialize)]
@@ -117,6 +125,22 @@ async fn one(State(database): Shared) -> Json<World> {
 
 async fn many(State(database): Shared, Query(asked): Query<Asked>) -> Json<Vec<World>> {
     Json(database.worlds(asked.count()).await)
+}
+
+/// The first rows, by their keys, as they were asked for.
+async fn finds(State(database): Shared) -> Json<Vec<PlainWorld>> {
+    let find = |id: i32| {
+        let database = Arc::clone(&database);
+        async move {
+            let row = database.client.query_one(&database.read, &[&id]).await?;
+            Ok::<_, tokio_postgres::Error>(PlainWorld {
+                id: row.get(0),
+                randomnumber: row.get(1),
+            })
+        }
+    };
+    let queries: FuturesOrdered<_> = (1..=QUERIES_MAX as i32).map(find).collect();
+    Json(queries.try_collect().await.expect("the database answers"))
 }
 
 async fn update(State(database): Shared, Query(asked): Query<Asked>) -> Json<Vec<World>> {
@@ -192,6 +216,8 @@ fn router(database: Database) -> Router {
                 })
             }),
         )
+        .route("/html", get(|| async { Html(PAGE) }))
+        .route("/finds", get(finds))
         .route("/db", get(one))
         .route("/queries", get(many))
         .route("/updates", get(update))

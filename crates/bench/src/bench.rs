@@ -308,8 +308,19 @@ impl Bench {
     pub fn contest_for(
         &mut self,
         length: Length,
+        table: ReportTable,
+        entries: Vec<ProgramEntry<'_>>,
+    ) -> Result<ReportTable> {
+        self.contest_and_conclude(length, table, entries, |_| Vec::new())
+    }
+
+    /// The same, with sentences on what was measured.
+    pub fn contest_and_conclude(
+        &mut self,
+        length: Length,
         mut table: ReportTable,
         mut entries: Vec<ProgramEntry<'_>>,
+        conclude: impl FnOnce(&ReportTable) -> Vec<String>,
     ) -> Result<ReportTable> {
         self.stop.check()?;
         let title = format!("{}: {}", self.suite.name, table.title);
@@ -347,6 +358,7 @@ impl Bench {
             }
         }
         table.rows = among(std::mem::take(&mut table.rows), rows);
+        table.conclusions = conclude(&table);
         if table.rows.iter().any(Row::is_measured) {
             self.table(table.clone());
         }

@@ -7,7 +7,7 @@ use crate::bench::{Bench, HttpLoad, ProgramEntry};
 use crate::load::{ExpectedBody, Pace};
 use crate::process::Process;
 use crate::report::{Better, ReportTable, Row};
-use crate::servers::{PeerProgram, WORKERS};
+use crate::servers::{PeerProgram, SYSTEM_ALLOCATOR, WORKERS};
 
 /// What is asked.
 pub const PATH: &str = "/hello";
@@ -15,8 +15,6 @@ pub const PATH: &str = "/hello";
 pub const HELLO: &[u8] = b"hello\n";
 /// The rate at which latencies are compared, over what the slowest server can do.
 const STEADY: f64 = 0.5;
-/// A build of the server with the allocator of the system.
-const SYSTEM_ALLOCATOR: &str = "system-allocator/release/tsumugi";
 
 /// A server that runs.
 struct Server {

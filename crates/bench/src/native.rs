@@ -1,7 +1,7 @@
 //! The suites world-native and threads: applications in Rust, beside a server made of other crates and beside hyper alone; one worker and
 //! several, two allocators. Rule: the programs are the examples as they ship, and every answer is looked at.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
@@ -38,12 +38,12 @@ const ROWS: usize = 20;
 const STRINGS: usize = 1_000;
 
 /// Starts an example that serves by itself.
-fn serve(
+pub fn serve(
     mode: StartMode,
     program: &Path,
     folder: &Path,
     workers: usize,
-    url: Option<&str>,
+    variables: &[(&str, &str)],
 ) -> Result<Process> {
     let folder = &tempfile::tempdir_in(folder)?.keep();
     let address = free_address()?;
@@ -52,12 +52,12 @@ fn serve(
     command.args(["--workers", &workers.to_string(), "--data"]);
     command.arg(folder.join("data"));
     command.args(mode.options());
-    command.envs(url.map(|url| ("DATABASE_URL", url)));
+    command.envs(variables.iter().copied());
     Process::start_in(mode.sessions, "tsumugi", command, address, folder)
 }
 
 /// An example, unless it is not built.
-fn example(bench: &mut Bench, name: &str, package: &str) -> Option<std::path::PathBuf> {
+fn example(bench: &mut Bench, name: &str, package: &str) -> Option<PathBuf> {
     let program = bench.programs.tool(name);
     if program.is_file() {
         return Some(program);
@@ -76,7 +76,8 @@ pub fn world(bench: &mut Bench) -> Result<()> {
         return Ok(());
     };
     let folder = bench.folder().to_owned();
-    let serve = |_: &Bench, mode| serve(mode, &program, &folder, WORKERS, Some(&url));
+    let variables = [("DATABASE_URL", url.as_str())];
+    let serve = |_: &Bench, mode| serve(mode, &program, &folder, WORKERS, &variables);
     let servers = world::start_in_both(bench, &url, serve)?;
     world::contests(bench, &servers)?;
     bare(bench, &servers[0])
@@ -120,18 +121,29 @@ fn bare(bench: &mut Bench, ours: &EndpointServer) -> Result<()> {
     bench.contest(table, entries).map(drop)
 }
 
+/// Those builds of the example `threads` that are there, and their allocators.
+pub fn builds(bench: &Bench) -> Vec<(PathBuf, &'static str)> {
+    let builds = BUILDS.into_iter();
+    let built = builds.map(|(name, allocator)| (bench.programs.tool(name), allocator));
+    built.filter(|(program, _)| program.is_file()).collect()
+}
+
 /// One worker and several, with two allocators, for two scenarios.
 pub fn threads(bench: &mut Bench) -> Result<()> {
     let url = bench.database()?;
     let folder = bench.folder().to_owned();
+    let database = url.as_deref().map(|url| ("DATABASE_URL", url));
     let mut servers = Vec::new();
-    for (name, allocator) in BUILDS {
-        let Some(program) = example(bench, name, "tsumugi") else {
-            continue;
-        };
+    for (name, _) in BUILDS {
+        example(bench, name, "tsumugi");
+    }
+    for (program, allocator) in builds(bench) {
         for workers in [1, WORKERS] {
-            let mode = StartMode::default();
-            let process = serve(mode, &program, &folder, workers, url.as_deref())?;
+            let (mode, variables) = (
+                StartMode::default(),
+                database.into_iter().collect::<Vec<_>>(),
+            );
+            let process = serve(mode, &program, &folder, workers, &variables)?;
             servers.push((allocator, workers, process));
         }
     }

@@ -67,6 +67,17 @@ impl Process {
         Ok(process)
     }
 
+    /// How the program ended by itself, and the last that it said; none while it runs.
+    pub fn crash(&mut self) -> Result<Option<String>> {
+        let status = self.program.try_wait()?;
+        let said = self.output();
+        let said = said.trim().lines().last().unwrap_or_default();
+        Ok(status.map(|status| match said {
+            "" => format!("crash ({status})"),
+            said => format!("crash ({status}: {said})"),
+        }))
+    }
+
     fn await_answer(&mut self) -> Result<()> {
         let until = Instant::now() + Duration::from_millis(START_MS_MAX);
         // A server may listen before it can answer, and a failed load may still end it.

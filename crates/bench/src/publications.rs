@@ -73,6 +73,7 @@ pub fn part(number: u32, part: &str) -> Result<&'static PublishedTable> {
 
 impl PublishedTable {
     /// A cell: its figure, or the words that stand in the place of one.
+    #[cfg(test)]
     pub fn cell(&self, row: &str, column: &str) -> Result<PublishedFigure> {
         let cell = || {
             let at = self.columns.iter().position(|name| name == column)?;
@@ -120,10 +121,11 @@ impl PublishedTable {
 
     /// Whose figures stand beneath ours, and how they were measured.
     pub fn note(&self) -> String {
+        let year = self.year.iter().map(|year| format!(", {year}"));
+        let year: String = year.collect();
         format!(
-            "published: {}, another machine: {}",
-            source(&self.work, self.year.as_deref()),
-            self.run
+            "published: {}{year}, another machine: {}",
+            self.work, self.run
         )
     }
 
@@ -143,11 +145,6 @@ impl PublishedTable {
 pub fn link(work: &str) -> Option<&'static str> {
     let found = TABLES.iter().find(|table| table.work == work);
     found.map(|table| table.link.as_str())
-}
-
-/// A work and its year.
-pub fn source(work: &str, year: Option<&str>) -> String {
-    year.map_or_else(|| work.to_owned(), |year| format!("{work}, {year}"))
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use crate::bench::{Bench, ProgramEntry, Run};
 use crate::client;
 use crate::driver;
 use crate::process::Process;
-use crate::report::{ReportTable, Row};
+use crate::publications;
+use crate::report::{Better, GridCell, ReportTable, Row};
 use crate::servers::application_file;
 use crate::stop::StopFlag;
 
@@ -22,12 +23,31 @@ const READS: u64 = 10_000;
 /// The tool that reads from Rust, and makes the table.
 pub const TOOL: &str = "together";
 
-/// Who reads: what tables call it, and the word for the tool. The server reads from Ruby.
-const READERS: [(&str, Option<&str>); 3] = [
-    ("fibres in Ruby", None),
-    ("futures in Rust", Some("futures")),
-    ("8 threads that block", Some("threads")),
+/// Who reads: what tables call it, and from where.
+const READERS: [(&str, ReaderKind); 4] = [
+    (
+        "fibres in Ruby, incremental collector",
+        ReaderKind::Ruby("incremental"),
+    ),
+    (
+        "fibres in Ruby, generational collector",
+        ReaderKind::Ruby("generational"),
+    ),
+    ("futures in Rust", ReaderKind::Tool("futures")),
+    ("8 threads that block", ReaderKind::Tool("threads")),
 ];
+
+/// What reads.
+#[derive(Clone, Copy)]
+enum ReaderKind {
+    /// The server, with this collector.
+    Ruby(&'static str),
+    /// The tool, as this word says.
+    Tool(&'static str),
+}
+
+/// The author's column.
+const SECONDS: &str = "seconds";
 
 /// Runs the suite.
 pub fn run(bench: &mut Bench) -> Result<()> {
@@ -67,26 +87,34 @@ pub fn output_of(stop: &StopFlag, command: &mut Command) -> Result<String> {
 fn contest(bench: &mut Bench, tool: &Path, database: &str, url: &str) -> Result<()> {
     let folder = bench.folder().to_owned();
     let file = application_file("async.rb", &folder)?;
-    let server = bench
-        .ours()
-        .serve(&file, &folder, 1, &[("READS_URL", url)])?;
     let (stop, sum) = (bench.stop.clone(), Cell::new(None));
-    // Connections and fibres are there after that.
-    from_ruby(&server)?;
+    let mut servers = Vec::new();
+    for (_, kind) in READERS {
+        servers.push(match kind {
+            ReaderKind::Tool(_) => None,
+            ReaderKind::Ruby(collector) => {
+                let variables = [("READS_URL", url), ("READS_COLLECTOR", collector)];
+                let server = bench.ours().serve(&file, &folder, 1, &variables)?;
+                // Connections and fibres are there after that.
+                from_ruby(&server)?;
+                Some(server)
+            }
+        });
+    }
     let mut entries = Vec::new();
-    for (at, (program, word)) in READERS.into_iter().enumerate() {
+    for (at, (program, kind)) in READERS.into_iter().enumerate() {
         let row = Row {
             case: database.to_owned(),
-            program: program.to_owned(),
-            ours: at == 0,
-            ..Row::default()
+            ours: !matches!(kind, ReaderKind::Tool("threads")),
+            ..Row::in_cell(GridCell::new(program, SECONDS), program)
         };
-        let (stop, sum, server) = (&stop, &sum, &server);
+        let (stop, sum, server) = (&stop, &sum, &servers[at]);
         let tool: PathBuf = tool.to_owned();
         let entry = ProgramEntry::new(row, move |_| {
-            let (run, read) = match word {
-                None => from_ruby(server)?,
-                Some(word) => from_rust(&tool, word, url, stop)?,
+            let (run, read) = match (kind, server) {
+                (ReaderKind::Tool(word), _) => from_rust(&tool, word, url, stop)?,
+                (_, Some(server)) => from_ruby(server)?,
+                (_, None) => bail!("its server was not started"),
             };
             let expected = sum.get().unwrap_or(read);
             ensure!(read == expected, "it read something else than the others");
@@ -96,12 +124,15 @@ fn contest(bench: &mut Bench, tool: &Path, database: &str, url: &str) -> Result<
         let others = if at == 0 { 1..READERS.len() } else { 0..0 };
         entries.push(entry.over(others));
     }
+    let published = publications::table(3)?;
     let table = ReportTable {
-        name: database.to_owned(),
-        title: format!("10,000 reads awaited together, {database}"),
-        unit: "reads/s".to_owned(),
-        notes: vec!["fibres and futures run on one thread of their program".to_owned()],
-        ..ReportTable::default()
+        title: format!("{}, {database}", published.title),
+        better: Better::Less,
+        notes: vec![
+            published.note(),
+            "fibres and futures run on one thread of their program; fibres are branches of one parallel".to_owned(),
+        ],
+        ..published.report(&format!("together {database}"))
     };
     bench.contest(table, entries).map(drop)
 }
@@ -121,7 +152,7 @@ fn from_ruby(server: &Process) -> Result<(Run, i64)> {
         .as_f64()
         .context("there are no seconds in it")?;
     let run = Run {
-        figure: READS as f64 / seconds,
+        figure: seconds,
         client_us: Some(spent / READS as f64),
         resident_bytes: Some(server.resident_bytes()?),
         ..Run::default()
@@ -142,7 +173,7 @@ fn from_rust(tool: &Path, word: &str, url: &str, stop: &StopFlag) -> Result<(Run
     let (queries, seconds, sum) = driver::figures(&printed)
         .with_context(|| format!("{TOOL} printed what it should not: {printed}"))?;
     let run = Run {
-        figure: queries / seconds,
+        figure: seconds,
         client_us: Some(spent / queries),
         ..Run::default()
     };

@@ -99,6 +99,24 @@ pub fn order(count: usize, round: usize) -> Vec<usize> {
     }
 }
 
+/// Figures below this are shown with digits behind the point.
+const FINE_BELOW: f64 = 100.0;
+/// Below this two digits say too little: seconds of something quick.
+const FINER_BELOW: f64 = 0.1;
+
+/// A figure with as many digits as say something.
+pub fn figure(figure: f64) -> String {
+    if figure > 0.0 && figure < FINER_BELOW {
+        format!("{figure:.4}")
+    } else if figure < 10.0 {
+        format!("{figure:.2}")
+    } else if figure < FINE_BELOW {
+        format!("{figure:.1}")
+    } else {
+        thousands(figure)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

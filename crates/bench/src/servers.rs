@@ -15,6 +15,9 @@ use crate::report::SessionScope;
 /// Workers of every server, ours and others.
 pub const WORKERS: usize = 2;
 
+/// A build of the server with the allocator of the system, among this repository's tools.
+pub const SYSTEM_ALLOCATOR: &str = "system-allocator/release/tsumugi";
+
 const NGINX_CONFIG: &str = include_str!("../peers/nginx-lua.conf");
 const H2O_CONFIG: &str = include_str!("../peers/h2o-mruby.conf");
 const LUA_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
@@ -194,7 +197,7 @@ impl OwnPrograms {
 }
 
 /// The applications that suites serve; the command carries them.
-const APPLICATIONS: [(&str, &str); 7] = [
+const APPLICATIONS: [(&str, &str); 9] = [
     ("arena.rb", include_str!("../apps/arena.rb")),
     ("async.rb", include_str!("../apps/async.rb")),
     ("builder.rb", include_str!("../apps/builder.rb")),
@@ -204,7 +207,9 @@ const APPLICATIONS: [(&str, &str); 7] = [
         include_str!("../apps/hello_generational.rb"),
     ),
     ("kv.rb", include_str!("../apps/kv.rb")),
+    ("pool.rb", include_str!("../apps/pool.rb")),
     ("soak.rb", include_str!("../apps/soak.rb")),
+    ("workers.rb", include_str!("../apps/workers.rb")),
 ];
 
 /// The example `world` and its view.

@@ -10,8 +10,8 @@ use crate::bench::Bench;
 use crate::report::{Suite, SuiteOutcome};
 use crate::stop::Interruption;
 use crate::{
-    PartVerdict, arena, builder, driver, fibre, firebird, http, kv, native, reads, soak, validate,
-    world,
+    PartVerdict, arena, builder, driver, fibre, firebird, http, kv, native, pool, reads, soak,
+    validate, workers, world,
 };
 
 /// What can be asked for.
@@ -52,20 +52,20 @@ pub enum SuiteName {
     Soak,
 }
 
-/// What `all` runs, in this order.
+/// What `all` runs, in the order in which readers ask: beside others on the same work first, then ours beside ours.
 const ALL: [SuiteName; 12] = [
-    SuiteName::Http,
-    SuiteName::Fibre,
     SuiteName::World,
     SuiteName::WorldNative,
-    SuiteName::Threads,
+    SuiteName::Http,
     SuiteName::Arena,
-    SuiteName::Db,
+    SuiteName::Threads,
     SuiteName::Pg,
-    SuiteName::Async,
-    SuiteName::Builder,
     SuiteName::Kv,
     SuiteName::Firebird,
+    SuiteName::Db,
+    SuiteName::Async,
+    SuiteName::Fibre,
+    SuiteName::Builder,
 ];
 
 impl SuiteName {
@@ -88,7 +88,7 @@ impl SuiteName {
             ),
             SuiteName::Db => (
                 "500 reads in one request",
-                "after the pool of a framework in Nim, where ways of asking lie ten times apart",
+                "after allographer's comparison of a prepared statement with a pool, which lie ten times apart",
             ),
             SuiteName::Pg => (
                 "The PostgreSQL driver alone",
@@ -96,7 +96,7 @@ impl SuiteName {
             ),
             SuiteName::Async => (
                 "10,000 reads at once",
-                "many small waits as fibres, as futures, and on threads; nothing was published to put beside it",
+                "many small waits as fibres, as futures, and on threads; after allographer's comparison of two asynchronous libraries of Nim",
             ),
             SuiteName::Builder => (
                 "What the query builder costs",
@@ -120,7 +120,7 @@ impl SuiteName {
             ),
             SuiteName::Threads => (
                 "Threads with plugins of their own",
-                "a framework in Nim, whose threads were slower than one and crashed",
+                "after allographer's comparison of HTTP servers in Nim, whose threads were slower than one and crashed",
             ),
             SuiteName::Arena => (
                 "HttpArena's profiles",
@@ -183,11 +183,17 @@ impl SuiteName {
         match self {
             SuiteName::Http => http::run(bench),
             SuiteName::Fibre => fibre::run(bench),
-            SuiteName::Db => world::db(bench),
+            SuiteName::Db => {
+                world::db(bench)?;
+                pool::run(bench)
+            }
             SuiteName::Pg => driver::run(bench),
             SuiteName::World => world::world(bench),
             SuiteName::WorldNative => native::world(bench),
-            SuiteName::Threads => native::threads(bench),
+            SuiteName::Threads => {
+                workers::run(bench)?;
+                native::threads(bench)
+            }
             SuiteName::Arena => arena::run(bench, arena),
             SuiteName::Async => reads::run(bench),
             SuiteName::Builder => builder::run(bench),

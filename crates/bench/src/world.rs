@@ -3,7 +3,7 @@
 //! World is measured in own sessions and in one, all servers at once, so that both conditions have the same drift. PostgreSQL gives each of
 //! its backends a session of its own in either.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
@@ -12,6 +12,7 @@ use crate::bench::{Bench, CONNECTIONS, HttpLoad, ProgramEntry};
 use crate::client;
 use crate::load::Pace;
 use crate::process::{Process, free_address};
+use crate::programs::Programs;
 use crate::report::{Better, ReportTable, Row, SessionScope};
 use crate::samples::thousands;
 use crate::servers::{StartMode, WORKERS, world_file};
@@ -20,7 +21,7 @@ use crate::worlds::ExpectedAnswer;
 /// The server beside ours, a program of `bench-peers`.
 const PEER: &str = "world-axum";
 /// What it is called in tables: what it is made of.
-const PEER_NAME: &str = "axum + tokio-postgres";
+pub const PEER_NAME: &str = "axum + tokio-postgres";
 
 /// What is measured, and what it must answer.
 pub const PATHS: [(&str, ExpectedAnswer); 5] = [
@@ -184,23 +185,38 @@ pub fn start_in_both(
 
 /// The peer, when it is built.
 fn peer(bench: &mut Bench, sessions: SessionScope, url: &str) -> Result<Option<EndpointServer>> {
-    let program = bench.programs.peers().join(PEER);
-    if !program.is_file() {
+    if !peer_program(&bench.programs).is_file() {
         if sessions == SessionScope::Own {
             bench.miss(PEER_NAME, "`make bench-peers` builds it");
         }
         return Ok(None);
     }
-    let address = free_address()?;
-    let mut command = Command::new(program);
-    command.args([&address.to_string(), url, &WORKERS.to_string()]);
-    // Two of them have a log each.
-    let folder = &tempfile::tempdir_in(bench.folder())?.keep();
     Ok(Some(EndpointServer {
         name: PEER_NAME,
         ours: false,
-        process: Process::start_in(sessions, PEER, command, address, folder)?,
+        process: start_peer(&bench.programs, sessions, bench.folder(), url, WORKERS)?,
     }))
+}
+
+/// Where the peer is when it is built.
+pub fn peer_program(programs: &Programs) -> PathBuf {
+    programs.peers().join(PEER)
+}
+
+/// Starts it with so many workers.
+pub fn start_peer(
+    programs: &Programs,
+    sessions: SessionScope,
+    folder: &Path,
+    url: &str,
+    workers: usize,
+) -> Result<Process> {
+    let address = free_address()?;
+    let mut command = Command::new(peer_program(programs));
+    command.args([&address.to_string(), url, &workers.to_string()]);
+    // Two of them have a log each.
+    let folder = &tempfile::tempdir_in(folder)?.keep();
+    Process::start_in(sessions, PEER, command, address, folder)
 }
 
 /// Ours beside the peer, path by path.

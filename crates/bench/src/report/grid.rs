@@ -1,8 +1,8 @@
 //! A table as a grid, as its author drew it: which rows and columns it has, and what is in each cell. Draws nothing.
 //! Rule: heads stand in the order in which the table's rows first name them; a published figure stands in a cell once.
 
-use super::print::figure;
 use super::{PublishedFigure, ReportTable, Row};
+use crate::samples::figure;
 
 /// A table by its cells.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ pub fn published_text(published: &PublishedFigure) -> String {
 mod tests {
     use super::super::GridCell;
     use super::*;
-    use crate::published;
+    use crate::publications;
 
     /// A row of a program in a cell with a figure.
     fn measured(row: &str, column: &str, program: &str, figure: f64) -> Row {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn published_table_is_drawn_in_its_own_order_with_ours_in_its_cells() {
-        let mut table = published::table(2).unwrap().report("pool");
+        let mut table = publications::table(2).unwrap().report("pool");
         let pool = "pool of 96 connections, not prepared";
         let rows = [
             measured("CPU seconds", pool, "tsumugi", 0.02),
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn crash_stands_where_a_figure_would() {
-        let mut table = published::table(1).unwrap().report("nim");
+        let mut table = publications::table(1).unwrap().report("nim");
         let cell = GridCell::new("orc, threads on", "DB access");
         table.rows.push(Row {
             fault: Some("crash: signal 11".to_owned()),

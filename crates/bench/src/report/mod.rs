@@ -8,6 +8,7 @@ pub mod diff;
 pub mod grid;
 pub mod machine;
 pub mod page;
+mod page_grid;
 pub mod statistics;
 
 pub mod print;
@@ -19,7 +20,6 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use self::machine::Machine;
-use crate::published;
 use crate::samples::Samples;
 
 /// The version of the shape.
@@ -370,7 +370,10 @@ impl PublishedFigure {
 
     /// Whose it is: the work and its year.
     pub fn source(&self) -> String {
-        published::source(&self.of, self.year.as_deref())
+        match &self.year {
+            Some(year) => format!("{}, {year}", self.of),
+            None => self.of.clone(),
+        }
     }
 
     /// The middle.
@@ -406,6 +409,7 @@ impl BenchReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::publications;
 
     pub(super) fn report() -> BenchReport {
         let row = Row {
@@ -511,7 +515,7 @@ mod tests {
     #[test]
     fn page_has_a_grid_in_a_box_that_scrolls_with_what_follows_under_it() {
         let mut report = report();
-        let mut table = published::table(1).unwrap().report("workers");
+        let mut table = publications::table(1).unwrap().report("workers");
         table.rows[0].runs = vec![44.0];
         table.rows[1].fault = Some("crash (signal: 11)".to_owned());
         table.conclusions.push("one thread waits".to_owned());

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::chart::{draw, escape};
 use super::claims::{ReportClaim, Standing, claims};
 use super::grid::{Grid, measured_text, published_text};
+use super::page_grid::drawn_grid;
 use super::print::{figure, range_of};
 use super::{BenchReport, Better, RatioRuns, ReportTable, Row, SessionScope, Suite, SuiteOutcome};
-use crate::published as tables;
 use crate::samples::{Ratio, Samples, thousands};
 
 /// Ratios that stand at the top, at most.
@@ -306,7 +306,7 @@ fn figures(html: &mut String, suite: &Suite, table: &ReportTable) {
     notes(html, &table.notes);
     let grid = Grid::of(table);
     if let Some(grid) = &grid {
-        gridded(html, grid);
+        html.push_str(&drawn_grid(grid));
     } else if let Some(chart) = draw(table) {
         add(html, format_args!("<figure>\n{chart}\n</figure>"));
     }
@@ -331,84 +331,6 @@ fn figures(html: &mut String, suite: &Suite, table: &ReportTable) {
     if folds {
         html.push_str("</details>\n");
     }
-}
-
-/// A table as its author drew it: what was measured, and small beneath it what was published. It scrolls in a box of its own.
-fn gridded(html: &mut String, grid: &Grid<'_>) {
-    html.push_str("<div class=\"scroll\" tabindex=\"0\"><table class=\"grid\">\n<tr><th></th>");
-    for column in &grid.columns {
-        add(
-            html,
-            format_args!("<th scope=\"col\">{}</th>", escape(column)),
-        );
-    }
-    html.push_str("</tr>\n");
-    for line in &grid.lines {
-        add(
-            html,
-            format_args!("<tr><th scope=\"row\">{}</th>", escape(line.name)),
-        );
-        for cell in &line.cells {
-            html.push_str("<td>");
-            for (program, row) in &cell.measured {
-                let is_said = grid.programs.len() < 2 || line.name.starts_with(program.as_str());
-                cell_of(html, row, (!is_said).then_some(program));
-            }
-            for published in &cell.published {
-                let several = grid.sources.len() > 1;
-                let of = several.then(|| format!(" {}", escape(&published.source())));
-                let text = escape(&published_text(published));
-                let of = of.unwrap_or_default();
-                add(html, format_args!("<div class=\"theirs\">{text}{of}</div>"));
-            }
-            html.push_str("</td>");
-        }
-        html.push_str("</tr>\n");
-    }
-    html.push_str("</table></div>\n");
-    if !grid.sources.is_empty() {
-        let sources: Vec<String> = grid.sources.iter().map(|source| linked(source)).collect();
-        add(
-            html,
-            format_args!(
-                "<p class=\"theirs\">Small in a cell: published, {}, other machine.</p>",
-                sources.join("; ")
-            ),
-        );
-    }
-}
-
-/// A work and its year, with a link to the work where the published tables have one.
-fn linked(source: &str) -> String {
-    let work = source.split(", ").next().unwrap_or_default();
-    let rest = &source[work.len()..];
-    match tables::link(work) {
-        Some(link) => format!(
-            "<a href=\"{}\">{}</a>{}",
-            escape(link),
-            escape(work),
-            escape(rest)
-        ),
-        None => escape(source),
-    }
-}
-
-/// What a program did, in a cell.
-fn cell_of(html: &mut String, row: &Row, program: Option<&String>) {
-    let class = match (&row.fault, row.ours) {
-        (Some(_), _) => "fault",
-        (None, true) => "ours",
-        (None, false) => "peer",
-    };
-    let name = program.map(|program| format!(" <small>{}</small>", escape(program)));
-    add(
-        html,
-        format_args!(
-            "<div class=\"{class}\"><b>{}</b>{}</div>",
-            escape(&measured_text(row)),
-            name.unwrap_or_default()
-        ),
-    );
 }
 
 fn capital(text: &str) -> String {

@@ -5,12 +5,8 @@ use std::fmt::Write as _;
 
 use super::grid::{Grid, published_text};
 use super::{Latency, PublishedFigure, RatioRuns, ReportTable, Row};
+pub use crate::samples::figure;
 use crate::samples::{Ratio, Samples, thousands};
-
-/// Figures below this are shown with digits behind the point.
-const FINE_BELOW: f64 = 100.0;
-/// Below this two digits say too little: seconds of something quick.
-const FINER_BELOW: f64 = 0.1;
 
 /// A title and a line for each row.
 pub fn table(suite: &str, table: &ReportTable) -> String {
@@ -107,19 +103,6 @@ fn line(text: &mut String, shown: &str) {
     let _ = writeln!(text, "{}", shown.trim_end());
 }
 
-/// A figure with as many digits as say something.
-pub fn figure(figure: f64) -> String {
-    if figure > 0.0 && figure < FINER_BELOW {
-        format!("{figure:.4}")
-    } else if figure < 10.0 {
-        format!("{figure:.2}")
-    } else if figure < FINE_BELOW {
-        format!("{figure:.1}")
-    } else {
-        thousands(figure)
-    }
-}
-
 /// The lowest and the highest of several figures.
 pub fn range_of(runs: &[f64]) -> String {
     let runs = Samples::from(runs);
@@ -177,7 +160,7 @@ fn latency(latency: &Latency) -> String {
 mod tests {
     use super::super::{GridCell, SessionScope};
     use super::*;
-    use crate::published;
+    use crate::publications;
 
     fn row() -> Row {
         Row {
@@ -243,7 +226,7 @@ mod tests {
     fn grid_has_published_figures_beneath_those_measured() {
         let cell = |column: &str, figure: f64| Row {
             runs: vec![figure],
-            published: published::table(7)
+            published: publications::table(7)
                 .unwrap()
                 .cells()
                 .next()
