@@ -68,8 +68,13 @@ use crate::report::machine::Machine;
 use crate::report::page::page;
 use crate::report::{BenchReport, Length, SCHEMA, SuiteOutcome, print};
 use crate::servers::SchedulingOption;
-use crate::stop::StopFlag;
 use crate::suites::SuiteName;
+
+// For a load that has its client elsewhere.
+pub use crate::report::print::figure;
+pub use crate::samples::thousands;
+pub use crate::session::lead;
+pub use crate::stop::{Interruption, StopFlag};
 
 /// Exit code after Ctrl-C, as shells give it to what a signal ended.
 const INTERRUPTED: u8 = 130;
@@ -116,6 +121,22 @@ pub struct BenchArguments {
     soak_parts: Vec<soak::SoakPart>,
     #[command(subcommand)]
     action: Option<Action>,
+}
+
+impl BenchArguments {
+    /// Whether that is asked for, and nothing else but where the figures go.
+    pub fn is_only(&self, suite: &str) -> bool {
+        let is_plain = !(self.list || self.quick || self.wrk || self.check);
+        let folders = [&self.html, &self.server, &self.peers];
+        let is_here = folders.iter().all(|folder| folder.is_none());
+        let is_it = matches!(self.suites.as_slice(), [name] if name.word() == suite);
+        is_it && is_plain && is_here && self.action.is_none()
+    }
+
+    /// Where figures for programs go.
+    pub fn json(&self) -> Option<&Path> {
+        self.json.as_deref()
+    }
 }
 
 #[derive(clap::Subcommand, Debug)]

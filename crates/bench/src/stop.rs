@@ -3,8 +3,8 @@
 
 use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,10 +26,11 @@ pub struct StopFlag(Arc<AtomicBool>);
 pub struct Interruption;
 
 impl StopFlag {
-    /// One that signals ask. Without a thread to spare they end the process as usual.
+    /// One that signals ask, from now on. Without a thread to spare they end the process as usual.
     pub fn at_signals() -> StopFlag {
         let stop = StopFlag::default();
         let asked = Arc::clone(&stop.0);
+        let (begun, listens) = mpsc::channel();
         let watch = move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -38,6 +39,8 @@ impl StopFlag {
                 let mut interrupt = signal(SignalKind::interrupt())?;
                 let mut terminate = signal(SignalKind::terminate())?;
                 let mut hangup = signal(SignalKind::hangup())?;
+                // Its receiver waits for it.
+                let _ = begun.send(());
                 loop {
                     tokio::select! {
                         _ = interrupt.recv() => {}
@@ -50,6 +53,8 @@ impl StopFlag {
         };
         let named = thread::Builder::new().name("bench-signals".to_owned());
         drop(named.spawn(move || -> std::io::Result<()> { watch() }));
+        // A thread that could not listen has given up its end.
+        let _ = listens.recv();
         stop
     }
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod application;
+mod bench;
 mod check;
 mod console;
 mod kv;
@@ -104,15 +105,6 @@ Example:
 Lines run in the application, with its helpers and plugins and the client of its tests. Waits
 work; Ctrl-C interrupts a line, Ctrl-D ends. Lines can be piped: echo 'worker.id' | tsumugi console";
 
-const BENCH: &str = "\
-Examples:
-  tsumugi bench http --quick          a one-line handler beside nginx+Lua and H2O
-  tsumugi bench all --json run.json
-  tsumugi bench load http://127.0.0.1:8080/ --rate 1000
-
-Servers are started on free ports of this machine and end with the command. What is missing
-here is named with the package to install.";
-
 const NEW: &str = "\
 Example:
   tsumugi new blog && cd blog && tsumugi serve --dev";
@@ -144,8 +136,8 @@ enum Command {
     #[command(after_help = kv::HELP)]
     Kv(Box<kv::Arguments>),
     /// Measure this server beside others on this machine
-    #[command(after_help = BENCH)]
-    Bench(Box<tsumugi_bench::BenchArguments>),
+    #[command(after_help = bench::HELP)]
+    Bench(Box<bench::Arguments>),
     /// Make a new application
     #[command(after_help = NEW)]
     New(new::Arguments),
@@ -189,7 +181,7 @@ fn main() -> ExitCode {
         Command::Migrate(arguments) => migrate::run(&arguments),
         Command::Seed(place) => migrate::seed(&place),
         Command::Kv(arguments) => kv::run(*arguments),
-        Command::Bench(arguments) => tsumugi_bench::run(*arguments),
+        Command::Bench(arguments) => bench::run(*arguments),
         Command::New(arguments) => new::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {

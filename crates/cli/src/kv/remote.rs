@@ -9,14 +9,21 @@ use tsumugi_rpc::{Client, ClientLimits, RpcTarget, TOKEN_FILE_BYTES_MAX};
 use crate::limits::VALUE_BYTES_MAX;
 
 /// Options of every word.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct Remote {
     /// The server: HOST:PORT, unix:/path, tkrzw://HOST:PORT, tkrzw+tls://HOST:PORT or tkrzw+unix:/path
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:1978")]
     address: String,
-    /// The database: its place in the server's list
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..))]
-    index: i32,
+    #[command(flatten)]
+    access: RemoteAccess,
+}
+
+/// Which database of a server, and how it is reached.
+#[derive(clap::Args, Clone)]
+pub struct RemoteAccess {
+    /// The database: its place in the server's list, from 0, which is the default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
+    index: Option<i32>,
     /// Speak TLS, with servers that these authorities vouch for, in PEM
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
@@ -29,6 +36,27 @@ pub struct Remote {
     /// Show the first token of this file
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+}
+
+impl RemoteAccess {
+    /// With the server's address, all that a client needs.
+    pub fn at(&self, address: &str) -> Remote {
+        Remote {
+            address: address.to_owned(),
+            access: self.clone(),
+        }
+    }
+
+    /// Whether any of it was written.
+    pub fn is_given(&self) -> bool {
+        let files = [
+            &self.tls_ca,
+            &self.tls_cert,
+            &self.tls_key,
+            &self.token_file,
+        ];
+        self.index.is_some() || files.iter().any(|file| file.is_some())
+    }
 }
 
 impl Remote {
@@ -47,9 +75,10 @@ impl Remote {
 
     fn client_with(&self, limits: ClientLimits) -> Result<Client> {
         let target = self.target()?;
-        let tls = match (&self.tls_ca, &target) {
+        let access = &self.access;
+        let tls = match (&access.tls_ca, &target) {
             (Some(authority), RpcTarget::Tls { .. }) => {
-                let identity = self.tls_cert.as_deref().zip(self.tls_key.as_deref());
+                let identity = access.tls_cert.as_deref().zip(access.tls_key.as_deref());
                 let identity =
                     identity.map(|(certificate, key)| ClientIdentity { certificate, key });
                 Some(Tls::read(authority, identity)?)
@@ -62,7 +91,7 @@ impl Remote {
             }
             (None, _) => None,
         };
-        let token = self.token_file.as_deref().map(first_token).transpose()?;
+        let token = access.token_file.as_deref().map(first_token).transpose()?;
         let options = Options {
             tls,
             token,
@@ -71,7 +100,7 @@ impl Remote {
                 ..limits
             },
         };
-        Ok(Client::new(target, options)?.at(self.index))
+        Ok(Client::new(target, options)?.at(self.index()))
     }
 
     /// The server as clients write it.
@@ -81,7 +110,7 @@ impl Remote {
             text.clone()
         } else if let Some(path) = text.strip_prefix("unix:") {
             format!("tkrzw+unix:{path}")
-        } else if self.tls_ca.is_some() {
+        } else if self.access.tls_ca.is_some() {
             format!("tkrzw+tls://{text}")
         } else {
             format!("tkrzw://{text}")
@@ -91,7 +120,7 @@ impl Remote {
 
     /// The place in the server's list.
     pub fn index(&self) -> i32 {
-        self.index
+        self.access.index.unwrap_or_default()
     }
 }
 

@@ -9,10 +9,11 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 
 /// A server of one database on disk and one in memory.
-struct Served {
+pub struct Served {
     child: Child,
     log: BufReader<ChildStderr>,
-    folder: TempDir,
+    /// Where it was started; its socket is `kv.sock` there.
+    pub folder: TempDir,
 }
 
 impl Drop for Served {
@@ -23,7 +24,7 @@ impl Drop for Served {
 }
 
 impl Served {
-    fn start() -> Served {
+    pub fn start() -> Served {
         Served::with(&[])
     }
 

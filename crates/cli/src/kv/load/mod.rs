@@ -1,0 +1,535 @@
+//! `tsumugi bench kv --address`: a load for any server of Tkrzw-RPC, here or elsewhere, ours or the original. Starts no server.
+//! Each connection has a thread of its own; callers that share one are tasks of its thread. The figures are the table of the author.
+
+mod caller;
+mod plan;
+mod table;
+mod tally;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use hdrhistogram::Histogram;
+use indicatif::ProgressBar;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
+use tokio::task::{JoinSet, LocalSet};
+use tsumugi_bench::{Interruption, StopFlag};
+use tsumugi_rpc::{Error, TkrzwCode};
+
+use self::caller::{CallerContext, KeySource};
+use self::plan::{
+    CallForm, CallerGroup, KeyOrder, KvLoadPlan, LoadExtent, LoadOperation, LoadRecords,
+    RECORDS_DEFAULT,
+};
+use self::table::{MeasuredOperation, MeasuredRow};
+use self::tally::LoadTally;
+use super::remote::{Remote, RemoteAccess};
+use crate::limits::{
+    LOAD_BATCH_MAX, LOAD_DEPTH_MAX, LOAD_KEYS_MAX, LOAD_STOP_MS, LOAD_THREADS_MAX,
+    VALUE_BYTES_DEFAULT,
+};
+use crate::progress::{self, Extent};
+
+/// Exit code after Ctrl-C, as shells give it to what a signal ended.
+const INTERRUPTED: u8 = 130;
+
+/// What the load takes. All of it needs `--address`.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Load on a server of Tkrzw-RPC, with kv --address")]
+pub struct KvLoadArguments {
+    /// Load this server with calls, instead of starting any: HOST:PORT, unix:/path, tkrzw://HOST:PORT, tkrzw+tls://HOST:PORT or
+    /// tkrzw+unix:/path. Ours or the original, on this machine or another
+    #[arg(long, value_name = "ADDR")]
+    address: Option<String>,
+    /// Callers, each with one call under way; 1,2,4 makes three rows
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        default_value = "1",
+        requires = "address",
+        value_parser = clap::value_parser!(u64).range(1..=LOAD_THREADS_MAX)
+    )]
+    threads: Vec<u64>,
+    /// Records that each caller calls for, in each operation
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10_000,
+        requires = "address",
+        value_parser = clap::value_parser!(u64).range(1..=LOAD_KEYS_MAX)
+    )]
+    iter: u64,
+    /// So long for each operation instead. What set had no time for is stored before it is read, and what remove had none for is
+    /// removed, too; neither is in the figures
+    #[arg(long, requires = "address", conflicts_with = "iter")]
+    seconds: Option<f64>,
+    /// Different keys; when all were had the first comes again. As many as there are calls by default, with --seconds 1000000
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "address",
+        value_parser = clap::value_parser!(u64).range(1..=LOAD_KEYS_MAX)
+    )]
+    records: Option<u64>,
+    /// A connection for each caller, and a thread; without it all callers share one
+    #[arg(long, requires = "address")]
+    separate: bool,
+    /// Calls as messages of the call Stream
+    #[arg(long, requires = "address")]
+    stream: bool,
+    /// Each caller has --depth calls under way, and waits for the oldest
+    #[arg(long = "async", requires = "address")]
+    asynchronous: bool,
+    /// Calls that a caller has under way, with --async
+    #[arg(long, value_name = "N", default_value_t = 64, requires = "asynchronous", value_parser = depth)]
+    depth: usize,
+    /// A call for so many records: SetMulti, GetMulti, RemoveMulti
+    #[arg(
+        long,
+        alias = "multi",
+        value_name = "N",
+        requires = "address",
+        conflicts_with = "stream",
+        value_parser = batch
+    )]
+    batch: Option<usize>,
+    /// Bytes of a value; keys have eight
+    #[arg(long, value_name = "BYTES", default_value_t = 8, requires = "address", value_parser = size)]
+    size: usize,
+    /// Keys without order, each once, instead of one after the other
+    #[arg(long, alias = "random_key", requires = "address")]
+    scattered: bool,
+    /// These operations instead of all
+    #[arg(
+        long,
+        value_enum,
+        value_name = "OPERATION",
+        value_delimiter = ',',
+        requires = "address"
+    )]
+    only: Vec<LoadOperation>,
+    /// Write into a database that has records, which are lost where they have the keys 00000000, 00000001, …
+    #[arg(long, requires = "address")]
+    yes: bool,
+    #[command(flatten)]
+    access: RemoteAccess,
+}
+
+fn depth(text: &str) -> Result<usize, String> {
+    up_to(LOAD_DEPTH_MAX, text)
+}
+
+fn batch(text: &str) -> Result<usize, String> {
+    up_to(LOAD_BATCH_MAX, text)
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    up_to(VALUE_BYTES_DEFAULT, text)
+}
+
+fn up_to(most: usize, text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (1..=most).contains(number))
+        .ok_or_else(|| format!("{text} is not in 1..={most}"))
+}
+
+impl KvLoadArguments {
+    /// Where the load goes, if there is to be one.
+    pub fn address(&self) -> Option<&str> {
+        self.address.as_deref()
+    }
+
+    /// Whether a server was described without its address.
+    pub fn lacks_address(&self) -> bool {
+        self.address.is_none() && self.access.is_given()
+    }
+
+    /// What is to be done, or what is wrong with it.
+    pub fn plan(&self) -> Result<KvLoadPlan, String> {
+        let group = |callers: &u64| CallerGroup {
+            callers: *callers,
+            connections: if self.separate { *callers } else { 1 },
+        };
+        let extent = match self.seconds {
+            None => LoadExtent::Records(self.iter),
+            Some(seconds) => LoadExtent::Time(
+                Duration::try_from_secs_f64(seconds)
+                    .map_err(|error| format!("--seconds: {error}"))?,
+            ),
+        };
+        let plan = KvLoadPlan {
+            operations: Vec::new(),
+            groups: self.threads.iter().map(group).collect(),
+            form: match (self.stream, self.batch) {
+                (true, _) => CallForm::Stream,
+                (false, Some(records)) => CallForm::Batches(records),
+                (false, None) => CallForm::Unary,
+            },
+            depth: if self.asynchronous { self.depth } else { 1 },
+            extent,
+            records: self.records,
+            size: self.size,
+            order: match self.scattered {
+                true => KeyOrder::Scattered,
+                false => KeyOrder::Sequential,
+            },
+        };
+        plan.checked(&self.only)
+    }
+
+    /// Loads the server at an address and prints the table; writes the figures for programs, too.
+    pub fn run(&self, address: &str, plan: &KvLoadPlan, json: Option<&Path>) -> Result<ExitCode> {
+        if let Some(code) = tsumugi_bench::lead()? {
+            return Ok(code);
+        }
+        let remote = self.access.at(address);
+        let target = remote.target()?.to_string();
+        let stop = StopFlag::at_signals();
+        look(&remote, plan, self.yes)?;
+        say(&format!(
+            "# {target}, database {}: {}",
+            remote.index(),
+            conditions(plan)
+        ));
+        let mut rows = Vec::new();
+        let outcome = plan
+            .groups
+            .iter()
+            .try_for_each(|group| measure_row(&remote, plan, *group, &stop, &mut rows));
+        rows.retain(|row: &MeasuredRow| !row.cells.is_empty());
+        if !rows.is_empty() {
+            say(table::text(&plan.operations, &rows).trim_end());
+        }
+        if let Some(file) = json {
+            let figures = table::json(&target, remote.index(), plan.size, &rows);
+            std::fs::write(file, format!("{figures:#}\n"))
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        match outcome {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(error) if error.is::<Interruption>() => {
+                say("# interrupted: this is what there is");
+                Ok(ExitCode::from(INTERRUPTED))
+            }
+            Err(error) => Err(explained(error)),
+        }
+    }
+}
+
+/// What a reader of the figures must know.
+fn conditions(plan: &KvLoadPlan) -> String {
+    let extent = match plan.extent {
+        LoadExtent::Records(each) => format!("{each} records for each caller"),
+        LoadExtent::Time(time) => format!(
+            "{} s for each operation, {} keys",
+            time.as_secs_f64(),
+            plan.records.unwrap_or(RECORDS_DEFAULT)
+        ),
+    };
+    let order = match plan.order {
+        KeyOrder::Sequential => "in their order",
+        KeyOrder::Scattered => "without order",
+    };
+    format!(
+        "keys of 8 bytes {order}, values of {}; {extent}; every answer checked",
+        plan.size
+    )
+}
+
+/// Whether the server is there, is one of Tkrzw-RPC, and may be written to.
+fn look(remote: &Remote, plan: &KvLoadPlan, is_agreed: bool) -> Result<()> {
+    let runtime = runtime()?;
+    let looked = LocalSet::new().block_on(&runtime, async {
+        let client = remote.client()?;
+        anyhow::Ok(client.count().await?)
+    });
+    let records = looked.map_err(explained)?;
+    let writes = plan.operations.iter().any(|one| one.is_write());
+    ensure!(
+        records == 0 || !writes || is_agreed,
+        "database {} holds {records} records, and the load writes and removes keys from 00000000 on: name an empty one with --index, write nothing \
+         with --only echo,get,iterate, or say --yes",
+        remote.index(),
+    );
+    Ok(())
+}
+
+/// An error with what to do about it.
+fn explained(error: anyhow::Error) -> anyhow::Error {
+    let advice = match error.downcast_ref::<Error>() {
+        Some(Error::Connect { source, .. }) => match source.kind() {
+            // The text has its own advice.
+            _ if source.to_string().contains("TLS") => return error,
+            _ => {
+                "name a server that runs with --address, or start one: `tsumugi kv --listen 127.0.0.1:1978`"
+            }
+        },
+        Some(Error::Refused { code, .. }) => match format!("{code:?}").as_str() {
+            "Unimplemented" => "what answers there is no server of Tkrzw-RPC: look at --address",
+            "Unauthenticated" => "show a token of the server's with --token-file FILE",
+            "InvalidArgument" => "--index names a database of the server's list",
+            "ResourceExhausted" => "ask for less at a time, or raise that limit at the server",
+            _ => return error,
+        },
+        Some(Error::Protocol(_)) => {
+            "what answers there is no server of Tkrzw-RPC: look at --address"
+        }
+        Some(Error::Lost { .. }) => {
+            "the server has gone, or is no server of Tkrzw-RPC: look at its log, and at --address"
+        }
+        Some(Error::Database {
+            code: TkrzwCode::System,
+            ..
+        }) => "a database in memory may be full (capacity), or a disk",
+        _ => return error,
+    };
+    anyhow!("{}; {advice}", tsumugi_server::story(error.as_ref()))
+}
+
+/// All operations of one group of callers, one after the other. What was measured is in the rows, also when another fails.
+fn measure_row(
+    remote: &Remote,
+    plan: &KvLoadPlan,
+    group: CallerGroup,
+    stop: &StopFlag,
+    rows: &mut Vec<MeasuredRow>,
+) -> Result<()> {
+    rows.push(MeasuredRow {
+        label: plan.label(group),
+        callers: group.callers,
+        connections: group.connections,
+        cells: Vec::new(),
+    });
+    let records = LoadRecords::new(plan.keys(group), plan.size, plan.order);
+    for operation in &plan.operations {
+        stop.check()?;
+        let extent = match plan.extent {
+            LoadExtent::Records(each) => Extent::Calls(Some(each * group.callers)),
+            LoadExtent::Time(_) => Extent::Calls(None),
+        };
+        let bar = progress::bar(
+            extent,
+            format!("{}, {}", plan.label(group), operation.heading()),
+        );
+        let work = ThreadWork {
+            remote,
+            plan,
+            group,
+            operation: *operation,
+            records: &records,
+            bar: &bar,
+            stop,
+        };
+        let measured = work.measure();
+        bar.finish_and_clear();
+        let measured = measured.with_context(|| operation.heading())?;
+        if let Some(row) = rows.last_mut() {
+            row.cells.push(measured);
+        }
+        if plan.is_completed(*operation) {
+            let bar = progress::bar(Extent::Once, format!("the rest of {}", operation.heading()));
+            let completed = work.complete();
+            bar.finish_and_clear();
+            completed.with_context(|| operation.heading())?;
+        }
+    }
+    Ok(())
+}
+
+/// What the threads of one operation share.
+#[derive(Clone, Copy)]
+struct ThreadWork<'a> {
+    remote: &'a Remote,
+    plan: &'a KvLoadPlan,
+    group: CallerGroup,
+    operation: LoadOperation,
+    records: &'a LoadRecords,
+    bar: &'a ProgressBar,
+    stop: &'a StopFlag,
+}
+
+/// What one of them did.
+struct ThreadResult {
+    records: u64,
+    seconds: f64,
+    latency: Histogram<u64>,
+}
+
+impl ThreadWork<'_> {
+    /// Runs the threads, and adds up what they did.
+    fn measure(self) -> Result<MeasuredOperation> {
+        let ready = Arc::new(Barrier::new(usize::try_from(self.group.connections)?));
+        let before = processor_us()?;
+        let results: Vec<Result<ThreadResult>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.group.connections)
+                .map(|first| {
+                    let ready = Arc::clone(&ready);
+                    scope.spawn(move || self.run(first, &ready))
+                })
+                .collect();
+            let ended = threads.into_iter().map(|thread| {
+                let result = thread.join();
+                result.unwrap_or_else(|_| Err(anyhow!("a thread of the load has panicked")))
+            });
+            ended.collect()
+        });
+        let client_us = processor_us()? - before;
+        let mut measured = MeasuredOperation {
+            operation: self.operation,
+            records: 0,
+            thread_records_max: 0,
+            seconds: 0.0,
+            client_us,
+            latency: tally::empty()?,
+        };
+        for result in results {
+            let result = result?;
+            measured.records += result.records;
+            measured.thread_records_max = measured.thread_records_max.max(result.records);
+            measured.seconds = measured.seconds.max(result.seconds);
+            measured.latency.add(result.latency)?;
+        }
+        // What was cut short is no figure.
+        self.stop.check()?;
+        ensure!(
+            measured.records > 0,
+            "not one call was answered: take longer with --seconds"
+        );
+        Ok(measured)
+    }
+
+    /// Does what there was no time for, on a connection of its own.
+    fn complete(self) -> Result<()> {
+        let runtime = runtime()?;
+        LocalSet::new().block_on(&runtime, async {
+            let client = self.remote.client()?;
+            tokio::select! {
+                done = caller::complete(&client, self.records, self.operation) => done,
+                () = stopped(self.stop) => bail!(Interruption),
+            }
+        })
+    }
+
+    /// One connection, on this thread.
+    fn run(self, first: u64, ready: &Barrier) -> Result<ThreadResult> {
+        let runtime = runtime();
+        let Ok(runtime) = runtime else {
+            ready.wait();
+            return Err(runtime.err().unwrap_or_else(|| anyhow!("no event loop")));
+        };
+        LocalSet::new().block_on(&runtime, self.connection(first, ready))
+    }
+
+    async fn connection(self, first: u64, ready: &Barrier) -> Result<ThreadResult> {
+        // Connected before the clock runs; the others wait here, whatever came of it.
+        let greeted = async {
+            let client = self.remote.client()?;
+            client.echo("").await?;
+            anyhow::Ok(client)
+        };
+        let greeted = greeted.await;
+        ready.wait();
+        let client = greeted?;
+        let begun = Instant::now();
+        let caller = Rc::new(CallerContext {
+            client,
+            operation: self.operation,
+            records: self.records.clone(),
+            keys: self.keys(first, begun),
+            tally: LoadTally::new(self.bar.clone())?,
+        });
+        tokio::select! {
+            called = self.call(&caller) => called?,
+            () = stopped(self.stop) => bail!(Interruption),
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        let (records, latency) = caller.tally.end();
+        Ok(ThreadResult {
+            records,
+            seconds,
+            latency,
+        })
+    }
+
+    /// The keys of this connection.
+    fn keys(self, first: u64, begun: Instant) -> KeySource {
+        let connections = self.group.connections;
+        let (calls, until) = match self.plan.extent {
+            LoadExtent::Records(each) => (each * self.group.callers / connections, None),
+            LoadExtent::Time(time) => (u64::MAX, Some(begun + time)),
+        };
+        // What was removed is not there a second time.
+        let count = match self.operation {
+            LoadOperation::Remove => {
+                let more = u64::from(first < self.records.count % connections);
+                calls.min(self.records.count / connections + more)
+            }
+            _ => calls,
+        };
+        KeySource::new(first, connections, count, until)
+    }
+
+    /// The callers of this connection, until all have ended.
+    async fn call(self, caller: &Rc<CallerContext>) -> Result<()> {
+        let callers = usize::try_from(self.group.callers / self.group.connections)?;
+        let depth = self.plan.depth;
+        let mut tasks: JoinSet<Result<()>> = JoinSet::new();
+        let each = |_| Rc::clone(caller);
+        match (self.plan.form, self.operation) {
+            (CallForm::Stream, LoadOperation::Iterate) => (0..callers).map(each).for_each(|one| {
+                tasks.spawn_local(caller::iterate(one, depth));
+            }),
+            (_, LoadOperation::Iterate) => (0..callers * depth).map(each).for_each(|one| {
+                tasks.spawn_local(caller::iterate(one, 1));
+            }),
+            (CallForm::Stream, _) => (0..callers).map(each).for_each(|one| {
+                tasks.spawn_local(caller::stream(one, depth));
+            }),
+            (CallForm::Unary, _) => (0..callers * depth).map(each).for_each(|one| {
+                tasks.spawn_local(caller::unary(one));
+            }),
+            (CallForm::Batches(size), _) => (0..callers * depth).map(each).for_each(|one| {
+                tasks.spawn_local(caller::batches(one, size));
+            }),
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended??;
+        }
+        Ok(())
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start an event loop")
+}
+
+/// Ends when the user wants an end.
+async fn stopped(stop: &StopFlag) {
+    while !stop.is_set() {
+        tokio::time::sleep(Duration::from_millis(LOAD_STOP_MS)).await;
+    }
+}
+
+/// Processor time of this process, in microseconds.
+fn processor_us() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let spent = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(spent as f64)
+}
+
+/// Lines on standard output. Their reader may have gone, which ends nothing.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
