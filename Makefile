@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) $(if $(WRK),--wrk) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
+BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) $(if $(WRK),--wrk) $(if $(TKRZW_RPC),--tkrzw-rpc $(TKRZW_RPC)) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
 PEERS := bench-peers/target/release
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -85,7 +85,7 @@ bench-db: ## 500 reads in one request, in four ways
 bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
 bench-async: ## 10,000 reads awaited together: fibres, futures, a bounded pool of threads
 bench-builder: ## what the query builder costs over the same SQL, in Ruby and in Rust
-bench-kv: ## the key-value store: the service's calls, streams and batches; in process from Ruby and Rust
+bench-kv: ## the key-value store in the tables of Tkrzw-RPC; streams, batches, large values; in process from Ruby and Rust (TKRZW_RPC=FOLDER: beside tkrzw_server)
 bench-firebird: ## the catalogue of a Firebird database as JSON in six ways, beside node-firebird
 $(SUITES:%=bench-%): bench-%: bench-build bench-peers
 	@$(BENCH) $*
@@ -134,7 +134,7 @@ bench-build:
 	cargo build --release --package tsumugi-cli --package tsumugi-testkit \
 		--bin tsumugi --bin tsumugi-with-postgres --bin tsumugi-with-firebird
 	cargo build --release --package tsumugi-ruby --package tsumugi-http --package tsumugi-rpc --package tsumugi-kv --package tsumugi \
-		--package tsumugi --example tax --example hello --example calls --example throughput --example builder \
+		--package tsumugi --example tax --example hello --example throughput --example builder \
 		--example world-native --example arena --example threads --example threads-system --example native-soak --example firebird-blocking
 	cargo build --release --package tsumugi-pg --package tsumugi-db --example depth --example together
 

@@ -51,7 +51,8 @@ async fn make_worlds(db: &Db) -> Result<()> {
     if !db.table("world").exists().await? {
         let rows = (1..=WORLDS).map(|id| format!("({id}, {})", id * 7919 % WORLDS + 1));
         let rows = rows.collect::<Vec<_>>().join(", ");
-        let rows = format!("insert into world (id, randomnumber) values {rows} on conflict do nothing");
+        let rows =
+            format!("insert into world (id, randomnumber) values {rows} on conflict do nothing");
         db.execute(rows, []).await?;
     }
     Ok(())

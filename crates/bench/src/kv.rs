@@ -1,363 +1,369 @@
-//! The suite kv: the key-value service under clients in a process of their own, over the source's matrix, and what else it can do.
-//! Beside each figure is what the original was measured at on another day and machine of two cores, so a ratio here says less than elsewhere;
-//! processor time for each call, of server and clients, does not depend on who else uses the machine.
+//! The suite kv: the key-value service in the grids of Tkrzw-RPC's author, on disk as he had it and in memory, and as a fourth grid the
+//! asynchronous and streamed calls that he wished for. Where his programs are, his server stands beside ours and his load beside our own.
+//! Loads are processes of their own; processor time for each call does not depend on who else uses the machine.
 
-use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::Command;
+use anyhow::Result;
 
-use anyhow::{Context, Result, bail};
-
-use crate::bench::{Bench, ProgramEntry, Run};
-use crate::driver::children_us;
-use crate::process::{Process, free_address};
-use crate::report::{Length, PublishedFigure, ReportTable, Row};
+use crate::bench::{Bench, ProgramEntry};
+use crate::kv_load::{
+    BY_PERF, ConnectionSharing, KvCallers, KvOperation, OwnCall, OwnLoad, PerfLoad,
+};
+use crate::kv_servers::{
+    IN_MEMORY, KvPlace, KvServer, KvServers, OF_PERF, ON_DISK, ORIGINAL, OURS,
+};
+use crate::report::{Cost, GridCell, Length, RatioRuns, ReportTable, Row};
 use crate::samples::{Samples, thousands};
-use crate::servers::WORKERS;
-use crate::stop::StopFlag;
-use crate::store;
+use crate::{kv_large, publications, store};
 
-/// Records in the database.
+/// Records in the database, as in the published table.
 const RECORDS: u64 = 1_000_000;
 /// With `--quick`.
 const RECORDS_QUICK: u64 = 100_000;
+/// Calls of one run of the author's load, all callers together.
+const PERF_CALLS: u64 = 20_000;
+/// With `--quick`.
+const PERF_CALLS_QUICK: u64 = 4_000;
+/// Runs of each case: there are many.
+const ROUNDS_MAX: usize = 3;
+/// With `--quick`.
+const ROUNDS_QUICK: usize = 1;
+/// Bytes of a value, as in the published table.
+const SIZE: usize = 8;
 
-/// What is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    Echo,
-    Set,
-    Get,
-    /// A Jump and a Get each.
-    Iterate,
-    Remove,
-}
-
-const OPERATIONS: [Operation; 5] = [
-    Operation::Echo,
-    Operation::Set,
-    Operation::Get,
-    Operation::Iterate,
-    Operation::Remove,
+/// Rows of the published table.
+const CALLERS: [KvCallers; 5] = [
+    KvCallers::ONE,
+    callers(2, ConnectionSharing::Same),
+    callers(2, ConnectionSharing::Separate),
+    callers(4, ConnectionSharing::Same),
+    callers(4, ConnectionSharing::Separate),
 ];
 
-impl Operation {
-    fn name(self) -> &'static str {
-        match self {
-            Operation::Echo => "echo",
-            Operation::Set => "set",
-            Operation::Get => "get",
-            Operation::Iterate => "iterate",
-            Operation::Remove => "remove",
-        }
-    }
-
-    /// Calls a second of the original, one client on a UNIX socket: the middle of what was published.
-    fn original(self) -> f64 {
-        match self {
-            Operation::Echo => 18_500.0,
-            Operation::Set => 16_000.0,
-            Operation::Get => 17_000.0,
-            Operation::Iterate => 15_000.0,
-            Operation::Remove => 17_500.0,
-        }
+const fn callers(threads: u64, connection: ConnectionSharing) -> KvCallers {
+    KvCallers {
+        threads,
+        connection,
     }
 }
 
-/// What four clients got of the original over what one got, of Echo (29 thousand). Nothing was published of the other calls, of two clients
-/// or of IP: a supposition that they gain as much.
-const ORIGINAL_FOUR: f64 = 29_000.0 / 18_500.0;
-/// Calls a second of its stream, one client: the middle.
-const ORIGINAL_STREAM: f64 = 28_500.0;
-/// Records a second of its calls with ten records: the middle.
-const ORIGINAL_MULTI: f64 = 145_000.0;
+/// Rows of the fourth grid, of one caller: how its calls follow each other.
+const FORMS: [(&str, &[&str]); 7] = [
+    ("one call at a time", &[]),
+    ("16 calls in flight", &["--async", "--depth", "16"]),
+    ("64 calls in flight", &["--async", "--depth", "64"]),
+    ("a stream, one call at a time", &["--stream"]),
+    (
+        "a stream, 64 calls in flight",
+        &["--stream", "--async", "--depth", "64"],
+    ),
+    ("batches of 10 records", &["--batch", "10"]),
+    (
+        "batches of 10 records, 8 in flight",
+        &["--batch", "10", "--async", "--depth", "8"],
+    ),
+];
 
-/// One line: the client, the call, and the figure of the original.
-struct Case {
-    operation: Operation,
-    kind: &'static str,
-    connections: u32,
-    depth: u32,
-    original: f64,
-    label: String,
-}
+/// What the callers of one row are, of ours and of the author's.
+const CALLERS_NOTE: &str = "same connection: callers are tasks of one thread in `tsumugi bench kv`, threads in tkrzw_dbm_remote_perf; separate: a thread and a \
+    connection for each in both";
 
-impl Case {
-    /// Whether the original's figure is one of those published, and not reckoned from them.
-    fn is_published(&self, target: &Target) -> bool {
-        let is_four = self.operation == Operation::Echo && self.connections == 4;
-        let is_unix = target.name == "UNIX";
-        self.kind != "unary" || is_unix && (self.connections * self.depth == 1 || is_four)
-    }
-}
-
-/// Where the server listens.
-struct Target {
-    name: &'static str,
-    url: String,
-}
-
-/// Runs of each case at most: there are many.
-const ROUNDS_MAX: usize = 3;
-/// Whose figures stand beside ours.
-const SOURCE: &str = "Tkrzw-RPC on 2 cores, UNIX socket";
-
-/// A server and the program that loads it.
-struct Contest {
-    calls: PathBuf,
-    server: Process,
-    records: u64,
-    stop: StopFlag,
-}
-
-/// The whole matrix, then calls in flight, streams and batches; stores in process at the end.
+/// The grids of the author, then calls in flight, streams and batches, large values; stores in process at the end.
 pub fn run(bench: &mut Bench) -> Result<()> {
-    let calls = bench.programs.tool("calls");
-    if calls.is_file() {
-        service(bench, calls)?;
-    } else {
-        bench.miss(
-            "the service",
-            "`cargo build --release --package tsumugi-rpc --example calls` builds its clients",
-        );
-    }
+    let servers = KvServers::start(bench)?;
+    service(bench, &servers)?;
+    kv_large::run(bench, &servers)?;
+    drop(servers);
     store::run(bench)
 }
 
-fn service(bench: &mut Bench, calls: PathBuf) -> Result<()> {
-    let (server, targets) = start(bench)?;
-    let is_quick = bench.length.is_quick();
-    let contest = Contest {
-        calls,
-        server,
-        records: if is_quick { RECORDS_QUICK } else { RECORDS },
-        stop: bench.stop.clone(),
+fn service(bench: &mut Bench, servers: &KvServers) -> Result<()> {
+    let own = OwnLoad::new(bench);
+    let records = match bench.length.is_quick() {
+        true => RECORDS_QUICK,
+        false => RECORDS,
     };
-    contest.call(&targets[0].url, ["fill", "multi"], 1, 1, bench.length)?;
+    let table = GridTable {
+        own: &own,
+        perf: servers
+            .programs
+            .as_ref()
+            .map(|programs| PerfLoad::new(programs, bench)),
+        records,
+    };
+    table.fill(servers)?;
     bench.note(format!(
-        "the service: {} records of 8 and 8 bytes in memory, every answer checked",
-        thousands(contest.records as f64)
-    ));
-    let (mut ratios, mut published) = (Samples::default(), Samples::default());
-    for target in &targets {
-        let cases: Vec<Case> = OPERATIONS.into_iter().flat_map(matrix).collect();
-        let name = format!("unary {}", target.name);
-        let title = format!("one call at a time, {}", target.name);
-        let table = contest.table(bench, target, &cases, &name, &title)?;
-        for row in table.rows {
-            let Some(original) = &row.published else {
-                continue;
-            };
-            let ratio = row.median() / original.middle();
-            ratios.push(ratio);
-            if !original.is_reckoned {
-                published.push(ratio);
-            }
+        "the service: {} records with keys and values of 8 bytes, called for without order, every answer checked; an operation goes on for {} s, {}",
+        thousands(records as f64),
+        seconds(bench.length),
+        match rounds(bench.length) {
+            1 => "once".to_owned(),
+            rounds => format!("{rounds} times"),
         }
-    }
-    bench.note(format!(
-        "one call at a time, the middle of all: {:.2} times the original; of those that were published: {:.2} times",
-        ratios.median(),
-        published.median()
     ));
-    let title = "calls in flight, streams, batches of ten records";
-    let table = contest.table(bench, &targets[0], &flights(), "flights", title)?;
-    let mut ratios = Samples::default();
-    for row in table.rows.iter().filter(|row| row.case.contains("stream")) {
-        let original = row.published.as_ref().map(PublishedFigure::middle);
-        ratios.push(row.median() / original.unwrap_or(f64::NAN));
+    let mut tables = Vec::new();
+    for place in &servers.places {
+        tables.push(table.published(bench, servers, place)?);
     }
-    bench.note(format!(
-        "streams with 64 in flight, the middle: {:.2} times the original",
-        ratios.median()
-    ));
+    for place in &servers.places {
+        tables.push(table.in_memory(bench, servers, place)?);
+    }
+    if let Some(first) = servers.places.first() {
+        tables.push(table.forms(bench, servers, first)?);
+    }
+    summarize(bench, &tables);
     Ok(())
 }
 
-/// One call at a time by each of 1, 2 and 4 callers, each with a connection, or all on one. Clients of ours share a connection within a
-/// thread.
-fn matrix(operation: Operation) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for callers in [1, 2, 4] {
-        let original =
-            operation.original() * (1.0 + (ORIGINAL_FOUR - 1.0) * f64::from(callers - 1) / 3.0);
-        let mut add = |connections, depth, how: &str| {
-            let kind = "unary";
-            let label = format!("{callers} {how}");
-            cases.push(Case {
-                operation,
-                kind,
-                connections,
-                depth,
-                original,
-                label,
-            });
-        };
-        add(callers, 1, if callers == 1 { "alone" } else { "own" });
-        if callers > 1 {
-            add(1, callers, "shared");
-        }
-    }
-    cases
-}
-
-/// Calls in flight on one connection.
-fn flights() -> Vec<Case> {
-    let mut cases = Vec::new();
-    let mut add = |operation, kind, depth, original, label: String| {
-        cases.push(Case {
-            operation,
-            kind,
-            connections: 1,
-            depth,
-            original,
-            label,
-        });
-    };
-    for operation in [Operation::Echo, Operation::Set, Operation::Get] {
-        for depth in [1, 16, 64] {
-            let label = format!("{depth} in flight");
-            add(operation, "unary", depth, operation.original(), label);
-        }
-    }
-    for operation in OPERATIONS {
-        add(
-            operation,
-            "stream",
-            64,
-            ORIGINAL_STREAM,
-            "stream, 64 in flight".to_owned(),
-        );
-    }
-    for operation in [Operation::Set, Operation::Get, Operation::Remove] {
-        add(
-            operation,
-            "multi",
-            1,
-            ORIGINAL_MULTI,
-            "records in batches of ten".to_owned(),
-        );
-    }
-    cases
-}
-
-/// The shipped binary on a UNIX socket, IPv4 and IPv6, with its default limits and figures.
-fn start(bench: &mut Bench) -> Result<(Process, Vec<Target>)> {
-    let folder = bench.folder().to_owned();
-    let (admin, four) = (free_address()?, free_address()?);
-    let socket: PathBuf = folder.join("kv.sock");
-    let mut command = Command::new(&bench.programs.server);
-    command.args([
-        "kv",
-        "--workers",
-        &WORKERS.to_string(),
-        "--admin",
-        &admin.to_string(),
-    ]);
-    let unix = format!("unix:{}", socket.display());
-    command.args(["--listen", &unix, "--listen", &four.to_string()]);
-    let mut targets = vec![
-        Target {
-            name: "UNIX",
-            url: format!("tkrzw+{unix}"),
-        },
-        Target {
-            name: "IPv4",
-            url: format!("tkrzw://{four}"),
-        },
-    ];
-    match TcpListener::bind("[::1]:0").and_then(|listener| listener.local_addr()) {
-        Ok(six) => {
-            command.args(["--listen", &six.to_string()]);
-            targets.push(Target {
-                name: "IPv6",
-                url: format!("tkrzw://{six}"),
-            });
-        }
-        Err(error) => bench.miss("IPv6", &format!("this machine has none ({error})")),
-    }
-    Ok((Process::start("kv", command, admin, &folder)?, targets))
-}
-
-impl Contest {
-    /// Measures cases at one address.
-    fn table(
-        &self,
-        bench: &mut Bench,
-        target: &Target,
-        cases: &[Case],
-        name: &str,
-        title: &str,
-    ) -> Result<ReportTable> {
-        let mut entries = Vec::new();
-        for case in cases {
-            let words = [case.operation.name(), case.kind];
-            let original = PublishedFigure {
-                is_reckoned: !case.is_published(target),
-                ..PublishedFigure::exactly(case.original, SOURCE)
+/// A line for each grid and load: ours over the original, cell by cell. A grid has too many cells to say it of each.
+fn summarize(bench: &mut Bench, tables: &[ReportTable]) {
+    let mut rows = Vec::new();
+    for table in tables {
+        for by in ["", BY_PERF] {
+            let [ours, original] = [OURS, ORIGINAL].map(|name| format!("{name}{by}"));
+            let cells = |program: &str, of: &dyn Fn(&Row) -> Vec<f64>| -> Vec<f64> {
+                let rows = table.rows.iter().filter(|row| row.program == program);
+                rows.flat_map(of).collect()
             };
-            let row = Row {
-                case: format!("{}, {}", words[0], case.label),
-                program: "tsumugi".to_owned(),
-                ours: true,
-                published: Some(original),
+            let rates = |program: &str| cells(program, &|row| vec![row.median()]);
+            let [own, other] = [rates(&ours), rates(&original)];
+            if other.is_empty() {
+                continue;
+            }
+            let cost = |program: &str| Cost {
+                server_us: cells(program, &|row| {
+                    let cost = row.cost.iter();
+                    cost.flat_map(|cost| cost.server_us.clone()).collect()
+                }),
+                ..Cost::default()
+            };
+            let over = RatioRuns {
+                program: original.clone(),
+                runs: Samples::from(own.as_slice()).ratios(&Samples::from(other.as_slice())),
+            };
+            let row = |program: String, runs| Row {
+                case: table.name.clone(),
+                cost: Some(cost(&program)),
+                program,
+                runs,
                 ..Row::default()
             };
-            entries.push(ProgramEntry::new(row, move |length| {
-                self.call(&target.url, words, case.connections, case.depth, length)
-            }));
+            rows.push(Row {
+                ours: true,
+                over: vec![over],
+                ..row(ours, own)
+            });
+            rows.push(row(original, other));
         }
-        let table = ReportTable {
-            name: name.to_owned(),
-            title: title.to_owned(),
-            unit: "calls/s".to_owned(),
-            ..ReportTable::default()
-        };
-        let length = Length {
-            rounds: bench.length.rounds.min(ROUNDS_MAX),
-            ..bench.length
-        };
-        bench.contest_for(length, table, entries)
     }
-
-    fn call(
-        &self,
-        url: &str,
-        words: [&str; 2],
-        connections: u32,
-        depth: u32,
-        length: Length,
-    ) -> Result<Run> {
-        // A case of the matrix is short: there are many.
-        let seconds = if length.is_quick() { 0.3 } else { 1.5 };
-        let mut command = Command::new(&self.calls);
-        command.arg(url).args(words);
-        command.args([connections, depth].map(|number| number.to_string()));
-        command.args([seconds.to_string(), self.records.to_string()]);
-        let (server, clients) = (self.server.processor_us()?, children_us()?);
-        let output = self.stop.run(&mut command)?;
-        let server = self.server.processor_us()? - server;
-        let clients = children_us()? - clients;
-        let printed = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() {
-            bail!("{printed}{}", String::from_utf8_lossy(&output.stderr));
-        }
-        let (calls, seconds) = figures(&printed)
-            .with_context(|| format!("the clients printed what they should not: {printed}"))?;
-        Ok(Run {
-            figure: calls / seconds,
-            server_us: Some(server / calls),
-            client_us: Some(clients / calls),
-            ..Run::default()
-        })
+    if !rows.is_empty() {
+        bench.table(ReportTable {
+            name: "beside".to_owned(),
+            title: "all cells of each grid".to_owned(),
+            unit: "queries/s".to_owned(),
+            notes: vec!["the middle of a grid's cells, its lowest and its highest".to_owned()],
+            rows,
+            ..ReportTable::default()
+        });
     }
 }
 
-/// `calls=N seconds=S`.
-fn figures(line: &str) -> Option<(f64, f64)> {
-    let (calls, seconds) = line.trim().split_once(' ')?;
-    let calls = calls.strip_prefix("calls=")?.parse().ok()?;
-    Some((calls, seconds.strip_prefix("seconds=")?.parse().ok()?))
+/// How long our load calls in one run. A case is short: there are many.
+fn seconds(length: Length) -> f64 {
+    if length.is_quick() { 0.3 } else { 1.5 }
+}
+
+fn rounds(length: Length) -> usize {
+    match length.is_quick() {
+        true => ROUNDS_QUICK,
+        false => length.rounds.min(ROUNDS_MAX),
+    }
+}
+
+/// What makes the cells of the grids.
+struct GridTable<'a> {
+    own: &'a OwnLoad,
+    perf: Option<PerfLoad>,
+    records: u64,
+}
+
+impl GridTable<'_> {
+    /// Has every server store the records.
+    fn fill(&self, servers: &KvServers) -> Result<()> {
+        for (at, place) in servers.places.iter().enumerate() {
+            // Ours is one server at all places.
+            for server in servers.at(place).iter().skip(usize::from(at > 0)) {
+                for index in [ON_DISK, IN_MEMORY] {
+                    let call = self.call(KvOperation::Set, KvCallers::ONE, index);
+                    self.own.store(server, &call, self.records)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&self, operation: KvOperation, callers: KvCallers, index: usize) -> OwnCall<'static> {
+        OwnCall {
+            operation,
+            callers,
+            index,
+            records: self.records,
+            size: SIZE,
+            form: &[],
+        }
+    }
+
+    /// A grid of the published table, on disk, with the author's figures.
+    fn published(
+        &self,
+        bench: &mut Bench,
+        servers: &KvServers,
+        place: &KvPlace,
+    ) -> Result<ReportTable> {
+        let beside = servers.at(place);
+        let mut table =
+            publications::part(8, place.part)?.report(&format!("on disk, {}", place.part));
+        table.title = format!("{}, {}, on disk", table.title, place.part);
+        table.notes.push(CALLERS_NOTE.to_owned());
+        let mut entries = Vec::new();
+        for callers in CALLERS {
+            for operation in KvOperation::ALL {
+                let call = self.call(operation, callers, ON_DISK);
+                self.add_own(&mut entries, &beside, &call, &callers.heading());
+                let perf = OwnCall {
+                    index: OF_PERF,
+                    ..call
+                };
+                self.add_perf(&mut entries, &beside, &perf);
+            }
+        }
+        contest(bench, table, entries)
+    }
+
+    /// The same in memory, which the author did not publish.
+    fn in_memory(
+        &self,
+        bench: &mut Bench,
+        servers: &KvServers,
+        place: &KvPlace,
+    ) -> Result<ReportTable> {
+        let beside = servers.at(place);
+        let title = publications::part(8, place.part)?.title.clone();
+        let mut entries = Vec::new();
+        for callers in CALLERS {
+            for operation in KvOperation::ALL {
+                let call = self.call(operation, callers, IN_MEMORY);
+                self.add_own(&mut entries, &beside, &call, &callers.heading());
+            }
+        }
+        let table = ReportTable {
+            name: format!("in memory, {}", place.part),
+            title: format!("{title}, {}, in memory", place.part),
+            unit: "queries/s".to_owned(),
+            notes: vec!["in memory nothing was published".to_owned()],
+            ..ReportTable::default()
+        };
+        contest(bench, table, entries)
+    }
+
+    /// Calls in flight, streams and batches of one caller, on disk.
+    fn forms(
+        &self,
+        bench: &mut Bench,
+        servers: &KvServers,
+        place: &KvPlace,
+    ) -> Result<ReportTable> {
+        let beside = servers.at(place);
+        let mut entries = Vec::new();
+        for (row, form) in FORMS {
+            for operation in KvOperation::ALL {
+                let is_batch = form.contains(&"--batch");
+                if is_batch && matches!(operation, KvOperation::Echo | KvOperation::Iterate) {
+                    continue;
+                }
+                let call = OwnCall {
+                    form,
+                    ..self.call(operation, KvCallers::ONE, ON_DISK)
+                };
+                self.add_own(&mut entries, &beside, &call, row);
+            }
+        }
+        let wish = publications::part(8, place.part)?.said.clone();
+        let table = ReportTable {
+            name: "flights".to_owned(),
+            title: format!(
+                "calls in flight, streams and batches of one caller, {}, on disk",
+                place.part
+            ),
+            unit: "records/s".to_owned(),
+            notes: wish
+                .into_iter()
+                .chain(["nothing was published of these".to_owned()])
+                .collect(),
+            ..ReportTable::default()
+        };
+        contest(bench, table, entries)
+    }
+
+    /// A cell by our load: ours, and the original where it is.
+    fn add_own<'a>(
+        &'a self,
+        entries: &mut Vec<ProgramEntry<'a>>,
+        servers: &'a [KvServer<'a>],
+        call: &OwnCall<'a>,
+        row: &str,
+    ) {
+        for server in servers {
+            let cell = GridCell::new(row, call.operation.heading());
+            let row = Row {
+                ours: server.name == OURS,
+                ..Row::in_cell(cell, server.name)
+            };
+            let call = call.clone();
+            entries.push(ProgramEntry::new(row, move |length| {
+                self.own.run_for(server, &call, seconds(length))
+            }));
+        }
+    }
+
+    /// The same cell by the author's load, where it is.
+    fn add_perf<'a>(
+        &'a self,
+        entries: &mut Vec<ProgramEntry<'a>>,
+        servers: &'a [KvServer<'a>],
+        call: &OwnCall<'a>,
+    ) {
+        let Some(perf) = &self.perf else {
+            return;
+        };
+        for server in servers {
+            let cell = GridCell::new(&call.callers.heading(), call.operation.heading());
+            let program = format!("{}{BY_PERF}", server.name);
+            let row = Row {
+                ours: server.name == OURS,
+                ..Row::in_cell(cell, &program)
+            };
+            let call = call.clone();
+            entries.push(ProgramEntry::new(row, move |length| {
+                let calls = match length.is_quick() {
+                    true => PERF_CALLS_QUICK,
+                    false => PERF_CALLS,
+                };
+                perf.run(server, &call, calls / call.callers.threads)
+            }));
+        }
+    }
+}
+
+fn contest(
+    bench: &mut Bench,
+    table: ReportTable,
+    entries: Vec<ProgramEntry<'_>>,
+) -> Result<ReportTable> {
+    let length = Length {
+        rounds: rounds(bench.length),
+        ..bench.length
+    };
+    bench.contest_for(length, table, entries)
 }
 
 #[cfg(test)]
@@ -365,19 +371,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clients_print_their_figures() {
-        assert_eq!(figures("calls=100 seconds=0.5\n"), Some((100.0, 0.5)));
-        assert_eq!(figures("calls=100\n"), None);
-        assert_eq!(figures(""), None);
-    }
-
-    #[test]
-    fn more_callers_are_compared_with_more() {
-        let cases = matrix(Operation::Echo);
-        let originals: Vec<f64> = cases.iter().map(|case| case.original.round()).collect();
-        assert_eq!(
-            originals,
-            [18_500.0, 22_000.0, 22_000.0, 29_000.0, 29_000.0]
-        );
+    fn every_cell_of_the_published_grids_is_measured() {
+        for part in ["UNIX socket", "IPv4", "IPv6"] {
+            let table = publications::part(8, part).unwrap();
+            let cells: Vec<GridCell> = table.cells().map(|(cell, _)| cell).collect();
+            let measured = CALLERS.into_iter().flat_map(|callers| {
+                let row = callers.heading();
+                KvOperation::ALL.map(|operation| GridCell::new(&row, operation.heading()))
+            });
+            assert_eq!(measured.collect::<Vec<_>>(), cells, "{part}");
+        }
     }
 }

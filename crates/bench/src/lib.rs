@@ -22,6 +22,9 @@ mod firebird;
 mod firebird_cost;
 mod http;
 mod kv;
+mod kv_large;
+mod kv_load;
+mod kv_servers;
 mod limits;
 mod load;
 mod load_command;
@@ -107,6 +110,9 @@ pub struct BenchArguments {
     /// Where the programs of bench-peers are
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
+    /// Where tkrzw_server and tkrzw_dbm_remote_perf are, for kv, if not on PATH
+    #[arg(long, value_name = "FOLDER")]
+    tkrzw_rpc: Option<PathBuf>,
     /// Look at the answers of the programs of arena and measure none
     #[arg(long)]
     check: bool,
@@ -127,7 +133,7 @@ impl BenchArguments {
     /// Whether that is asked for, and nothing else but where the figures go.
     pub fn is_only(&self, suite: &str) -> bool {
         let is_plain = !(self.list || self.quick || self.wrk || self.check);
-        let folders = [&self.html, &self.server, &self.peers];
+        let folders = [&self.html, &self.server, &self.peers, &self.tkrzw_rpc];
         let is_here = folders.iter().all(|folder| folder.is_none());
         let is_it = matches!(self.suites.as_slice(), [name] if name.word() == suite);
         is_it && is_plain && is_here && self.action.is_none()
@@ -199,7 +205,8 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     if arguments.suites.is_empty() {
         usage();
     }
-    let programs = Programs::new(arguments.server.clone(), arguments.peers.clone())?;
+    let mut programs = Programs::new(arguments.server.clone(), arguments.peers.clone())?;
+    programs.tkrzw_rpc.clone_from(&arguments.tkrzw_rpc);
     if !programs.server.is_file() {
         bail!("there is no {}", programs.server.display());
     }

@@ -49,6 +49,20 @@ impl Process {
         address: SocketAddr,
         folder: &Path,
     ) -> Result<Process> {
+        // A server may listen before it can answer.
+        let answers = || client::fetch(address, "/hello").is_ok();
+        Process::start_until(&answers, sessions, name, command, address, folder)
+    }
+
+    /// The same of a server that speaks another protocol, until it `answers`.
+    pub fn start_until(
+        answers: &dyn Fn() -> bool,
+        sessions: SessionScope,
+        name: &str,
+        command: Command,
+        address: SocketAddr,
+        folder: &Path,
+    ) -> Result<Process> {
         let log = folder.join(format!("{name}.log"));
         let output = fs::File::create(&log)?;
         let errors = output.try_clone()?;
@@ -63,7 +77,7 @@ impl Process {
             name: name.to_owned(),
             log,
         };
-        process.await_answer()?;
+        process.await_answer(answers)?;
         Ok(process)
     }
 
@@ -78,10 +92,10 @@ impl Process {
         }))
     }
 
-    fn await_answer(&mut self) -> Result<()> {
+    fn await_answer(&mut self, answers: &dyn Fn() -> bool) -> Result<()> {
         let until = Instant::now() + Duration::from_millis(START_MS_MAX);
-        // A server may listen before it can answer, and a failed load may still end it.
-        while client::fetch(self.address, "/hello").is_err() {
+        // A failed load may still end it.
+        while !answers() {
             if let Some(status) = self.program.try_wait()? {
                 bail!("{} ended at once ({status}):\n{}", self.name, self.output());
             }

@@ -13,6 +13,8 @@ const PEERS: &str = "bench-peers/target/release";
 pub struct Programs {
     /// The server: the shipped binary.
     pub server: PathBuf,
+    /// Where the programs of Tkrzw-RPC are, if not on PATH.
+    pub tkrzw_rpc: Option<PathBuf>,
     folders: Vec<PathBuf>,
     peers: PathBuf,
 }
@@ -34,6 +36,7 @@ impl Programs {
         let found = near.iter().find(|folder| folder.is_dir());
         Ok(Programs {
             server,
+            tkrzw_rpc: None,
             folders: vec![beside.join("examples"), beside, target],
             peers: peers
                 .or_else(|| found.cloned())

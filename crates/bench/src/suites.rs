@@ -34,7 +34,7 @@ pub enum SuiteName {
     Builder,
     /// The catalogue of a Firebird database in six ways, beside node-firebird
     Firebird,
-    /// The key-value service beside the published figures of Tkrzw-RPC; stores in process
+    /// The key-value service in the tables of Tkrzw-RPC, beside tkrzw_server; large values; stores in process. With --address, a load for any such server
     Kv,
     /// World and Fortune on PostgreSQL beside axum with tokio-postgres
     World,
@@ -108,7 +108,7 @@ impl SuiteName {
             ),
             SuiteName::Kv => (
                 "The key-value store",
-                "after Tkrzw-RPC: Echo, Set, Get, Iterate and Remove, one by one, streamed and in batches",
+                "after Tkrzw-RPC 0.5.0: Echo, Set, Get, Iterate and Remove by callers and addresses, and the asynchronous and streamed calls that its author wished for",
             ),
             SuiteName::World => (
                 "World and Fortune",

@@ -172,12 +172,6 @@ pub fn run(bench: &mut Bench, seconds: u64) -> Result<Option<String>> {
         return Ok(None);
     }
     let psql = Psql::new(program, &url);
-    let calls = bench.programs.tool("calls");
-    ensure!(
-        calls.is_file(),
-        "there is no {}: `make bench-build` builds it",
-        calls.display()
-    );
     let mark = if url.contains('?') { '&' } else { '?' };
     let named = format!("{url}{mark}application_name={NAME}");
     let (process, store) = start(bench, &named)?;
@@ -190,7 +184,8 @@ pub fn run(bench: &mut Bench, seconds: u64) -> Result<Option<String>> {
             scope.spawn(move || listen(address, seen));
         }
         let (stored, clients) = (&seen, stop.clone());
-        scope.spawn(move || call(&calls, &store, seconds, stored, &clients));
+        let program = &bench.programs.server;
+        scope.spawn(move || call(program, &store, seconds, stored, &clients));
         let killed = kill(&psql, seconds, &seen, &stop);
         // The last that met a dead backend have their answers by now.
         stop.pause_until(Instant::now() + Duration::from_millis(SETTLE_MS));
@@ -409,18 +404,19 @@ fn hear(address: SocketAddr, seen: &ClientTally) -> Result<()> {
 }
 
 /// Calls the key-value store all the time; its program checks every answer.
-fn call(calls: &Path, store: &str, seconds: u64, seen: &ClientTally, stop: &StopFlag) {
-    let records = "10000";
-    let rounds = [("fill", 1), ("get", 4), ("set", 4), ("iterate", 4)];
+fn call(program: &Path, store: &str, seconds: u64, seen: &ClientTally, stop: &StopFlag) {
+    const FILL: &str = "set --iter 10000 --batch 1000";
+    const CALLS: &str =
+        "--seconds 4 --records 10000 --threads 2 --separate --async --depth 4 --yes";
+    let calls = ["get", "set", "iterate"].map(|operation| format!("{operation} {CALLS}"));
     let until = Instant::now() + Duration::from_secs(seconds);
-    for (operation, length) in std::iter::once(rounds[0]).chain(rounds[1..].iter().copied().cycle())
-    {
+    for operation in std::iter::once(FILL).chain(calls.iter().map(String::as_str).cycle()) {
         if Instant::now() > until || seen.is_ended() {
             return;
         }
-        let length = length.to_string();
-        let words = [store, operation, "unary", "2", "4", &length, records];
-        match stop.run(Command::new(calls).args(words)) {
+        let mut command = Command::new(program);
+        command.args(["bench", "kv", "--address", store, "--only"]);
+        match stop.run(command.args(operation.split(' '))) {
             Ok(output) if output.status.success() => {
                 seen.answered.fetch_add(1, Ordering::Relaxed);
             }

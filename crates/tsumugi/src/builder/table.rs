@@ -5,9 +5,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tsumugi_db::{
-    BatchSize, KeyedExecutor, PrimaryKey, RowStream, Rows, SqlText, Value, sendable,
-};
+use tsumugi_db::{BatchSize, KeyedExecutor, PrimaryKey, RowStream, Rows, SqlText, Value, sendable};
 use tsumugi_sql::{
     Aggregate, Conflict, Dialect, Expr, Field, Item, Name, Order, Query, QueryOrRaw, Record,
     Several, Source,
