@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) $(if $(WRK),--wrk) $(if $(TKRZW_RPC),--tkrzw-rpc $(TKRZW_RPC)) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
+BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(NGX_MRUBY),--ngx-mruby $(NGX_MRUBY)) $(if $(QUICK),--quick) $(if $(WRK),--wrk) $(if $(TKRZW_RPC),--tkrzw-rpc $(TKRZW_RPC)) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
 PEERS := bench-peers/target/release
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -76,17 +76,17 @@ bench-report: bench-build bench-peers ## the same, by our own load, as a report 
 
 SUITES := http fibre world world-native threads arena db pg async builder kv firebird
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
-bench-fibre: ## what a fibre costs beside a direct call; 10,000 requests asleep at once
-bench-world: ## World and Fortune on PostgreSQL beside axum with tokio-postgres, in own sessions and in one
+bench-fibre: ## what a fibre costs beside a direct call, H2O and ngx_mruby (NGX_MRUBY=DIR); requests asleep at once
+bench-world: ## World and Fortune on PostgreSQL beside axum, Bun and nginx+Lua, in own sessions and in one
 bench-world-native: ## the same in Rust, and a one-line handler beside hyper alone
 bench-threads: ## one worker and several, allocators, collectors, as allographer's tables have them; beside asynchttpserver and others
 bench-arena: ## HttpArena's profiles in Ruby and in Rust, beside hyper, actix-web and Elysia on Bun
 bench-db: ## 500 reads in one request, in four ways
-bench-pg: ## the PostgreSQL driver alone beside tokio-postgres and libpq
+bench-pg: ## the PostgreSQL driver alone beside tokio-postgres, libpq, pgx and postgres.js
 bench-async: ## 10,000 reads awaited together: fibres, futures, a bounded pool of threads
 bench-builder: ## what the query builder costs over the same SQL, in Ruby and in Rust
 bench-kv: ## the key-value store in the tables of Tkrzw-RPC; streams, batches, large values; in process from Ruby and Rust (TKRZW_RPC=FOLDER: beside tkrzw_server)
-bench-firebird: ## the catalogue of a Firebird database as JSON in six ways, beside node-firebird
+bench-firebird: ## the catalogue of a Firebird database as JSON in six ways, beside node-firebird and the Go driver
 $(SUITES:%=bench-%): bench-%: bench-build bench-peers
 	@$(BENCH) $*
 
@@ -138,11 +138,12 @@ bench-build:
 		--example world-native --example arena --example threads --example threads-system --example native-soak --example firebird-blocking
 	cargo build --release --package tsumugi-pg --package tsumugi-db --example depth --example together
 
-# Programs of others beside ours, libpq's where its header is, node-firebird and Elysia where npm is, asynchttpserver where nim is.
+# Programs of others beside ours, libpq's where its header is, those of JavaScript where npm is, those of Go where Go is, asynchttpserver where nim
+# is.
 bench-peers:
 	cargo build --release --manifest-path bench-peers/Cargo.toml --target-dir bench-peers/target
 	@if include=$$(pg_config --includedir 2>/dev/null) && test -e "$$include/libpq-fe.h"; then \
-		cc -O2 -Wall -Wextra -I"$$include" bench-peers/src/pg_libpq.c -lpq -o $(PEERS)/pg-libpq; \
+		cc -O2 -Wall -Wextra -I"$$include" bench-peers/src/pg_libpq.c -lpq -pthread -o $(PEERS)/pg-libpq; \
 	else \
 		echo 'bench-peers: libpq skipped, its header is missing; the Debian package libpq-dev has it'; \
 	fi
@@ -166,6 +167,18 @@ bench-peers:
 		done; done; \
 	else \
 		echo 'bench-peers: asynchttpserver skipped, nim is missing; the Debian package nim has it'; \
+	fi
+	@if command -v npm >/dev/null; then \
+		mkdir -p $(PEERS)/javascript && cp bench-peers/javascript/* $(PEERS)/javascript/ && \
+		npm ci --prefix $(PEERS)/javascript --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	else \
+		echo 'bench-peers: postgres.js skipped, npm is missing; the Debian packages nodejs and npm have it'; \
+	fi
+	@if command -v go >/dev/null; then \
+		go build -C bench-peers/go -o $(abspath $(PEERS))/pg-pgx ./pgx && \
+		go build -C bench-peers/go -o $(abspath $(PEERS))/firebird-go ./firebird; \
+	else \
+		echo 'bench-peers: pgx and the Go driver for Firebird skipped, go is missing; https://go.dev/dl has it'; \
 	fi
 
 fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nightly Rust

@@ -1,4 +1,5 @@
-//! The suite pg: the PostgreSQL driver alone beside tokio-postgres and libpq, each a program that asks and prints what it read.
+//! The suite pg: the PostgreSQL driver alone beside those of others, each a program that asks and prints what it read: keys of a table, and the
+//! statement of 13 values that postgresql-pure was measured with, by threads.
 //! Rule: programs that asked the same must have read the same; processor time is the child's, as the kernel accounts it.
 
 use std::cell::Cell;
@@ -10,13 +11,13 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
 use crate::bench::{Bench, ProgramEntry, Run};
+use crate::programs::find;
+use crate::published::{self, PublishedTable};
 use crate::report::{Length, ReportTable, Row};
 use crate::stop::StopFlag;
 
-/// One row of 13 columns of as many types, for which no table is read.
-const CONSTANT: &str = "select 7::int4, 1234567890123::int8, 98765.4321::numeric, 0.5::float4, 0.25::float8, 'thread'::varchar, \
-    'spindle'::text, '\\xcafe'::bytea, '2001-02-03 04:05:06.789'::timestamp, '2001-02-03 04:05:06.789+09'::timestamptz, \
-    '2001-02-03'::date, '04:05:06'::time, true::bool";
+/// The published table of the constant query.
+const PUBLISHED: u32 = 6;
 
 /// Queries of one run with one in flight, and with several. Quick runs ask a tenth.
 const COUNT_ALONE: u64 = 40_000;
@@ -28,95 +29,160 @@ const DEPTH: u64 = 64;
 struct Entrant {
     name: &'static str,
     program: PathBuf,
+    /// What the program runs, when it is an interpreter.
+    script: Option<PathBuf>,
     /// What to do about its absence.
     remedy: &'static str,
 }
 
+impl Entrant {
+    fn new(name: &'static str, program: PathBuf, remedy: &'static str) -> Entrant {
+        Entrant {
+            name,
+            program,
+            script: None,
+            remedy,
+        }
+    }
+
+    fn is_installed(&self) -> bool {
+        let has_modules = |script: &PathBuf| script.with_file_name("node_modules").is_dir();
+        self.program.is_file() && self.script.as_ref().is_none_or(has_modules)
+    }
+}
+
 /// What is asked.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Case {
-    name: &'static str,
+    name: String,
     threads: u64,
     depth: u64,
-    constant: Option<&'static str>,
+    /// A statement instead of reads by key.
+    statement: Option<String>,
 }
 
-const fn read(name: &'static str, threads: u64, depth: u64) -> Case {
-    Case {
-        name,
+/// Reads of a row by its key.
+fn reads() -> Vec<Case> {
+    let case = |name: &str, threads, depth| Case {
+        name: name.to_owned(),
         threads,
         depth,
-        constant: None,
-    }
+        statement: None,
+    };
+    vec![
+        case("depth 1", 1, 1),
+        case("depth 16", 1, 16),
+        case("depth 64", 1, 64),
+        case("depth 256", 1, 256),
+        case("8 connections", 8, DEPTH),
+    ]
 }
 
-const fn constant(name: &'static str, threads: u64) -> Case {
-    Case {
-        name,
+/// How many threads ask for the constant row, each on a connection of its own.
+const THREADS: [u64; 5] = [1, 2, 4, 8, 16];
+
+/// The constant row, by threads with so many queries in flight each.
+fn constants(depth: u64, statement: &str) -> Vec<Case> {
+    let case = |threads| Case {
+        name: match threads {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        },
         threads,
-        depth: DEPTH,
-        constant: Some(CONSTANT),
-    }
+        depth,
+        statement: Some(statement.to_owned()),
+    };
+    THREADS.map(case).to_vec()
 }
 
-const READS: [Case; 5] = [
-    read("depth 1", 1, 1),
-    read("depth 16", 1, 16),
-    read("depth 64", 1, 64),
-    read("depth 256", 1, 256),
-    read("8 connections", 8, DEPTH),
-];
-const CONSTANTS: [Case; 4] = [
-    constant("1 thread", 1),
-    constant("2 threads", 2),
-    constant("4 threads", 4),
-    constant("8 threads", 8),
-];
+/// The statement that was published: one row of so many columns of as many types, for which no table is read.
+fn statement(published: &PublishedTable) -> Result<String> {
+    let columns: Option<Vec<String>> = published
+        .text
+        .iter()
+        .map(|line| line.split_once(' '))
+        .map(|parts| parts.map(|(kind, value)| format!("{value}::{kind}")))
+        .collect();
+    let columns = columns.context("a column has a type and a value")?;
+    Ok(format!("select {}", columns.join(", ")))
+}
 
 /// Ours beside each peer.
 pub fn run(bench: &mut Bench) -> Result<()> {
     let Some(url) = bench.database()? else {
         return Ok(());
     };
-    let peers = bench.programs.peers().clone();
-    let all = [
-        Entrant {
-            name: "tsumugi",
-            program: bench.programs.tool("depth"),
-            remedy: "`cargo build --release --package tsumugi-pg --example depth` builds it",
-        },
-        Entrant {
-            name: "tokio-postgres",
-            program: peers.join("pg-tokio-postgres"),
-            remedy: "`make bench-peers` builds it",
-        },
-        Entrant {
-            name: "libpq",
-            program: peers.join("pg-libpq"),
-            remedy: "install the Debian package libpq-dev, `make bench-peers` builds it then",
-        },
-    ];
-    for entrant in all.iter().filter(|entrant| !entrant.program.is_file()) {
+    let all = entrants(bench);
+    for entrant in all.iter().filter(|entrant| !entrant.is_installed()) {
         bench.miss(entrant.name, entrant.remedy);
     }
-    let reads = ReportTable {
+    let table = ReportTable {
         name: "reads".to_owned(),
         title: "reads of a row by its key, so many in flight".to_owned(),
         unit: "q/s".to_owned(),
         ..ReportTable::default()
     };
-    contest(bench, reads, &all, &READS, &url)?;
-    let constant = ReportTable {
-        name: "constant".to_owned(),
-        title: "a constant row of 13 types, by threads".to_owned(),
-        unit: "q/s".to_owned(),
-        axis: Some("threads".to_owned()),
-        notes: vec![format!(
-            "{DEPTH} in flight on the connection of each thread"
-        )],
-        ..ReportTable::default()
-    };
-    contest(bench, constant, &all, &CONSTANTS, &url)
+    contest(bench, table, &all, &reads(), &url)?;
+    let published = published::table(PUBLISHED)?;
+    let statement = statement(published)?;
+    for (name, title, depth) in [
+        (
+            "constant-alone",
+            "one query in flight on each connection",
+            1,
+        ),
+        ("constant", "64 queries in flight on each connection", DEPTH),
+    ] {
+        let said = published.said.as_deref().unwrap_or_default();
+        let table = ReportTable {
+            name: name.to_owned(),
+            title: format!("a constant row of 13 types, by threads, {title}"),
+            unit: "q/s".to_owned(),
+            axis: Some("threads".to_owned()),
+            notes: vec![
+                published.note(),
+                format!("its author's words, who drew a chart and no table: \"{said}\""),
+                "each thread has a connection; postgres.js has one thread, and so many connections"
+                    .to_owned(),
+            ],
+            ..ReportTable::default()
+        };
+        contest(bench, table, &all, &constants(depth, &statement), &url)?;
+    }
+    Ok(())
+}
+
+/// Ours and the peers, whether they are here or not.
+fn entrants(bench: &Bench) -> [Entrant; 5] {
+    let peers = bench.programs.peers();
+    let node = find("node").unwrap_or_else(|| PathBuf::from("node"));
+    let remedy = "install the Debian packages nodejs npm, `make bench-peers` fetches it then";
+    [
+        Entrant::new(
+            "tsumugi",
+            bench.programs.tool("depth"),
+            "`cargo build --release --package tsumugi-pg --example depth` builds it",
+        ),
+        Entrant::new(
+            "tokio-postgres",
+            peers.join("pg-tokio-postgres"),
+            "`make bench-peers` builds it",
+        ),
+        Entrant::new(
+            "libpq",
+            peers.join("pg-libpq"),
+            "install the Debian package libpq-dev, `make bench-peers` builds it then",
+        ),
+        Entrant::new(
+            "pgx",
+            peers.join("pg-pgx"),
+            "install Go (https://go.dev/dl), `make bench-peers` builds it then",
+        ),
+        Entrant {
+            script: Some(peers.join("javascript/pg.mjs")),
+            ..Entrant::new("postgres.js", node, remedy)
+        },
+    ]
 }
 
 /// Programs beside each other, case by case; the same request must have got the same reply from each.
@@ -129,24 +195,20 @@ fn contest(
 ) -> Result<()> {
     let sums: Vec<Cell<Option<i64>>> = cases.iter().map(|_| Cell::new(None)).collect();
     let stop = bench.stop.clone();
+    let fitting: Vec<&Entrant> = all.iter().filter(|it| it.is_installed()).collect();
+    let by_threads = table.axis.is_some();
     let mut entries = Vec::new();
     for (case, sum) in cases.iter().zip(&sums) {
-        // The program for libpq has one connection and one question.
-        let fit = |entrant: &&Entrant| {
-            let plain = case.threads == 1 && case.constant.is_none();
-            entrant.program.is_file() && (plain || entrant.name != "libpq")
-        };
         let first = entries.len();
-        let fitting: Vec<&Entrant> = all.iter().filter(fit).collect();
         for (at, &entrant) in fitting.iter().enumerate() {
             let row = Row {
-                case: case.name.to_owned(),
+                case: case.name.clone(),
                 program: entrant.name.to_owned(),
                 ours: entrant.name == "tsumugi",
-                x: case.constant.map(|_| case.threads as f64),
+                x: by_threads.then_some(case.threads as f64),
                 ..Row::default()
             };
-            let (stop, case) = (&stop, *case);
+            let stop = &stop;
             let entry = ProgramEntry::new(row, move |length| {
                 let (run, read) = entrant.run(case, url, length, stop)?;
                 let expected = sum.get().unwrap_or(read);
@@ -159,7 +221,9 @@ fn contest(
             } else {
                 0..0
             };
-            entries.push(entry.over(others));
+            // And beside itself with one thread, which is the first case.
+            let alone = (by_threads && first > 0).then_some(at);
+            entries.push(entry.over(others).over(alone));
         }
     }
     bench.contest(table, entries).map(drop)
@@ -167,15 +231,14 @@ fn contest(
 
 impl Entrant {
     /// One run, and the sum of what was read.
-    fn run(&self, case: Case, url: &str, length: Length, stop: &StopFlag) -> Result<(Run, i64)> {
+    fn run(&self, case: &Case, url: &str, length: Length, stop: &StopFlag) -> Result<(Run, i64)> {
         let whole = if case.depth == 1 { COUNT_ALONE } else { COUNT };
         let count = if length.is_quick() { whole / 10 } else { whole };
         let mut command = Command::new(&self.program);
+        command.args(&self.script);
         command.args([&count.to_string(), &case.depth.to_string(), url]);
-        if case.threads > 1 || case.constant.is_some() {
-            command.arg(case.threads.to_string());
-        }
-        command.args(case.constant);
+        command.arg(case.threads.to_string());
+        command.args(&case.statement);
         let before = children_us()?;
         let output = stop.run(&mut command)?;
         let spent = children_us()? - before;
@@ -189,6 +252,11 @@ impl Entrant {
         }
         let (queries, seconds, sum) = figures(&printed)
             .with_context(|| format!("{} printed what it should not: {printed}", self.name))?;
+        // What a runtime needs to begin is no query's: a program that has one counts from there.
+        let spent = value(&printed, "cpu").map_or(Some(spent), |seconds| {
+            seconds.parse().ok().map(|seconds: f64| seconds * 1e6)
+        });
+        let spent = spent.with_context(|| format!("{} printed {printed}", self.name))?;
         let run = Run {
             figure: queries / seconds,
             client_us: Some(spent / queries),
@@ -207,13 +275,15 @@ pub fn children_us() -> Result<f64> {
 
 /// `queries=N seconds=S sum=X`.
 pub fn figures(line: &str) -> Option<(f64, f64, i64)> {
-    let value = |name: &str| {
-        line.split_whitespace()
-            .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
-    };
-    let queries = value("queries")?.parse().ok()?;
-    let seconds = value("seconds")?.parse().ok()?;
-    Some((queries, seconds, value("sum")?.parse().ok()?))
+    let queries = value(line, "queries")?.parse().ok()?;
+    let seconds = value(line, "seconds")?.parse().ok()?;
+    Some((queries, seconds, value(line, "sum")?.parse().ok()?))
+}
+
+/// The text after `NAME=`.
+fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let mut words = line.split_whitespace();
+    words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }
 
 #[cfg(test)]
@@ -226,5 +296,31 @@ mod tests {
         assert_eq!(figures(line), Some((100.0, 0.5, -7)));
         assert_eq!(figures("queries=100 seconds=x sum=1"), None);
         assert_eq!(figures(""), None);
+        assert_eq!(value("queries=1 sum=2 cpu=0.5", "cpu"), Some("0.5"));
+        assert_eq!(value(line, "cpu"), None);
+    }
+
+    #[test]
+    fn constant_query_is_the_statement_that_was_published() {
+        let statement = statement(published::table(PUBLISHED).unwrap()).unwrap();
+        let expected = "select 2147483647::int4, 9223372036854775807::int8, 1234567890.0123456789::numeric, 0.015625::float4, \
+            0.00024414062::float8, 'hello'::varchar, 'hello'::text, '\\xDEADBEEF'::bytea, \
+            '1000-01-01 00:00:00.000001'::timestamp, '2000-01-01 00:00:00.000001+14:30'::timestamptz, '0001-01-01'::date, \
+            '23:00:00'::time, true::bool";
+        assert_eq!(statement, expected);
+    }
+
+    #[test]
+    fn constant_row_is_asked_for_by_one_thread_first() {
+        let cases = constants(DEPTH, "select 1");
+        let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        let expected = [
+            "1 thread",
+            "2 threads",
+            "4 threads",
+            "8 threads",
+            "16 threads",
+        ];
+        assert_eq!(names, expected);
     }
 }

@@ -1,5 +1,5 @@
-//! The suite firebird: the catalogue of a Firebird database as JSON, in six ways of having a connection, beside node-firebird.
-//! The two ways that block are in a program that exists for this suite; the others are the example as it ships.
+//! The suite firebird: the catalogue of a Firebird database as JSON, in the six ways of having a connection of a published table, beside
+//! node-firebird and the Go driver. The two ways that block are in a program that exists for this suite; the others are the example as it ships.
 //! Rule: each way has a process of its own, with one worker, and every answer of all of them has the same bytes.
 
 use std::process::Command;
@@ -16,7 +16,8 @@ use crate::limits::WARM_UP_MS;
 use crate::load::{self, ConnectionUse, ExpectedBody, LoadPlan, LoadRequest, LoadTransport, Pace};
 use crate::process::{Process, free_address};
 use crate::programs::find;
-use crate::report::{Better, PublishedFigure, ReportTable, Row};
+use crate::published;
+use crate::report::{Better, GridCell, ReportTable, Row};
 use crate::samples::Samples;
 use crate::servers::firebird_file;
 use crate::stop::StopFlag;
@@ -33,24 +34,42 @@ const FIRST_BYTES: usize = 100;
 const PAGE: &str = "/";
 /// The program of the ways that block.
 const BLOCKING: &str = "firebird-blocking";
-/// The folder of the peer, and what it is called in tables.
+/// The folder of a peer, and what it is called in tables.
 const NODE: &str = "node-firebird";
-/// Whose figures stand beside ours.
-const SOURCE: &str = "a driver for Firebird";
+/// The program of the other, and what it is called in tables.
+const GO_PROGRAM: &str = "firebird-go";
+const GO: &str = "firebirdsql (Go)";
+/// The published table, and its one column.
+const PUBLISHED: u32 = 5;
+const COLUMN: &str = "requests/s";
+/// A column beside it, of answers that have the size of the published ones.
+const PLAIN_COLUMN: &str = "requests/s, without blobs";
+/// How the rows of the published table begin that are of ten rows of the catalogue.
+const TEN_ROWS: &str = "10 rows";
+const TEN_AT_ONCE: &str = "10 rows (about 1 KB), 4 cores for the database: asynchronous";
+const TEN_BLOCKING: &str = "10 rows (about 1 KB), 4 cores for the database: synchronous";
+/// Bytes of the published answers.
+const PUBLISHED_SIZE: &str = "about 19 KB, and about 1 KB of ten rows";
 
 /// What is asked for.
-const QUERIES: [(&str, &str, &str); 3] = [
-    ("all", "all rows of the catalogue", ""),
-    ("ten", "ten rows of the catalogue", "?only=ten"),
-    (
-        "plain",
-        "all rows, without the columns that are blobs",
-        "?only=plain",
-    ),
-];
+const ALL: CatalogueQuery = CatalogueQuery {
+    title: "all rows of the catalogue",
+    query: "",
+};
+const PLAIN: CatalogueQuery = CatalogueQuery {
+    title: "all rows, without the columns that are blobs",
+    query: "?only=plain",
+};
+const TEN: CatalogueQuery = CatalogueQuery {
+    title: "ten rows of the catalogue",
+    query: "?only=ten",
+};
 
-/// How many of them the quick form asks.
-const QUERIES_QUICK: usize = 2;
+/// A part of the catalogue.
+struct CatalogueQuery {
+    title: &'static str,
+    query: &'static str,
+}
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,69 +77,106 @@ enum Contestant {
     Ruby,
     Blocking,
     Node,
+    Go,
+}
+
+impl Contestant {
+    fn is_ours(self) -> bool {
+        matches!(self, Contestant::Ruby | Contestant::Blocking)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Contestant::Ruby | Contestant::Blocking => "tsumugi",
+            Contestant::Node => NODE,
+            Contestant::Go => GO,
+        }
+    }
 }
 
 /// A way of having a connection.
 struct Way {
-    case: &'static str,
     maker: Contestant,
     path: &'static str,
-    published: Option<f64>,
+    /// What it is called in tables that are no grids.
+    case: &'static str,
+    /// The row of the published table that it is.
+    line: &'static str,
 }
 
-const fn way(
-    maker: Contestant,
-    path: &'static str,
-    case: &'static str,
-    published: Option<f64>,
-) -> Way {
+const fn way(maker: Contestant, path: &'static str, case: &'static str, line: &'static str) -> Way {
     Way {
-        case,
         maker,
         path,
-        published,
+        case,
+        line,
     }
 }
 
-/// In the order of the published table; the peer last.
-const WAYS: [Way; 8] = [
+/// The rows of the published table.
+const CONNECTS: &str = "asynchronous, a connection for each request";
+const SHARED: &str = "asynchronous, one connection shared";
+const POOL: &str = "asynchronous, pool of 5 connections";
+const PREPARED: &str = "asynchronous, pool of 5 prepared statements";
+
+/// In the order of the published table; the peers last.
+const WAYS: [Way; 12] = [
     way(
         Contestant::Blocking,
         "/connect",
         "blocking, connects for each request",
-        Some(52.0),
+        "synchronous, a connection for each request",
     ),
     way(
         Contestant::Ruby,
         "/connect",
         "connects for each request",
-        Some(129.0),
+        CONNECTS,
     ),
     way(
         Contestant::Blocking,
         "/single",
         "blocking, one connection",
-        Some(160.0),
+        "synchronous, one connection shared",
     ),
     way(
         Contestant::Ruby,
         "/single",
         "one connection with a queue",
-        Some(130.0),
+        SHARED,
     ),
-    way(Contestant::Ruby, "/pool", "pool of 5", Some(188.0)),
+    way(Contestant::Ruby, "/pool", "pool of 5", POOL),
     way(
         Contestant::Ruby,
         "/prepared",
         "pool of 5, prepared",
-        Some(214.0),
+        PREPARED,
     ),
-    way(Contestant::Node, "/pool", "node-firebird, pool of 5", None),
+    way(Contestant::Node, "/pool", "node-firebird, pool of 5", POOL),
     way(
         Contestant::Node,
         "/prepared",
         "node-firebird, pool of 5, prepared",
-        None,
+        PREPARED,
+    ),
+    way(
+        Contestant::Go,
+        "/connect",
+        "Go, connects for each request",
+        CONNECTS,
+    ),
+    way(
+        Contestant::Go,
+        "/single",
+        "Go, one connection with a queue",
+        SHARED,
+    ),
+    way(Contestant::Go, "/pool", "Go, pool of 5", POOL),
+    way(
+        Contestant::Go,
+        "/prepared",
+        "Go, pool of 5, prepared",
+        PREPARED,
     ),
 ];
 
@@ -132,21 +188,27 @@ struct Server {
 
 impl Server {
     fn row(&self) -> Row {
-        let published = self.way.published;
         Row {
             case: self.way.case.to_owned(),
-            program: self.name().to_owned(),
-            ours: self.way.maker != Contestant::Node,
-            published: published.map(|figure| PublishedFigure::exactly(figure, SOURCE)),
+            program: self.way.maker.name().to_owned(),
+            ours: self.way.maker.is_ours(),
             ..Row::default()
         }
     }
 
-    fn name(&self) -> &'static str {
-        if self.way.maker == Contestant::Node {
-            NODE
-        } else {
-            "tsumugi"
+    fn cell(&self, line: &str, column: &str) -> Row {
+        Row {
+            ours: self.way.maker.is_ours(),
+            ..Row::in_cell(GridCell::new(line, column), self.way.maker.name())
+        }
+    }
+
+    /// The row of the published table for ten rows of the catalogue, which says less of connections.
+    fn line_of_ten(&self) -> &'static str {
+        match (self.way.maker, self.way.path) {
+            (Contestant::Blocking, "/single") => TEN_BLOCKING,
+            (_, "/pool") => TEN_AT_ONCE,
+            _ => self.way.line,
         }
     }
 
@@ -175,22 +237,20 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         return Ok(());
     };
     let servers = start(bench, &url)?;
-    let shown = if bench.length.is_quick() {
-        QUERIES_QUICK
-    } else {
-        QUERIES.len()
-    };
-    let (queries, left_out) = QUERIES.split_at(shown);
-    for (_, title, _) in left_out {
-        bench.miss(title, "the quick form has no time for it");
-    }
-    for &(name, title, query) in queries {
-        let expected = same(bench, &servers, title, query)?;
-        rates(bench, &servers, name, title, query, &expected)?;
-    }
-    let expected = same(bench, &servers, QUERIES[0].1, "")?;
-    first_bytes(bench, &servers, &expected)?;
-    pages(bench, &servers, &expected)?;
+    let expected = same(bench, &servers, &ALL)?;
+    let plain = same(bench, &servers, &PLAIN)?;
+    bench.note(format!(
+        "published answers had {PUBLISHED_SIZE}: the catalogue of this version carries blobs, and without them has the published size"
+    ));
+    catalogue(bench, &servers, &expected, &plain)?;
+    let ten = same(bench, &servers, &TEN)?;
+    ten_rows(bench, &servers, &ten)?;
+    // What a driver does to others on its thread it does in each of these ways.
+    let is_shown =
+        |server: &&Server| server.way.maker != Contestant::Go || server.way.line == PREPARED;
+    let shown: Vec<&Server> = servers.iter().filter(is_shown).collect();
+    first_bytes(bench, &shown, &expected)?;
+    pages(bench, &shown, &expected)?;
     peaks(bench, &servers)?;
     firebird_cost::compare(bench, &url)
 }
@@ -212,6 +272,13 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
         bench.miss(NODE, "install the Debian packages nodejs npm");
     } else if !peer.join("node_modules").is_dir() {
         bench.miss(NODE, "`make bench-peers` fetches it, with npm");
+    }
+    let go = bench.programs.peers().join(GO_PROGRAM);
+    if !go.is_file() {
+        bench.miss(
+            GO,
+            "install Go (https://go.dev/dl), `make bench-peers` builds it then",
+        );
     }
     let mut servers = Vec::new();
     for way in &WAYS {
@@ -238,6 +305,13 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
                 command.env("NODE_ENV", "production");
                 Process::start(NODE, command, address, folder)?
             }
+            (Contestant::Go, _) if go.is_file() => {
+                let folder = &tempfile::tempdir_in(&folder)?.keep();
+                let address = free_address()?;
+                let mut command = Command::new(&go);
+                command.args([&address.to_string(), url]);
+                Process::start(GO_PROGRAM, command, address, folder)?
+            }
             _ => continue,
         };
         servers.push(Server { way, process });
@@ -246,7 +320,8 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
 }
 
 /// What all of them answer; its length is checked.
-fn same(bench: &mut Bench, servers: &[Server], title: &str, query: &str) -> Result<Vec<u8>> {
+fn same(bench: &mut Bench, servers: &[Server], asked: &CatalogueQuery) -> Result<Vec<u8>> {
+    let CatalogueQuery { title, query } = asked;
     let mut expected: Option<Vec<u8>> = None;
     for server in servers {
         let body = match server.fetch(query) {
@@ -284,64 +359,85 @@ fn same(bench: &mut Bench, servers: &[Server], title: &str, query: &str) -> Resu
 }
 
 /// Where a way stands among those that can be had here.
-fn place(servers: &[Server], maker: Contestant, path: &str) -> Option<usize> {
+fn place<'a>(
+    servers: impl IntoIterator<Item = &'a Server>,
+    maker: Contestant,
+    path: &str,
+) -> Option<usize> {
     let is_it = |server: &Server| server.way.maker == maker && server.way.path == path;
-    servers.iter().position(is_it)
+    servers.into_iter().position(is_it)
 }
 
-/// Requests a second.
-fn rates(
-    bench: &mut Bench,
-    servers: &[Server],
-    name: &str,
-    title: &str,
-    query: &str,
-    expected: &[u8],
-) -> Result<()> {
+/// Requests a second of the whole catalogue, in the published ways, with blobs and without.
+fn catalogue(bench: &mut Bench, servers: &[Server], all: &[u8], plain: &[u8]) -> Result<()> {
+    let mut table = published::table(PUBLISHED)?.report("all");
+    let of_ten = |row: &Row| row.case.starts_with(TEN_ROWS);
+    table.rows.retain(|row| !of_ten(row));
+    table.notes.push(asked_here());
+    let paths = [&ALL, &PLAIN].map(|asked| paths(servers, asked));
+    let mut entries = Vec::new();
+    for (paths, (column, expected)) in paths.iter().zip([(COLUMN, all), (PLAIN_COLUMN, plain)]) {
+        let first = entries.len();
+        for (server, path) in servers.iter().zip(paths) {
+            let row = server.cell(server.way.line, column);
+            let entry = bench.http(row, load(server, path, expected));
+            let others = rivals(servers, server).map(|other| first + other);
+            entries.push(entry.over(others));
+        }
+    }
+    bench.contest(table, entries).map(drop)
+}
+
+/// The same of ten rows.
+fn ten_rows(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
+    let mut table = published::table(PUBLISHED)?.report("ten");
+    TEN.title.clone_into(&mut table.title);
+    table.rows.retain(|row| row.case.starts_with(TEN_ROWS));
+    table.notes.push(asked_here());
+    let paths = paths(servers, &TEN);
+    let mut entries = Vec::new();
+    for (server, path) in servers.iter().zip(&paths) {
+        let row = server.cell(server.line_of_ten(), COLUMN);
+        let entry = bench.http(row, load(server, path, expected));
+        entries.push(entry.over(rivals(servers, server)));
+    }
+    bench.contest(table, entries).map(drop)
+}
+
+fn asked_here() -> String {
+    format!("here: {CONNECTIONS} requests at once, by this program's load, for as long as a run is")
+}
+
+fn paths(servers: &[Server], asked: &CatalogueQuery) -> Vec<String> {
+    let path = |server: &Server| format!("{}{}", server.way.path, asked.query);
+    servers.iter().map(path).collect()
+}
+
+fn load<'a>(server: &'a Server, path: &'a str, expected: &[u8]) -> HttpLoad<'a> {
+    HttpLoad {
+        connections: CONNECTIONS,
+        ..HttpLoad::fast(&server.process, path, ExpectedBody::Same(expected.to_vec()))
+    }
+}
+
+/// What a way is compared with: our best one with those of the others and with the one that blocks.
+fn rivals(servers: &[Server], server: &Server) -> impl Iterator<Item = usize> {
     let others = [
         place(servers, Contestant::Blocking, "/connect"),
         place(servers, Contestant::Node, "/pool"),
         place(servers, Contestant::Node, "/prepared"),
+        place(servers, Contestant::Go, "/pool"),
+        place(servers, Contestant::Go, "/prepared"),
     ];
-    let paths: Vec<String> = servers
-        .iter()
-        .map(|server| format!("{}{query}", server.way.path))
-        .collect();
-    let mut entries = Vec::new();
-    for (server, path) in servers.iter().zip(&paths) {
-        let asked = HttpLoad {
-            connections: CONNECTIONS,
-            ..HttpLoad::fast(&server.process, path, ExpectedBody::Same(expected.to_vec()))
-        };
-        let mut row = server.row();
-        if !query.is_empty() {
-            row.published = None;
-        }
-        let compared = server.way.path == "/prepared" && server.way.maker == Contestant::Ruby;
-        let over = others.into_iter().flatten().filter(|_| compared);
-        entries.push(bench.http(row, asked).over(over));
-    }
-    let table = ReportTable {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        unit: "req/s".to_owned(),
-        notes: vec![format!(
-            "{CONNECTIONS} requests at once; published with ab -n 10000 -c 5, of its own catalogue"
-        )],
-        ..ReportTable::default()
-    };
-    bench.contest(table, entries).map(drop)
+    let compared = server.way.path == "/prepared" && server.way.maker == Contestant::Ruby;
+    others.into_iter().flatten().filter(move |_| compared)
 }
 
 /// How long the first byte of an answer takes without other requests.
-fn first_bytes(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
+fn first_bytes(bench: &mut Bench, servers: &[&Server], expected: &[u8]) -> Result<()> {
     let entries = servers.iter().map(|server| {
         let stop = bench.stop.clone();
-        let row = Row {
-            published: None,
-            ..server.row()
-        };
-        ProgramEntry::new(row, move |_| {
+        ProgramEntry::new(server.row(), move |_| {
             let mut client = ProbeClient::connect(server.process.address)?;
             let mut times = Vec::with_capacity(FIRST_BYTES);
             for _ in 0..FIRST_BYTES {
@@ -375,25 +471,20 @@ fn first_bytes(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result
 }
 
 /// How long a page takes that needs no database, while the catalogue is asked for as fast as it comes.
-fn pages(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
+fn pages(bench: &mut Bench, servers: &[&Server], expected: &[u8]) -> Result<()> {
     let catalogue = ExpectedBody::Same(expected.to_vec());
     let mut entries = Vec::new();
-    if let Some(at) = place(servers, Contestant::Ruby, "/prepared") {
-        let server = &servers[at];
+    if let Some(at) = place(servers.iter().copied(), Contestant::Ruby, "/prepared") {
+        let server = servers[at];
         let row = Row {
             case: "nothing else is asked for".to_owned(),
-            published: None,
             ..server.row()
         };
         entries.push(bench.http(row, page(server)));
     }
     for server in servers {
         let (stop, catalogue) = (bench.stop.clone(), &catalogue);
-        let row = Row {
-            published: None,
-            ..server.row()
-        };
-        entries.push(ProgramEntry::new(row, move |length| {
+        entries.push(ProgramEntry::new(server.row(), move |length| {
             let plan = LoadPlan {
                 address: server.process.address,
                 requests: &[LoadRequest::get(server.way.path, catalogue.clone())],
@@ -461,7 +552,6 @@ fn peaks(bench: &mut Bench, servers: &[Server]) -> Result<()> {
     for server in servers {
         let bytes = server.process.peak_bytes()?;
         rows.push(Row {
-            published: None,
             runs: vec![bytes as f64 / f64::from(1 << 20)],
             ..server.row()
         });
@@ -476,4 +566,19 @@ fn peaks(bench: &mut Bench, servers: &[Server]) -> Result<()> {
         ..ReportTable::default()
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_published_row_is_one_of_our_ways() {
+        let cells = published::table(PUBLISHED).unwrap().cells();
+        let published: Vec<String> = cells.map(|(cell, _)| cell.row).collect();
+        let ours = WAYS.iter().filter(|way| way.maker.is_ours());
+        let mut lines: Vec<&str> = ours.map(|way| way.line).collect();
+        lines.extend([TEN_AT_ONCE, TEN_BLOCKING]);
+        assert_eq!(published, lines);
+    }
 }
