@@ -76,7 +76,7 @@ bench-report: bench-build bench-peers ## the same, by our own load, as a report 
 
 SUITES := http fibre world world-native threads arena db pg async builder kv firebird
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
-bench-fibre: ## what a fibre costs beside a direct call, H2O and ngx_mruby (NGX_MRUBY=DIR); requests asleep at once
+bench-fibre: ## what a fibre costs beside a direct call, H2O and ngx_mruby (NGX_MRUBY=FOLDER); requests asleep at once
 bench-world: ## World and Fortune on PostgreSQL beside axum, Bun and nginx+Lua, in own sessions and in one
 bench-world-native: ## the same in Rust, and a one-line handler beside hyper alone
 bench-threads: ## one worker and several, allocators, collectors, as allographer's tables have them; beside asynchttpserver and others
@@ -175,8 +175,8 @@ bench-peers:
 		echo 'bench-peers: postgres.js skipped, npm is missing; the Debian packages nodejs and npm have it'; \
 	fi
 	@if command -v go >/dev/null; then \
-		go build -C bench-peers/go -o $(abspath $(PEERS))/pg-pgx ./pgx && \
-		go build -C bench-peers/go -o $(abspath $(PEERS))/firebird-go ./firebird; \
+		cd bench-peers/go && go build -o $(abspath $(PEERS))/pg-pgx ./pgx && go build -o $(abspath $(PEERS))/firebird-go ./firebird || \
+		echo 'bench-peers: pgx and the Go driver for Firebird skipped, this Go does not build them; 1.25 or later does'; \
 	else \
 		echo 'bench-peers: pgx and the Go driver for Firebird skipped, go is missing; https://go.dev/dl has it'; \
 	fi

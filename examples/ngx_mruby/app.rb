@@ -24,6 +24,13 @@ get "/return" do
   Nginx.rputs "bar"
 end
 
+# hoge
+get "/hoge" do
+  Nginx.rputs"hoge"
+  return if true
+  Nginx.rputs "foo"
+end
+
 get "/hello" do
   Nginx.echo "hello #{Nginx.module_name} #{Nginx.module_version}"
 end

@@ -425,7 +425,7 @@ impl Bench {
 }
 
 /// Rows that were measured among those that were only published: in the same cell of a grid they take its place, with its figure; others follow.
-fn among(published: Vec<Row>, mut measured: Vec<Row>) -> Vec<Row> {
+pub fn among(published: Vec<Row>, mut measured: Vec<Row>) -> Vec<Row> {
     let mut rows = Vec::new();
     for author in published {
         let (mut same, others): (Vec<Row>, Vec<Row>) = measured

@@ -12,7 +12,7 @@ use nix::sys::time::TimeValLike as _;
 
 use crate::bench::{Bench, ProgramEntry, Run};
 use crate::programs::find;
-use crate::published::{self, PublishedTable};
+use crate::publications::{self, PublishedTable};
 use crate::report::{Length, ReportTable, Row};
 use crate::stop::StopFlag;
 
@@ -123,7 +123,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         ..ReportTable::default()
     };
     contest(bench, table, &all, &reads(), &url)?;
-    let published = published::table(PUBLISHED)?;
+    let published = publications::table(PUBLISHED)?;
     let statement = statement(published)?;
     for (name, title, depth) in [
         (
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn constant_query_is_the_statement_that_was_published() {
-        let statement = statement(published::table(PUBLISHED).unwrap()).unwrap();
+        let statement = statement(publications::table(PUBLISHED).unwrap()).unwrap();
         let expected = "select 2147483647::int4, 9223372036854775807::int8, 1234567890.0123456789::numeric, 0.015625::float4, \
             0.00024414062::float8, 'hello'::varchar, 'hello'::text, '\\xDEADBEEF'::bytea, \
             '1000-01-01 00:00:00.000001'::timestamp, '2000-01-01 00:00:00.000001+14:30'::timestamptz, '0001-01-01'::date, \

@@ -16,7 +16,7 @@ use crate::limits::WARM_UP_MS;
 use crate::load::{self, ConnectionUse, ExpectedBody, LoadPlan, LoadRequest, LoadTransport, Pace};
 use crate::process::{Process, free_address};
 use crate::programs::find;
-use crate::published;
+use crate::publications;
 use crate::report::{Better, GridCell, ReportTable, Row};
 use crate::samples::Samples;
 use crate::servers::firebird_file;
@@ -370,7 +370,7 @@ fn place<'a>(
 
 /// Requests a second of the whole catalogue, in the published ways, with blobs and without.
 fn catalogue(bench: &mut Bench, servers: &[Server], all: &[u8], plain: &[u8]) -> Result<()> {
-    let mut table = published::table(PUBLISHED)?.report("all");
+    let mut table = publications::table(PUBLISHED)?.report("all");
     let of_ten = |row: &Row| row.case.starts_with(TEN_ROWS);
     table.rows.retain(|row| !of_ten(row));
     table.notes.push(asked_here());
@@ -390,7 +390,7 @@ fn catalogue(bench: &mut Bench, servers: &[Server], all: &[u8], plain: &[u8]) ->
 
 /// The same of ten rows.
 fn ten_rows(bench: &mut Bench, servers: &[Server], expected: &[u8]) -> Result<()> {
-    let mut table = published::table(PUBLISHED)?.report("ten");
+    let mut table = publications::table(PUBLISHED)?.report("ten");
     TEN.title.clone_into(&mut table.title);
     table.rows.retain(|row| row.case.starts_with(TEN_ROWS));
     table.notes.push(asked_here());
@@ -574,7 +574,7 @@ mod tests {
 
     #[test]
     fn every_published_row_is_one_of_our_ways() {
-        let cells = published::table(PUBLISHED).unwrap().cells();
+        let cells = publications::table(PUBLISHED).unwrap().cells();
         let published: Vec<String> = cells.map(|(cell, _)| cell.row).collect();
         let ours = WAYS.iter().filter(|way| way.maker.is_ours());
         let mut lines: Vec<&str> = ours.map(|way| way.line).collect();

@@ -11,6 +11,7 @@ macro_rules! say {
     }};
 }
 
+mod ab;
 mod arena;
 mod bench;
 mod builder;
@@ -30,6 +31,7 @@ mod load;
 mod load_command;
 mod message;
 mod native;
+mod ngx_mruby;
 mod open_files;
 mod parked;
 mod pool;
@@ -41,8 +43,10 @@ mod publications;
 mod reads;
 mod report;
 mod samples;
+mod scripting;
 mod servers;
 mod session;
+mod sleeping;
 mod soak;
 mod stop;
 mod store;
@@ -113,6 +117,9 @@ pub struct BenchArguments {
     /// Where tkrzw_server and tkrzw_dbm_remote_perf are, for kv, if not on PATH
     #[arg(long, value_name = "FOLDER")]
     tkrzw_rpc: Option<PathBuf>,
+    /// Where ngx_http_mruby_module.so is, ngx_mruby built for Debian's nginx: fibre measures it
+    #[arg(long, value_name = "FOLDER")]
+    ngx_mruby: Option<PathBuf>,
     /// Look at the answers of the programs of arena and measure none
     #[arg(long)]
     check: bool,
@@ -207,6 +214,7 @@ pub fn run(arguments: BenchArguments) -> Result<ExitCode> {
     }
     let mut programs = Programs::new(arguments.server.clone(), arguments.peers.clone())?;
     programs.tkrzw_rpc.clone_from(&arguments.tkrzw_rpc);
+    programs.ngx_mruby.clone_from(&arguments.ngx_mruby);
     if !programs.server.is_file() {
         bail!("there is no {}", programs.server.display());
     }

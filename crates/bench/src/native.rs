@@ -78,7 +78,7 @@ pub fn world(bench: &mut Bench) -> Result<()> {
     let folder = bench.folder().to_owned();
     let variables = [("DATABASE_URL", url.as_str())];
     let serve = |_: &Bench, mode| serve(mode, &program, &folder, WORKERS, &variables);
-    let servers = world::start_in_both(bench, &url, serve)?;
+    let servers = world::start_in_both(bench, &url, serve, |_, _| Ok(Vec::new()))?;
     world::contests(bench, &servers)?;
     bare(bench, &servers[0])
 }

@@ -15,6 +15,8 @@ pub struct Programs {
     pub server: PathBuf,
     /// Where the programs of Tkrzw-RPC are, if not on PATH.
     pub tkrzw_rpc: Option<PathBuf>,
+    /// The user's checkout of ngx_mruby.
+    pub ngx_mruby: Option<PathBuf>,
     folders: Vec<PathBuf>,
     peers: PathBuf,
 }
@@ -37,6 +39,7 @@ impl Programs {
         Ok(Programs {
             server,
             tkrzw_rpc: None,
+            ngx_mruby: None,
             folders: vec![beside.join("examples"), beside, target],
             peers: peers
                 .or_else(|| found.cloned())

@@ -39,7 +39,7 @@ impl Psql {
 }
 
 /// A URL without its password, and that, decoded.
-fn apart(url: &str) -> (String, Option<String>) {
+pub fn apart(url: &str) -> (String, Option<String>) {
     let parts = url.split_once("://").and_then(|(scheme, rest)| {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (user, host) = rest[..end].rsplit_once('@')?;
@@ -53,7 +53,8 @@ fn apart(url: &str) -> (String, Option<String>) {
     }
 }
 
-fn decoded(text: &str) -> String {
+/// A text with its escapes of the form `%41` decoded.
+pub fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, more @ ..] = rest {

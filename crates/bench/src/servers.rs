@@ -20,6 +20,10 @@ pub const SYSTEM_ALLOCATOR: &str = "system-allocator/release/tsumugi";
 
 const NGINX_CONFIG: &str = include_str!("../peers/nginx-lua.conf");
 const H2O_CONFIG: &str = include_str!("../peers/h2o-mruby.conf");
+/// The handlers of ngx_mruby's author, and a one-line one.
+const NGX_MRUBY_CONFIG: &str = include_str!("../peers/nginx-mruby.conf");
+const LUA_WORLD_CONFIG: &str = include_str!("../peers/nginx-world.conf");
+const LUA_WORLD: &str = include_str!("../peers/world.lua");
 const LUA_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
 
 /// A program measured beside ours.
@@ -58,24 +62,65 @@ impl PeerProgram {
     pub fn start(self, folder: &Path, workers: usize) -> Result<Process> {
         // Each has files of its own: several run at once.
         let folder = &tempfile::tempdir_in(folder)?.keep();
-        let address = free_address()?;
         let (program, config) = match self {
             PeerProgram::NginxLua => ("nginx", NGINX_CONFIG),
             PeerProgram::H2o => ("h2o", H2O_CONFIG),
         };
-        let config = config
-            .replace("{workers}", &workers.to_string())
-            .replace("{port}", &address.port().to_string());
-        let file = folder.join(format!("{program}.conf"));
-        fs::write(&file, config)?;
-        let mut command =
-            Command::new(find(program).with_context(|| format!("there is no {program}"))?);
-        match self {
-            PeerProgram::NginxLua => command.arg("-p").arg(folder).arg("-c").arg(&file),
-            PeerProgram::H2o => command.arg("-c").arg(&file),
-        };
-        Process::start(program, command, address, folder)
+        start_configured(program, config, folder, workers, SessionScope::Own)
     }
+}
+
+/// Starts nginx with Lua on the endpoints of World and Fortune, with so many connections a worker to the database that the words of a Lua
+/// table name.
+pub fn start_lua_world(
+    database: &str,
+    connections: usize,
+    folder: &Path,
+    sessions: SessionScope,
+) -> Result<Process> {
+    let folder = &tempfile::tempdir_in(folder)?.keep();
+    fs::write(folder.join("world.lua"), LUA_WORLD)?;
+    let config = LUA_WORLD_CONFIG
+        .replace("{pool}", &connections.to_string())
+        .replace("{database}", database);
+    start_configured("nginx", &config, folder, WORKERS, sessions)
+}
+
+/// Starts nginx with the module ngx_mruby, and what that module needs.
+pub fn start_ngx_mruby(
+    module: &Path,
+    needed: &str,
+    folder: &Path,
+    workers: usize,
+) -> Result<Process> {
+    let folder = &tempfile::tempdir_in(folder)?.keep();
+    let config = NGX_MRUBY_CONFIG
+        .replace("{needed}", needed)
+        .replace("{module}", &module.display().to_string());
+    start_configured("nginx", &config, folder, workers, SessionScope::Own)
+}
+
+/// Starts a program with a configuration, on a port that is free, with its files in `folder`.
+fn start_configured(
+    program: &str,
+    config: &str,
+    folder: &Path,
+    workers: usize,
+    sessions: SessionScope,
+) -> Result<Process> {
+    let address = free_address()?;
+    let config = config
+        .replace("{workers}", &workers.to_string())
+        .replace("{port}", &address.port().to_string());
+    let file = folder.join(format!("{program}.conf"));
+    fs::write(&file, config)?;
+    let mut command =
+        Command::new(find(program).with_context(|| format!("there is no {program}"))?);
+    if program == "nginx" {
+        command.arg("-p").arg(folder);
+    }
+    command.arg("-c").arg(&file);
+    Process::start_in(sessions, program, command, address, folder)
 }
 
 /// How a server is started, where a suite shows more than one way.
@@ -186,12 +231,12 @@ impl OwnPrograms {
         Process::start_in(mode.sessions, "tsumugi", command, address, folder)
     }
 
-    /// Starts a case of the bench-only server.
-    pub fn start_case(&self, case: &str, folder: &Path) -> Result<Process> {
+    /// Starts a case of the bench-only server, with so many workers.
+    pub fn start_case(&self, case: &str, folder: &Path, workers: usize) -> Result<Process> {
         let folder = &tempfile::tempdir_in(folder)?.keep();
         let address = free_address()?;
         let mut command = Command::new(&self.tax);
-        command.args([case, &address.to_string(), &WORKERS.to_string()]);
+        command.args([case, &address.to_string(), &workers.to_string()]);
         Process::start(case, command, address, folder)
     }
 }
@@ -230,6 +275,10 @@ const FIREBIRD: [(&str, &str); 2] = [
     ),
 ];
 
+/// The example `ngx_mruby`.
+const NGX_MRUBY: [(&str, &str); 1] =
+    [("app.rb", include_str!("../../../examples/ngx_mruby/app.rb"))];
+
 /// Writes an application of this crate into `folder`.
 pub fn application_file(name: &str, folder: &Path) -> Result<PathBuf> {
     let found = APPLICATIONS
@@ -249,6 +298,11 @@ pub fn world_file(folder: &Path) -> Result<PathBuf> {
 /// Writes the example `firebird` into `folder`.
 pub fn firebird_file(folder: &Path) -> Result<PathBuf> {
     written(&folder.join("firebird"), &FIREBIRD)
+}
+
+/// Writes the example `ngx_mruby` into `folder`.
+pub fn ngx_mruby_file(folder: &Path) -> Result<PathBuf> {
+    written(&folder.join("ngx_mruby"), &NGX_MRUBY)
 }
 
 /// Writes files into a folder; the first is the application.

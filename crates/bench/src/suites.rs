@@ -20,23 +20,23 @@ pub enum SuiteName {
     /// A one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
     #[value(alias = "hello")]
     Http,
-    /// What a fibre costs beside a direct call and beside Rust; 10,000 asleep at once
+    /// What a fibre costs beside a direct call, Rust, H2O and ngx_mruby; requests asleep at once
     #[value(aliases = ["tax", "parked"])]
     Fibre,
     /// One request with 500 reads, in four ways
     #[value(alias = "pool")]
     Db,
-    /// The PostgreSQL driver alone beside tokio-postgres and libpq
+    /// The PostgreSQL driver alone beside tokio-postgres, libpq, pgx and postgres.js
     Pg,
     /// 10,000 reads awaited together: fibres, futures, a bounded pool of threads; SQLite and PostgreSQL
     Async,
     /// What the query builder costs over the same SQL; Ruby and Rust, SQLite and PostgreSQL
     Builder,
-    /// The catalogue of a Firebird database in six ways, beside node-firebird
+    /// The catalogue of a Firebird database in six ways, beside node-firebird and the Go driver
     Firebird,
     /// The key-value service in the tables of Tkrzw-RPC, beside tkrzw_server; large values; stores in process. With --address, a load for any such server
     Kv,
-    /// World and Fortune on PostgreSQL beside axum with tokio-postgres
+    /// World and Fortune on PostgreSQL beside axum with tokio-postgres, Bun and nginx+Lua
     World,
     /// The same in Rust, and a one-line handler beside hyper alone
     WorldNative,
@@ -92,7 +92,7 @@ impl SuiteName {
             ),
             SuiteName::Pg => (
                 "The PostgreSQL driver alone",
-                "after postgresql-pure: a constant row of 13 columns by 1 to 8 threads",
+                "after postgresql-pure: a constant row of 13 columns by 1 to 16 threads",
             ),
             SuiteName::Async => (
                 "10,000 reads at once",
@@ -104,7 +104,7 @@ impl SuiteName {
             ),
             SuiteName::Firebird => (
                 "Firebird",
-                "after a driver for Firebird: six ways of answering, 52 to 214 requests/s published, one connection for each request to a pool of prepared statements",
+                "after node-firebird-libfbclient: six ways of answering, 52 to 214 requests/s published, one connection for each request to a pool of prepared statements",
             ),
             SuiteName::Kv => (
                 "The key-value store",

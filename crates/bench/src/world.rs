@@ -1,5 +1,6 @@
 //! The suites world and db: the example `world` on PostgreSQL beside a server in Rust, and its four ways of asking 500 times in a request.
-//! The database server shares the machine, and what it uses is in no program's cost.
+//! Beside them, in `world` only, servers in other scripting languages. The database server shares the machine, and what it uses is in no
+//! program's cost.
 //! World is measured in own sessions and in one, all servers at once, so that both conditions have the same drift. PostgreSQL gives each of
 //! its backends a session of its own in either.
 
@@ -15,6 +16,7 @@ use crate::process::{Process, free_address};
 use crate::programs::Programs;
 use crate::report::{Better, ReportTable, Row, SessionScope};
 use crate::samples::thousands;
+use crate::scripting;
 use crate::servers::{StartMode, WORKERS, world_file};
 use crate::worlds::ExpectedAnswer;
 
@@ -157,11 +159,12 @@ fn serve(bench: &Bench, mode: StartMode, folder: &Path, url: &str) -> Result<Pro
         .serve_as(mode, &file, folder, WORKERS, &variables)
 }
 
-/// In own sessions and in one: ours in each way that is asked for, and the peer when it is built.
+/// In own sessions and in one: ours in each way that is asked for, the peer when it is built, and `others`.
 pub fn start_in_both(
     bench: &mut Bench,
     url: &str,
     serve: impl Fn(&Bench, StartMode) -> Result<Process>,
+    others: impl Fn(&mut Bench, SessionScope) -> Result<Vec<EndpointServer>>,
 ) -> Result<Vec<EndpointServer>> {
     bench.note(BOTH);
     let mut servers = Vec::new();
@@ -179,6 +182,7 @@ pub fn start_in_both(
             servers.push(EndpointServer::ours(mode, serve(bench, mode)?));
         }
         servers.extend(peer(bench, sessions, url)?);
+        servers.extend(others(bench, sessions)?);
     }
     Ok(servers)
 }
@@ -226,7 +230,17 @@ pub fn world(bench: &mut Bench) -> Result<()> {
     };
     let folder = bench.folder().to_owned();
     let serve = |bench: &Bench, mode| serve(bench, mode, &folder, &url);
-    let servers = start_in_both(bench, &url, serve)?;
+    let scripted = |bench: &mut Bench, sessions| -> Result<Vec<EndpointServer>> {
+        let found = scripting::start(bench, sessions, &url)?.into_iter();
+        let server = |(name, process)| EndpointServer {
+            name,
+            ours: false,
+            process,
+        };
+        Ok(found.map(server).collect())
+    };
+    bench.note(scripting::NOTE);
+    let servers = start_in_both(bench, &url, serve, scripted)?;
     contests(bench, &servers)
 }
 

@@ -1,11 +1,13 @@
-//! The two cases beside which `make bench-tax` shows what a fibre costs: a handler in Rust, and a Ruby handler that is called
-//! directly, as a method, without a fibre. They exist only here: the shipped server has neither.
-//! Same workers, HTTP, router and limits as the server; `tax native|direct ADDR WORKERS`.
+//! The cases beside which `make bench-tax` shows what a fibre costs: a handler in Rust, a Ruby handler that is called directly, as a method,
+//! without a fibre, and one that sleeps for 3 s on its worker's thread. They exist only here: the shipped server has none of them.
+//! Same workers, HTTP, router and limits as the server; `tax native|direct|blocking ADDR WORKERS`.
 #![forbid(unsafe_code)]
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -33,11 +35,16 @@ Handler.define_method(:__run) { "hello\n" }
 enum Case {
     Native,
     Direct,
+    Blocking,
 }
+
+/// How long the handler that blocks does so.
+const BLOCKED: Duration = Duration::from_secs(3);
 
 /// One worker's application.
 struct App {
     router: RouteTable<()>,
+    case: Case,
     ruby: Option<Ruby>,
 }
 
@@ -85,14 +92,25 @@ impl App {
             _ => return HttpResponse::not_found(),
         };
         let received_at = request.received_at;
-        let mut response = match &self.ruby {
-            None => HttpResponse::text(StatusCode::OK, "hello\n"),
-            Some(ruby) => ruby.answer(request),
+        let mut response = match (&self.ruby, self.case) {
+            (Some(ruby), _) => ruby.answer(request),
+            (None, Case::Blocking) if request.uri.path() == "/sleep" => block(),
+            (None, _) => HttpResponse::text(StatusCode::OK, "hello\n"),
         };
         response.summary.pattern = Some(pattern);
         response.summary.ran = received_at.elapsed();
         response
     }
+}
+
+/// Answers when nobody else was answered for some time.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what becomes of the others is what is measured"
+)]
+fn block() -> HttpResponse {
+    thread::sleep(BLOCKED);
+    HttpResponse::text(StatusCode::OK, "body")
 }
 
 struct Door(Current<App>);
@@ -128,11 +146,16 @@ impl WorkerService for Tax {
     async fn load(&self) -> Result<Rc<App>, BoxError> {
         let mut router = RouteTable::new();
         router.insert(Method::GET, "/hello", &[], ())?;
+        router.insert(Method::GET, "/sleep", &[], ())?;
         let ruby = match self.case {
-            Case::Native => None,
+            Case::Native | Case::Blocking => None,
             Case::Direct => Some(Ruby::open()?),
         };
-        Ok(Rc::new(App { router, ruby }))
+        Ok(Rc::new(App {
+            router,
+            case: self.case,
+            ruby,
+        }))
     }
 
     async fn serve(&self, connection: Connection, app: Current<App>) {
@@ -168,11 +191,12 @@ fn main() -> ExitCode {
 fn serve() -> Result<u8, BoxError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [case, address, workers] = &arguments[..] else {
-        return Err("usage: tax native|direct ADDR WORKERS".into());
+        return Err("usage: tax native|direct|blocking ADDR WORKERS".into());
     };
     let case = match case.as_str() {
         "native" => Case::Native,
         "direct" => Case::Direct,
+        "blocking" => Case::Blocking,
         other => return Err(format!("there is no case {other}").into()),
     };
     let config = Config {

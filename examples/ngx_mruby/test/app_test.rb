@@ -9,6 +9,11 @@ test "return ends a handler anywhere" do
   assert_equal "foobar", get("/return").body
 end
 
+test "return with a condition that holds ends a handler" do
+  assert_equal "hoge", get("/hoge").body
+  assert_equal 200, response.status
+end
+
 test "sleeping requests run at once and never mix what they write" do
   started = Time.now
   bodies = parallel(-> { get("/loop").body }, -> { get("/sleep").body }, -> { get("/loop").body })
