@@ -15,7 +15,7 @@ use crate::limits::{CHECKED_BEFORE_WRK_S, REPEATS_MAX, WARM_UP_MS};
 use crate::load::{
     self, ConnectionUse, ExpectedBody, LoadOutcome, LoadPlan, LoadRequest, LoadTransport, Pace,
 };
-use crate::process::Process;
+use crate::process::{Process, ProgramCrash};
 use crate::programs::Programs;
 use crate::progress;
 use crate::report::{
@@ -23,7 +23,7 @@ use crate::report::{
 };
 use crate::samples::{Samples, order};
 use crate::servers::{OwnPrograms, SchedulingOption};
-use crate::stop::{Interruption, StopFlag};
+use crate::stop::StopFlag;
 use crate::wrk;
 
 /// Threads of the load.
@@ -81,7 +81,7 @@ pub struct ProgramEntry<'a> {
     spread: Option<(Histogram<u64>, Latency)>,
 }
 
-/// What becomes of the failure of a program.
+/// What becomes of the crash of a program; other failures are fatal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum FailureUse {
     /// It fails the suite.
@@ -125,7 +125,7 @@ impl<'a> ProgramEntry<'a> {
         self
     }
 
-    /// Makes a failure of its program a result: what happened is shown in the place of its figure, and it is not measured again.
+    /// Makes a crash of its program a result: what happened is shown in the place of its figure, and it is not measured again.
     pub fn or_fault(mut self) -> ProgramEntry<'a> {
         self.on_failure = FailureUse::Shown;
         self
@@ -138,7 +138,7 @@ impl<'a> ProgramEntry<'a> {
         }
         let context = || format!("{} {}", self.row.program, self.row.case);
         let run = match (self.run)(length) {
-            Err(error) if self.on_failure == FailureUse::Shown && !error.is::<Interruption>() => {
+            Err(error) if self.on_failure == FailureUse::Shown && error.is::<ProgramCrash>() => {
                 self.row.fault = Some(first_line(&error));
                 self.row.runs.clear();
                 self.row.cost = None;
@@ -614,5 +614,18 @@ mod tests {
         let compared = command(Length::WHOLE, LoadSource::Own, &both);
         let expected = "tsumugi bench --scheduling batches,inherited world";
         assert_eq!(compared, expected);
+    }
+
+    #[test]
+    fn crash_of_a_program_is_its_result_and_another_failure_is_fatal() {
+        let crash = || anyhow::Error::new(ProgramCrash("crash (signal: 11)\nmore".to_owned()));
+        let mut entry = ProgramEntry::new(Row::default(), |_| Err(crash())).or_fault();
+        entry.measure(Length::QUICK).unwrap();
+        assert_eq!(entry.row().fault.as_deref(), Some("crash (signal: 11)"));
+        let wrong = |_: Length| bail!("it is another page");
+        let mut entry = ProgramEntry::new(Row::default(), wrong).or_fault();
+        assert!(entry.measure(Length::QUICK).is_err());
+        let mut entry = ProgramEntry::new(Row::default(), |_| Err(crash()));
+        assert!(entry.measure(Length::QUICK).is_err());
     }
 }

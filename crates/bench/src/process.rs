@@ -21,6 +21,11 @@ use crate::session::{ChildProgram, ProcessStat};
 /// A tick of the times in /proc: Linux counts a hundred a second there, whatever its own clock does.
 const TICK_US: f64 = 10_000.0;
 
+/// A program ended by itself, with this to say.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ProgramCrash(pub String);
+
 /// A running server.
 pub struct Process {
     program: ChildProgram,
@@ -82,13 +87,13 @@ impl Process {
     }
 
     /// How the program ended by itself, and the last that it said; none while it runs.
-    pub fn crash(&mut self) -> Result<Option<String>> {
+    pub fn crash(&mut self) -> Result<Option<ProgramCrash>> {
         let status = self.program.try_wait()?;
         let said = self.output();
         let said = said.trim().lines().last().unwrap_or_default();
         Ok(status.map(|status| match said {
-            "" => format!("crash ({status})"),
-            said => format!("crash ({status}: {said})"),
+            "" => ProgramCrash(format!("crash ({status})")),
+            said => ProgramCrash(format!("crash ({status}: {said})")),
         }))
     }
 
@@ -97,7 +102,8 @@ impl Process {
         // A failed load may still end it.
         while !answers() {
             if let Some(status) = self.program.try_wait()? {
-                bail!("{} ended at once ({status}):\n{}", self.name, self.output());
+                let text = format!("{} ended at once ({status}):\n{}", self.name, self.output());
+                return Err(ProgramCrash(text).into());
             }
             if Instant::now() > until {
                 bail!(

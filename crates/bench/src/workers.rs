@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::rc::Rc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use crate::bench::{Bench, HttpLoad, ProgramEntry, Run};
@@ -406,7 +406,7 @@ fn entry(
         measure(&process, column, path, length, &stop).or_else(|error| {
             stop.check()?;
             match process.crash()? {
-                Some(crash) => bail!("{crash}"),
+                Some(crash) => Err(crash.into()),
                 None => Err(error),
             }
         })
@@ -517,6 +517,8 @@ fn spent(row: &Row) -> String {
 
 #[cfg(test)]
 mod tests {
+    use anyhow::bail;
+
     use super::*;
 
     fn answer(body: &str) -> ProbeResponse {
