@@ -1,5 +1,5 @@
 // The World/Fortune endpoints on Bun and its own client of PostgreSQL, to be measured beside Tsumugi. Not part of the product.
-// `bun world.mjs ADDRESS URL WORKERS`: a process a worker, all of which share the port, each with CONNECTIONS on which Bun pipelines.
+// `bun world-bun.mjs ADDRESS URL WORKERS`: a process a worker, all of which share the port, each with CONNECTIONS on which Bun pipelines.
 import { fortunesPage, unique, wanted } from "./pages.mjs";
 
 const [address, url, workers] = process.argv.slice(2);

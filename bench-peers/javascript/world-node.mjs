@@ -1,5 +1,5 @@
 // The World/Fortune endpoints on Node's cluster and postgres.js, to be measured beside Tsumugi where Bun is not to be had. Not part of the
-// product. `node world.mjs ADDRESS URL WORKERS`: a process a worker, each with CONNECTIONS on which postgres.js pipelines.
+// product. `node world-node.mjs ADDRESS URL WORKERS`: a process a worker, each with CONNECTIONS on which postgres.js pipelines.
 import cluster from "node:cluster";
 import http from "node:http";
 import postgres from "postgres";

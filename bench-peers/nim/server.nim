@@ -117,7 +117,7 @@ proc run() {.thread.} =
 when isMainModule:
   if paramCount() != 3:
     quit "usage: server ADDRESS:PORT URL POOL"
-  # Whoever goes while he is being answered ends a request, not the server.
+  # A client that closes during its answer ends the request, not the server.
   signal(SIGPIPE, SIG_IGN)
   when compileOption("threads"):
     var threads = newSeq[Thread[void]](countProcessors())

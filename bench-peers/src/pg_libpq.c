@@ -15,7 +15,7 @@
 
 enum { INT4 = 23, BINARY = 1, THREADS_MAX = 1024 };
 
-/* What every thread does; a read of a row by its key when there is no statement. */
+/* What every thread asks: the statement, or without one a row by its key. */
 struct work {
     long count, depth;
     const char *url, *statement;

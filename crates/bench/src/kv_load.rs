@@ -126,7 +126,7 @@ pub struct OwnLoad {
     stop: StopFlag,
 }
 
-/// What it printed, of one operation.
+/// What it wrote of one operation: a cell of its JSON. `client_us` is for each record.
 #[derive(Debug, Deserialize)]
 pub struct LoadFigures {
     records: u64,
@@ -140,9 +140,9 @@ pub struct LoadFigures {
 pub struct OwnCall<'a> {
     /// What is called.
     pub operation: KvOperation,
-    /// By whom.
+    /// The callers.
     pub callers: KvCallers,
-    /// Of which database.
+    /// The database, by its place in the server's list.
     pub index: usize,
     /// Different keys.
     pub records: u64,
@@ -162,7 +162,7 @@ impl OwnLoad {
         }
     }
 
-    /// Calls for so long, and what came of it. Removed records are there again afterwards.
+    /// Calls for `seconds`; the figure is in records a second. Removed records are stored again afterwards.
     pub fn run_for(&self, server: &KvServer<'_>, call: &OwnCall<'_>, seconds: f64) -> Result<Run> {
         let (run, figures) = self.measure(server, call, &["--seconds", &seconds.to_string()])?;
         if call.operation == KvOperation::Remove {
@@ -178,13 +178,13 @@ impl OwnLoad {
         Ok(run)
     }
 
-    /// So many calls by each caller, and what came of it.
+    /// `each` calls by each caller; the figure is in records a second.
     pub fn run(&self, server: &KvServer<'_>, call: &OwnCall<'_>, each: u64) -> Result<Run> {
         let run = self.measure(server, call, &["--iter", &each.to_string()]);
         run.map(|(run, _)| run)
     }
 
-    /// Stores so many records for each caller, many at a time. Not measured.
+    /// Stores `each` records for each caller, in batches. Not measured.
     pub fn store(&self, server: &KvServer<'_>, call: &OwnCall<'_>, each: u64) -> Result<()> {
         let many = OwnCall {
             operation: KvOperation::Set,
@@ -266,7 +266,8 @@ impl PerfLoad {
         }
     }
 
-    /// So many calls by each caller. Processor time is known where nothing else was done in the run.
+    /// `each` calls by each caller. The figure is in calls a second. Processor time is measured only where the operation ran alone: other runs store
+    /// the records first.
     pub fn run(&self, server: &KvServer<'_>, call: &OwnCall<'_>, each: u64) -> Result<Run> {
         let (words, beginning) = call.operation.perf();
         let mut command = self.programs.perf();

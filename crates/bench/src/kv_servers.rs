@@ -14,21 +14,22 @@ use crate::programs::{Programs, find};
 use crate::report::{MissingPart, SessionScope};
 use crate::servers::WORKERS;
 
-/// The databases of each server, by their places: for the author's tool, which clears what it is given; for our load on disk, as the author
-/// had it, and in memory; and for large values. The first is the tool's: its separate connections know no other.
+/// The databases of each server, by their indices: for the author's tool, which clears its database; for our load on disk, as the author
+/// had it, and in memory; and for large values. The tool's is the first, because its separate
+/// connections use no other index.
 const DATABASES: [&str; 4] = [
     "perf.tkh#num_buckets=2m",
     "casket.tkh#num_buckets=2m",
     "casket.tkmt",
     "large.tkmt",
 ];
-/// The places of them.
+/// The index of the database of the author's tool.
 pub const OF_PERF: usize = 0;
-/// See [`OF_PERF`].
+/// The index of the database on disk.
 pub const ON_DISK: usize = 1;
-/// See [`OF_PERF`].
+/// The index of the database in memory.
 pub const IN_MEMORY: usize = 2;
-/// See [`OF_PERF`].
+/// The index of the database of large values.
 pub const LARGE: usize = 3;
 
 /// What ours is called in tables.
@@ -97,7 +98,7 @@ pub struct KvServer<'a> {
     pub process: &'a Process,
 }
 
-/// The two at addresses of one kind: a table each.
+/// Both servers at addresses of one kind; each kind has a table.
 pub struct KvPlace {
     /// The part of the published table.
     pub part: &'static str,
@@ -115,7 +116,7 @@ enum KvAddress {
 }
 
 impl KvAddress {
-    /// Of ours.
+    /// As servers take it, and the author's tool.
     fn listen(&self) -> String {
         match self {
             KvAddress::Unix(path) => format!("unix:{}", path.display()),
@@ -123,6 +124,7 @@ impl KvAddress {
         }
     }
 
+    /// As our load takes it.
     fn url(&self) -> String {
         match self {
             KvAddress::Unix(path) => format!("tkrzw+unix:{}", path.display()),

@@ -15,7 +15,7 @@ pub struct Programs {
     pub server: PathBuf,
     /// Where the programs of Tkrzw-RPC are, if not on PATH.
     pub tkrzw_rpc: Option<PathBuf>,
-    /// The user's checkout of ngx_mruby.
+    /// Where `ngx_http_mruby_module.so` is, if the user has built ngx_mruby.
     pub ngx_mruby: Option<PathBuf>,
     folders: Vec<PathBuf>,
     peers: PathBuf,

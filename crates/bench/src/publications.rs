@@ -22,7 +22,7 @@ static TABLES: LazyLock<Vec<PublishedTable>> = LazyLock::new(|| {
 /// A table of an author's, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PublishedTable {
-    /// Its number in this repository.
+    /// Its number in the data file; parts of one table share it.
     pub number: u32,
     /// Which part of the table, where it has several.
     pub part: Option<String>,
@@ -34,7 +34,7 @@ pub struct PublishedTable {
     pub link: String,
     /// When it was published, where that is known.
     pub year: Option<String>,
-    /// Of its figures.
+    /// The unit of its figures.
     pub unit: String,
     /// How it was measured.
     pub run: String,

@@ -23,7 +23,7 @@ const READS: u64 = 10_000;
 /// The tool that reads from Rust, and makes the table.
 pub const TOOL: &str = "together";
 
-/// Who reads: what tables call it, and from where.
+/// The readers: the name of each in tables, and what it is.
 const READERS: [(&str, ReaderKind); 4] = [
     (
         "fibres in Ruby, incremental collector",

@@ -207,7 +207,7 @@ pub fn peer_program(programs: &Programs) -> PathBuf {
     programs.peers().join(PEER)
 }
 
-/// Starts it with so many workers.
+/// Starts the peer with so many workers.
 pub fn start_peer(
     programs: &Programs,
     sessions: SessionScope,

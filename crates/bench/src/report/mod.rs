@@ -334,7 +334,7 @@ impl ReportTable {
         }
     }
 
-    /// Who was asked, and where it ran when that is not the same in the whole table and not as usual.
+    /// The program, and where it ran when that is not the same in the whole table and not as usual.
     pub fn program(&self, row: &Row) -> String {
         match (self.sessions(), row.sessions) {
             (None, SessionScope::One) => format!("{}, {}", row.program, SessionScope::One.words()),
