@@ -38,7 +38,7 @@ enum Case {
     Blocking,
 }
 
-/// How long the handler that blocks does so.
+/// How long the blocking handler blocks its worker.
 const BLOCKED: Duration = Duration::from_secs(3);
 
 /// One worker's application.
@@ -103,7 +103,7 @@ impl App {
     }
 }
 
-/// Answers when nobody else was answered for some time.
+/// Answers after it has blocked its worker: no other request of the worker is answered meanwhile.
 #[expect(
     clippy::disallowed_methods,
     reason = "what becomes of the others is what is measured"

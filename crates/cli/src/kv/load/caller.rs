@@ -25,7 +25,7 @@ use super::tally::LoadTally;
 /// Bytes of keys and values that are prepared at a time where nothing is measured.
 const COMPLETION_BYTES: usize = 4 * 1024 * 1024;
 
-/// The keys of one connection: each once, of those that are left.
+/// The places of the keys that one connection calls for, one after the other; its callers share them.
 pub struct KeySource {
     at: Cell<u64>,
     step: u64,
@@ -34,7 +34,7 @@ pub struct KeySource {
 }
 
 impl KeySource {
-    /// Every `step`th place from `first`, `count` of them, and none after `until`.
+    /// `count` places from `first` on, `step` apart, and none after the instant `until`.
     pub fn new(first: u64, step: u64, count: u64, until: Option<Instant>) -> KeySource {
         KeySource {
             at: Cell::new(first),
@@ -61,13 +61,13 @@ impl KeySource {
 pub struct CallerContext {
     /// The connection.
     pub client: Client,
-    /// What is called.
+    /// The operation of all calls.
     pub operation: LoadOperation,
-    /// Of what.
+    /// The keys and values.
     pub records: LoadRecords,
-    /// Which of them.
+    /// The keys that are still to be called for.
     pub keys: KeySource,
-    /// What came of it.
+    /// Records and latencies so far.
     pub tally: LoadTally,
 }
 
@@ -203,7 +203,7 @@ pub async fn iterate(caller: Rc<CallerContext>, depth: usize) -> Result<()> {
             };
             stream.send(&request).await?;
             if depth == 1 {
-                // Nobody looks at a record before the way to it is known.
+                // With one pair at a time the record is asked for only when the Jump was answered, as a client does that looks at it.
                 check_cursor(stream.receive().await?, &key)?;
             }
             request.operation = OpType::OpGet as i32;

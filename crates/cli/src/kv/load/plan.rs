@@ -60,20 +60,20 @@ pub enum CallForm {
     Unary,
     /// Messages of one stream.
     Stream,
-    /// A call for so many.
+    /// A call for each batch of so many records.
     Batches(usize),
 }
 
-/// How long an operation goes on.
+/// When an operation ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LoadExtent {
-    /// So many records for each caller.
+    /// After this number of records for each caller.
     Records(u64),
-    /// So long.
+    /// After this time.
     Time(Duration),
 }
 
-/// Who calls: a row of the table.
+/// The callers of a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallerGroup {
     /// Callers at a time.
@@ -82,7 +82,7 @@ pub struct CallerGroup {
     pub connections: u64,
 }
 
-/// The records of a load: keys of eight digits, each with its own value, which nobody needs to remember.
+/// The records of a load: keys of eight digits, each with a value that is computed from it, so that no record is held in memory.
 #[derive(Clone, Debug)]
 pub struct LoadRecords {
     /// How many there are.
@@ -101,7 +101,7 @@ const VALUES: u64 = 65_521;
 /// In which order keys come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOrder {
-    /// As in the author's tool.
+    /// From the lowest to the highest, as `tkrzw_dbm_remote_perf` calls for them.
     Sequential,
     /// Each once and without order.
     Scattered,
@@ -155,7 +155,7 @@ fn noise(bytes: usize) -> Bytes {
     all.into()
 }
 
-/// All of it.
+/// A load as it was asked for.
 #[derive(Clone, Debug)]
 pub struct KvLoadPlan {
     /// In the order of the table.
@@ -166,7 +166,7 @@ pub struct KvLoadPlan {
     pub form: CallForm,
     /// Calls that each caller has under way.
     pub depth: usize,
-    /// How long each operation goes on.
+    /// When each operation ends.
     pub extent: LoadExtent,
     /// Different keys, if not as many as there are calls.
     pub records: Option<u64>,

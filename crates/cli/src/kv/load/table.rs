@@ -14,16 +14,16 @@ const PERCENTILES: [f64; 4] = [50.0, 99.0, 99.9, 100.0];
 /// Width of a column.
 const WIDTH: usize = 10;
 
-/// A cell.
+/// A cell: what was measured of one operation.
 #[derive(Clone, Debug)]
 pub struct MeasuredOperation {
     /// The call.
     pub operation: LoadOperation,
     /// Records that were called for, and rightly answered.
     pub records: u64,
-    /// Most of them by one thread.
+    /// The most records of one thread.
     pub thread_records_max: u64,
-    /// How long it took.
+    /// From the first call to the last answer, in seconds: of the thread that took longest.
     pub seconds: f64,
     /// Processor time of the load, in microseconds, all of it.
     pub client_us: f64,
@@ -48,11 +48,11 @@ impl MeasuredOperation {
 /// A row.
 #[derive(Clone, Debug)]
 pub struct MeasuredRow {
-    /// Who called.
+    /// The heading of the row.
     pub label: String,
-    /// How many.
+    /// The number of callers.
     pub callers: u64,
-    /// Over how many connections.
+    /// The number of connections.
     pub connections: u64,
     /// What was measured of each operation, in their order.
     pub cells: Vec<MeasuredOperation>,

@@ -12,7 +12,7 @@ use crate::limits::{LATENCY_DIGITS, LATENCY_NS_MAX};
 /// Records between two moves of the progress bar.
 const BAR_RECORDS: u64 = 64;
 
-/// Of one thread.
+/// The records and latencies of one thread.
 pub struct LoadTally {
     state: RefCell<TallyState>,
     bar: ProgressBar,
@@ -24,7 +24,7 @@ struct TallyState {
 }
 
 impl LoadTally {
-    /// Nothing was called yet.
+    /// An empty one, which moves `bar` as records are added.
     pub fn new(bar: ProgressBar) -> Result<LoadTally> {
         Ok(LoadTally {
             state: RefCell::new(TallyState {

@@ -22,12 +22,12 @@ struct Statements {
     database: Rc<VmDatabase>,
     /// Texts with their values.
     list: Vec<(SqlText, Vec<Bind>)>,
-    /// Whose text the last one is.
+    /// Where the SQL of the last one comes from.
     last: TextOrigin,
     room: BindRoom,
 }
 
-/// Who wrote the SQL of a statement. The two have other signs where a value is bound.
+/// Where the SQL of a statement comes from. Placeholders of the two differ, so the same text can be two statements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextOrigin {
     Caller,
