@@ -150,7 +150,7 @@ pub struct KvServers {
 }
 
 impl KvServers {
-    /// Starts the shipped binary on a UNIX socket, IPv4 and IPv6, with its default limits and figures; and the original on each.
+    /// Starts the shipped binary on a UNIX socket, IPv4 and IPv6, with its default limits; and the original on each.
     pub fn start(bench: &mut Bench) -> Result<KvServers> {
         let programs = match TkrzwPrograms::find(&bench.programs)? {
             Ok(programs) => Some(programs),

@@ -48,7 +48,7 @@ pub struct KvLoadArguments {
     /// tkrzw+unix:/path. Ours or the original, on this machine or another
     #[arg(long, value_name = "ADDR")]
     address: Option<String>,
-    /// Callers, each with one call under way; 1,2,4 makes three rows
+    /// Number of callers, each with one call in flight; 1,2,4 makes three rows
     #[arg(
         long,
         value_name = "N",
@@ -67,11 +67,11 @@ pub struct KvLoadArguments {
         value_parser = clap::value_parser!(u64).range(1..=LOAD_KEYS_MAX)
     )]
     iter: u64,
-    /// So long for each operation instead. What set had no time for is stored before it is read, and what remove had none for is
-    /// removed, too; neither is in the figures
+    /// Seconds that each operation goes on, instead of --iter. Records that set had no time for are stored before they are read, and
+    /// those that remove had no time for are removed; neither is in the figures
     #[arg(long, requires = "address", conflicts_with = "iter")]
     seconds: Option<f64>,
-    /// Different keys; when all were had the first comes again. As many as there are calls by default, with --seconds 1000000
+    /// Number of different keys; after the last comes the first again. By default as many as there are calls, with --seconds 1000000
     #[arg(
         long,
         value_name = "N",
@@ -85,13 +85,13 @@ pub struct KvLoadArguments {
     /// Calls as messages of the call Stream
     #[arg(long, requires = "address")]
     stream: bool,
-    /// Each caller has --depth calls under way, and waits for the oldest
+    /// Each caller has --depth calls in flight
     #[arg(long = "async", requires = "address")]
     asynchronous: bool,
-    /// Calls that a caller has under way, with --async
+    /// Calls that a caller has in flight, with --async
     #[arg(long, value_name = "N", default_value_t = 64, requires = "asynchronous", value_parser = depth)]
     depth: usize,
-    /// A call for so many records: SetMulti, GetMulti, RemoveMulti
+    /// Records of one call: SetMulti, GetMulti, RemoveMulti
     #[arg(
         long,
         alias = "multi",
@@ -104,10 +104,10 @@ pub struct KvLoadArguments {
     /// Bytes of a value; keys have eight
     #[arg(long, value_name = "BYTES", default_value_t = 8, requires = "address", value_parser = size)]
     size: usize,
-    /// Keys without order, each once, instead of one after the other
+    /// Keys in scattered order, each once, instead of ascending
     #[arg(long, alias = "random_key", requires = "address")]
     scattered: bool,
-    /// These operations instead of all
+    /// Only these operations
     #[arg(
         long,
         value_enum,
@@ -357,10 +357,11 @@ struct ThreadWork<'a> {
     stop: &'a StopFlag,
 }
 
-/// What one of them did.
+/// What one thread did.
 struct ThreadResult {
     records: u64,
     seconds: f64,
+    /// Nanoseconds of each call.
     latency: Histogram<u64>,
 }
 
@@ -407,7 +408,7 @@ impl ThreadWork<'_> {
         Ok(measured)
     }
 
-    /// Does what there was no time for, on a connection of its own.
+    /// Stores or removes the records that there was no time for, on a connection of its own.
     fn complete(self) -> Result<()> {
         let runtime = runtime()?;
         LocalSet::new().block_on(&runtime, async {
@@ -515,7 +516,7 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
         .context("cannot start an event loop")
 }
 
-/// Ends when the user wants an end.
+/// Ends when the user interrupts the load.
 async fn stopped(stop: &StopFlag) {
     while !stop.is_set() {
         tokio::time::sleep(Duration::from_millis(LOAD_STOP_MS)).await;
