@@ -22,7 +22,7 @@ use crate::report::{
     Cost, Latency, Length, MissingPart, RatioRuns, ReportTable, Row, Suite, print,
 };
 use crate::samples::{Samples, order};
-use crate::servers::{OwnPrograms, SchedulingOption};
+use crate::servers::{OwnPrograms, PeerProgram, SchedulingOption};
 use crate::stop::StopFlag;
 use crate::wrk;
 
@@ -265,6 +265,24 @@ impl Bench {
             what: what.to_owned(),
             remedy: remedy.to_owned(),
         });
+    }
+
+    /// Those servers of others that are installed. What is missing is reported.
+    pub fn present_peers(&mut self) -> Vec<PeerProgram> {
+        let all = PeerProgram::ALL.into_iter();
+        all.filter(|peer| self.has_peer(*peer)).collect()
+    }
+
+    /// Whether this one is. That it is missing is reported.
+    pub fn has_peer(&mut self, peer: PeerProgram) -> bool {
+        let missing = peer.missing();
+        if let Some(packages) = missing {
+            self.miss(
+                peer.name(),
+                &format!("install the Debian packages {packages}"),
+            );
+        }
+        missing.is_none()
     }
 
     /// The URL of a PostgreSQL with the tables of the benchmarks: that of `DATABASE_URL`, or one that is thrown away.

@@ -47,15 +47,9 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         path: PATH,
         process,
     };
-    match PeerProgram::H2o.missing() {
-        None => {
-            let process = PeerProgram::H2o.start(&folder, WORKERS)?;
-            handlers.push(fibre(PeerProgram::H2o.name(), process));
-        }
-        Some(packages) => {
-            let remedy = format!("install the Debian packages {packages}");
-            bench.miss(PeerProgram::H2o.name(), &remedy);
-        }
+    if bench.has_peer(PeerProgram::H2o) {
+        let process = PeerProgram::H2o.start(&folder, WORKERS)?;
+        handlers.push(fibre(PeerProgram::H2o.name(), process));
     }
     if let Some(module) = &module {
         let process = ngx_mruby::start(module, &folder, WORKERS)?;

@@ -30,26 +30,11 @@ pub fn hello() -> ExpectedBody {
 
 /// Runs the suite.
 pub fn run(bench: &mut Bench) -> Result<()> {
-    let peers = peers(bench);
+    let peers = bench.present_peers();
     let rates = string(bench, &peers)?;
     steady(bench, &peers, rates)?;
     workers(bench, &peers)?;
     settings(bench)
-}
-
-/// The peers that are here.
-fn peers(bench: &mut Bench) -> Vec<PeerProgram> {
-    let mut found = Vec::new();
-    for peer in PeerProgram::ALL {
-        match peer.missing() {
-            None => found.push(peer),
-            Some(packages) => {
-                let remedy = format!("install the Debian packages {packages}");
-                bench.miss(peer.name(), &remedy);
-            }
-        }
-    }
-    found
 }
 
 /// Ours first, then the peers.

@@ -65,7 +65,7 @@ const FORMS: [(&str, &[&str]); 7] = [
 
 /// What the callers of one row are, of ours and of the author's.
 const CALLERS_NOTE: &str = "same connection: callers are tasks of one thread in `tsumugi bench kv`, threads in tkrzw_dbm_remote_perf; separate: a thread and a \
-    connection for each in both";
+    connection for each in both. tkrzw_dbm_remote_perf calls in the order of its keys, on a database of its own that it empties first, and looks at the status of an answer";
 
 /// The grids of the author, then calls in flight, streams and batches, large values; stores in process at the end.
 pub fn run(bench: &mut Bench) -> Result<()> {

@@ -139,8 +139,16 @@ pub struct BenchArguments {
 impl BenchArguments {
     /// Whether that is asked for, and nothing else but where the figures go.
     pub fn is_only(&self, suite: &str) -> bool {
-        let is_plain = !(self.list || self.quick || self.wrk || self.check);
-        let folders = [&self.html, &self.server, &self.peers, &self.tkrzw_rpc];
+        let is_plain = !(self.list || self.quick || self.wrk || self.check)
+            && self.scheduling.is_empty()
+            && self.soak_parts.is_empty();
+        let folders = [
+            &self.html,
+            &self.server,
+            &self.peers,
+            &self.tkrzw_rpc,
+            &self.ngx_mruby,
+        ];
         let is_here = folders.iter().all(|folder| folder.is_none());
         let is_it = matches!(self.suites.as_slice(), [name] if name.word() == suite);
         is_it && is_plain && is_here && self.action.is_none()

@@ -6,6 +6,8 @@ pub const START_MS_MAX: u64 = 20_000;
 pub const STOP_MS_MAX: u64 = 60_000;
 /// Between two looks at a child.
 pub const POLL_MS: u64 = 20;
+/// How long a program whose connections break may take to end, until it counts as running.
+pub const CRASH_MS_MAX: u64 = 500;
 /// A client gives up on an answer after this.
 pub const ANSWER_MS_MAX: u64 = 60_000;
 /// Bytes of a response that the client reads at most.

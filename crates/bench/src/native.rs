@@ -116,6 +116,10 @@ fn bare(bench: &mut Bench, ours: &EndpointServer) -> Result<()> {
         name: "hello".to_owned(),
         title: "a one-line handler beside hyper alone".to_owned(),
         unit: "req/s".to_owned(),
+        reason: Some(
+            "hyper alone finds no route, bounds nothing, counts nothing and has no times"
+                .to_owned(),
+        ),
         ..ReportTable::default()
     };
     bench.contest(table, entries).map(drop)

@@ -2,7 +2,7 @@
 //! in one request, and the processor time of the server that asks.
 //! Rule: one request at a time, from one worker, so that a figure is the time of one program, as its author counted it.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::bench::{Bench, HttpLoad, ProgramEntry, Run};
 use crate::process::Process;
@@ -79,10 +79,8 @@ pub fn run(bench: &mut Bench) -> Result<()> {
             let (stop, start) = (bench.stop.clone(), start(bench, &url, way)?);
             let entry = ProgramEntry::new(row, move |length| {
                 let run = measure(start()?, length, &stop)?;
-                Ok(Run {
-                    figure: time(&run).unwrap_or_default(),
-                    ..run
-                })
+                let figure = time(&run).context("its processor time is unknown")?;
+                Ok(Run { figure, ..run })
             });
             entries.push(entry);
         }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use nix::sys::signal::Signal;
 
 use crate::client;
-use crate::limits::{LAST_WORDS_LINES, POLL_MS, START_MS_MAX, STOP_MS_MAX};
+use crate::limits::{CRASH_MS_MAX, LAST_WORDS_LINES, POLL_MS, START_MS_MAX, STOP_MS_MAX};
 use crate::report::SessionScope;
 use crate::session::{ChildProgram, ProcessStat};
 
@@ -86,9 +86,14 @@ impl Process {
         Ok(process)
     }
 
-    /// How the program ended by itself, and the last that it said; none while it runs.
+    /// How the program ended by itself, and the last that it said; none while it runs. What ends it may take a moment.
     pub fn crash(&mut self) -> Result<Option<ProgramCrash>> {
-        let status = self.program.try_wait()?;
+        let until = Instant::now() + Duration::from_millis(CRASH_MS_MAX);
+        let mut status = self.program.try_wait()?;
+        while status.is_none() && Instant::now() < until {
+            pause(POLL_MS);
+            status = self.program.try_wait()?;
+        }
         let said = self.output();
         let said = said.trim().lines().last().unwrap_or_default();
         Ok(status.map(|status| match said {

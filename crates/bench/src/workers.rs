@@ -17,7 +17,7 @@ use crate::process::{Process, free_address};
 use crate::publications::{self, PublishedTable};
 use crate::report::{GridCell, Length, ReportTable, Row, SessionScope};
 use crate::samples::{Samples, thousands};
-use crate::servers::{PeerProgram, SYSTEM_ALLOCATOR, StartMode, application_file};
+use crate::servers::{SYSTEM_ALLOCATOR, StartMode, application_file};
 use crate::stop::StopFlag;
 use crate::world;
 
@@ -306,22 +306,20 @@ fn rust(
     }
 }
 
-/// Servers of others with so many workers. What is missing was reported by the suites http and world.
+/// Servers of others with so many workers.
 fn others(bench: &mut Bench, count: usize, url: Option<&str>) -> Vec<GridServer> {
     let folder = bench.folder().to_owned();
     let mut found = Vec::new();
-    for peer in PeerProgram::ALL {
-        if peer.missing().is_none() {
-            let folder = folder.clone();
-            found.push(GridServer {
-                row: format!("{}, {}", peer.name(), workers(count)),
-                program: peer.name(),
-                ours: false,
-                workers: count,
-                start: Rc::new(move || peer.start(&folder, count)),
-                paths: vec![(HTML, "/html")],
-            });
-        }
+    for peer in bench.present_peers() {
+        let folder = folder.clone();
+        found.push(GridServer {
+            row: format!("{}, {}", peer.name(), workers(count)),
+            program: peer.name(),
+            ours: false,
+            workers: count,
+            start: Rc::new(move || peer.start(&folder, count)),
+            paths: vec![(HTML, "/html")],
+        });
     }
     if let Some(url) = url {
         let (programs, url) = (bench.programs.clone(), url.to_owned());

@@ -4,7 +4,7 @@
 //! conditions. Where two conditions differ, nothing is claimed.
 
 use super::print::figure;
-use super::{BenchReport, Better, RatioRuns, ReportTable, Row, SessionScope, Suite};
+use super::{BenchReport, Better, Cost, RatioRuns, ReportTable, Row, SessionScope, Suite};
 use crate::samples::{Ratio, Samples};
 
 /// Who is ahead.
@@ -133,7 +133,7 @@ impl ReportClaim<'_> {
         }
     }
 
-    /// Why the peer is ahead, where it is: what the suite says of it, or what a request costs either server.
+    /// Why the peer is ahead, where it is: what the suite says of it, or what a request costs, where that is more of ours.
     pub fn reason(&self) -> Option<String> {
         if self.standing != Standing::Behind {
             return None;
@@ -150,12 +150,20 @@ impl ReportClaim<'_> {
             let peer = peers
                 .filter(|row| row.sessions == own.sessions)
                 .find(is_beside)?;
-            let (ours, theirs) = (server_us(own)?, server_us(peer)?);
-            Some(format!(
-                "a request takes {} µs of processor time of our server, {} µs of the peer's",
-                figure(ours),
-                figure(theirs)
-            ))
+            let server = |cost: &Cost| cost.server_us.clone();
+            let client = |cost: &Cost| cost.client_us.clone();
+            let (program, ours, theirs) = match (cost_us(own, server), cost_us(peer, server)) {
+                (Some(ours), Some(theirs)) => ("server", ours, theirs),
+                // Of a driver the program that asks is what is compared.
+                _ => ("client", cost_us(own, client)?, cost_us(peer, client)?),
+            };
+            (ours > theirs).then(|| {
+                format!(
+                    "a request takes {} µs of processor time of our {program}, {} µs of the peer's",
+                    figure(ours),
+                    figure(theirs)
+                )
+            })
         })
     }
 
@@ -197,8 +205,8 @@ impl ReportClaim<'_> {
 }
 
 /// The processor time of the server for each request, where it was measured.
-fn server_us(row: &Row) -> Option<f64> {
-    let us = &row.cost.as_ref()?.server_us;
+fn cost_us(row: &Row, figures: impl Fn(&Cost) -> Vec<f64>) -> Option<f64> {
+    let us = figures(row.cost.as_ref()?);
     (!us.is_empty()).then(|| Samples::from(us.as_slice()).median())
 }
 
