@@ -372,7 +372,15 @@ impl Bench {
                 }
                 let runs = own.ratios(&Samples::from(others.runs.as_slice()));
                 let program = name(others, &entry.row);
-                rows[at].over.push(RatioRuns { program, runs });
+                let has_several = entry.over.iter().any(|&another| {
+                    another != other && name(&entries[another].row, &entry.row) == program
+                });
+                let head = others.cell.as_ref().map(|cell| cell.row.clone());
+                rows[at].over.push(RatioRuns {
+                    program,
+                    place: head.filter(|_| has_several),
+                    runs,
+                });
             }
         }
         table.rows = among(std::mem::take(&mut table.rows), rows);

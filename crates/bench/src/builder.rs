@@ -143,6 +143,7 @@ fn whole(cases: &[Case<'_>]) -> ReportTable {
             runs: case.runs(|spent| spent.built),
             over: vec![RatioRuns {
                 program: "SQL".to_owned(),
+                place: None,
                 runs: ratios,
             }],
             ..case.row("builder")

@@ -138,6 +138,7 @@ fn summarize(bench: &mut Bench, tables: &[ReportTable]) {
             };
             let over = RatioRuns {
                 program: original.clone(),
+                place: None,
                 runs: Samples::from(own.as_slice()).ratios(&Samples::from(other.as_slice())),
             };
             let row = |program: String, runs| Row {

@@ -76,6 +76,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         for (caller, runs) in CALLERS.iter().zip(rates) {
             let over = RatioRuns {
                 program: CALLERS[1].to_owned(),
+                place: None,
                 runs: ratios.clone(),
             };
             rows.push(Row {

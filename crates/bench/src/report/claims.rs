@@ -33,6 +33,8 @@ pub struct ReportClaim<'a> {
     pub program: &'a str,
     /// The peer.
     pub peer: &'a str,
+    /// The peer's row of the grid, where it has several.
+    pub place: Option<&'a str>,
     /// Ratios of ours to the peer, for each condition.
     pub ratios: Vec<(SessionScope, Ratio)>,
     /// What they say together.
@@ -78,6 +80,7 @@ fn add<'a>(
         let asked = (claim.table.title.as_str(), claim.case);
         asked == (table.title.as_str(), row.case.as_str())
             && (claim.program, claim.peer) == (row.program.as_str(), over.program.as_str())
+            && claim.place == over.place.as_deref()
             && claim
                 .ratios
                 .iter()
@@ -91,6 +94,7 @@ fn add<'a>(
             case: &row.case,
             program: &row.program,
             peer: &over.program,
+            place: over.place.as_deref(),
             ratios: vec![measured],
             standing: Standing::Even,
         }),
@@ -143,13 +147,17 @@ impl ReportClaim<'_> {
             let is_own = |row: &&Row| row.ours && row.program == self.program;
             let own = rows().filter(is_own).find(|row| row.case == self.case)?;
             let place = |row: &Row| (row.cell.as_ref().map(|cell| cell.column.clone()), row.x);
-            let is_beside = |row: &&Row| {
-                row.case == own.case || (row.cell.is_some() && place(row) == place(own))
+            let is_there = |row: &Row| match self.place {
+                Some(head) => row.cell.as_ref().is_some_and(|cell| cell.row == head),
+                None => true,
             };
-            let peers = rows().filter(|row| !row.ours && row.program == self.peer);
-            let peer = peers
-                .filter(|row| row.sessions == own.sessions)
-                .find(is_beside)?;
+            let peers = || {
+                let peers = rows().filter(|row| !row.ours && row.program == self.peer);
+                peers.filter(|row| row.sessions == own.sessions && is_there(row))
+            };
+            let of_case = peers().find(|row| row.case == own.case);
+            let mut beside = peers().filter(|row| row.cell.is_some() && place(row) == place(own));
+            let peer = of_case.or_else(|| beside.next())?;
             let server = |cost: &Cost| cost.server_us.clone();
             let client = |cost: &Cost| cost.client_us.clone();
             let (program, ours, theirs) = match (cost_us(own, server), cost_us(peer, server)) {
@@ -179,7 +187,12 @@ impl ReportClaim<'_> {
         } else {
             format!("{table}, {}", self.case)
         };
-        format!("{suite}: {case}{program}, beside {}", self.peer)
+        let place = self.place.map(|place| format!(" ({place})"));
+        format!(
+            "{suite}: {case}{program}, beside {}{}",
+            self.peer,
+            place.unwrap_or_default()
+        )
     }
 
     /// The conditions, each with its ratio: `own sessions 1.10 (1.05-1.20), one session …`.
@@ -243,6 +256,7 @@ mod tests {
             };
             let over = RatioRuns {
                 program: "axum".to_owned(),
+                place: None,
                 runs: runs.to_vec(),
             };
             rows.push(Row {

@@ -3,7 +3,7 @@
 
 use super::print::figure;
 use super::statistics::{SIGNIFICANT, by_chance, lowest};
-use super::{BenchReport, Better, ReportTable, Row};
+use super::{BenchReport, Better, RatioRuns, ReportTable, Row};
 use crate::samples::Samples;
 
 /// What a comparison says of one figure.
@@ -54,9 +54,11 @@ pub fn compare(before: &BenchReport, after: &BenchReport) -> Vec<Difference> {
             let what = format!("{name} {}: {} {}", table.name, table.case(row), row.program);
             differences.push(judge(what.clone(), table.better, &old.runs, &row.runs));
             for over in &row.over {
-                let was = old.over.iter().find(|old| old.program == over.program);
+                let is_same =
+                    |old: &&RatioRuns| (&old.program, &old.place) == (&over.program, &over.place);
+                let was = old.over.iter().find(is_same);
                 if let Some(was) = was {
-                    let what = format!("{what}, over {}", over.program);
+                    let what = format!("{what}, over {}", over.other());
                     differences.push(judge(what, table.better, &was.runs, &over.runs));
                 }
             }
@@ -152,6 +154,7 @@ mod tests {
             runs: runs.to_vec(),
             over: vec![RatioRuns {
                 program: "nginx".to_owned(),
+                place: None,
                 runs: over.to_vec(),
             }],
             ..Row::default()

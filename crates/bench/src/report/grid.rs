@@ -162,7 +162,7 @@ mod tests {
         ];
         table.rows.extend(rows);
         let expected = [
-            "CPU seconds: 0.58 | 0.0200/0.0546 | ",
+            "CPU seconds: 0.5787295 | 0.0200/0.0545952 | ",
             "seconds:  |  | 0.0100",
         ];
         assert_eq!(shown(&table), expected);
@@ -177,7 +177,7 @@ mod tests {
             ..Row::in_cell(cell, "asynchttpserver")
         });
         let orc = &shown(&table)[4];
-        assert_eq!(orc, "orc, threads on: crash: signal 11/81.0 | crash");
+        assert_eq!(orc, "orc, threads on: crash: signal 11/81 | crash");
     }
 
     #[test]

@@ -233,6 +233,9 @@ pub struct GridCell {
 pub struct RatioRuns {
     /// The program of the other row.
     pub program: String,
+    /// The head of the other row in its grid, where this row is compared with several of that program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// This row's run over the other's beside it.
     pub runs: Vec<f64>,
 }
@@ -249,7 +252,7 @@ pub struct PublishedFigure {
     /// When it was published, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub year: Option<String>,
-    /// What was published where that is no plain figure: "crash". Without a figure in it, the range is 0.
+    /// What stands in the author's table: "33", "about 200", "crash". Without a figure in it, the range is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
 }
@@ -287,6 +290,14 @@ impl GridCell {
             row: row.to_owned(),
             column: column.to_owned(),
         }
+    }
+}
+
+impl RatioRuns {
+    /// What readers see of the other row.
+    pub fn other(&self) -> String {
+        let place = self.place.iter().map(|place| format!(" ({place})"));
+        [self.program.clone()].into_iter().chain(place).collect()
     }
 }
 
@@ -527,7 +538,7 @@ mod tests {
             "<th scope=\"col\">return string</th>",
             "<th scope=\"row\">refc, threads on</th>",
             "<b>44.0</b>",
-            "<div class=\"theirs\">33.0</div>",
+            "<div class=\"theirs\">33</div>",
             "<div class=\"fault\"><b>crash (signal: 11)</b>",
             "<div class=\"theirs\">crash</div>",
             "<a href=\"https://github.com/itsumura-h/nim-allographer\">allographer</a>, 2022",

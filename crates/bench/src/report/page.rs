@@ -423,7 +423,7 @@ fn over(over: &RatioRuns) -> String {
     let Ratio { median, min, max } = Ratio::of(&over.runs);
     format!(
         "<b>{median:.2}</b> <small>({min:.2}–{max:.2})</small> × {}",
-        escape(&over.program)
+        escape(&over.other())
     )
 }
 

@@ -111,7 +111,7 @@ pub fn range_of(runs: &[f64]) -> String {
 
 /// `1.15 (1.10-1.20) x nginx+Lua`.
 pub fn ratio(over: &RatioRuns) -> String {
-    format!("{} x {}", Ratio::of(&over.runs), over.program)
+    format!("{} x {}", Ratio::of(&over.runs), over.other())
 }
 
 /// Published figures, with their authors.
@@ -191,6 +191,7 @@ mod tests {
     fn published_figure_stands_beside_its_row() {
         let over = RatioRuns {
             program: "nginx".to_owned(),
+            place: None,
             runs: vec![2.0, 3.0, 4.0],
         };
         let row = Row {
@@ -243,9 +244,9 @@ mod tests {
         let lines: Vec<&str> = text.lines().take(4).collect();
         let expected = [
             "http: string [req/s]",
-            "                                                         quick    slow",
-            "  direct  tsumugi                                       90 000    12.5",
-            "  direct  published, ngx_mruby, 2017-18, other machine  38 788  38 788",
+            "                                                           quick      slow",
+            "  direct  tsumugi                                         90 000      12.5",
+            "  direct  published, ngx_mruby, 2017-18, other machine  38788.47  38788.47",
         ];
         assert_eq!(lines, expected);
     }

@@ -118,7 +118,7 @@ impl Table {
     }
 
     /// The query as a statement of [`Database::pipeline`](tsumugi_db::Database::pipeline), which gives its rows;
-    /// [`from_rows`](crate::builder::from_rows) reads them.
+    /// [`from_rows`](crate::builder::from_rows) reads them. It is written for this table's database: another one may not understand it.
     ///
     /// # Errors
     /// [`Error::Sql`] of a query that makes no sense or that this database has not.

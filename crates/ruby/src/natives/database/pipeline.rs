@@ -150,10 +150,14 @@ fn written<'c>(
         let message = "a query has its values already: a pipeline takes none beside it";
         return Err(scope.error("ArgumentError", message));
     }
-    let collected = collected.borrow();
-    let made = query.reading_on(&collected.database).map(|made| {
-        let (sql, binds) = sendable(made.map_err(|error| refused(scope, error))?);
+    // An exception may run Ruby: nothing is borrowed meanwhile.
+    let (database, same) = {
+        let collected = collected.borrow();
         let same = collected.last_text(TextOrigin::Builder);
+        (Rc::clone(&collected.database), same)
+    };
+    let made = query.reading_on(&database).map(|made| {
+        let (sql, binds) = sendable(made.map_err(|error| refused(scope, error))?);
         Ok((same.filter(|before| **before == *sql).unwrap_or(sql), binds))
     });
     made.unwrap_or_else(|| {
