@@ -39,26 +39,12 @@ type question struct {
 	hasKey bool
 }
 
-func (q question) one(ctx context.Context, connection *pgx.Conn, key int32) (int64, error) {
-	var value int32
-	var err error
+// Asks once; the column is read into the one of the targets that is no nil, and no other is made a value, as by the programs beside this one.
+func (q question) one(ctx context.Context, connection *pgx.Conn, key int32, targets []any) error {
 	if q.hasKey {
-		err = connection.QueryRow(ctx, statement, key).Scan(nil, &value)
-	} else {
-		rows, failed := connection.Query(ctx, statement)
-		if failed != nil {
-			return 0, failed
-		}
-		if rows.Next() {
-			// Only one of many columns is made a value, as by the programs beside this one.
-			targets := make([]any, len(rows.FieldDescriptions()))
-			targets[q.column] = &value
-			err = rows.Scan(targets...)
-		}
-		rows.Close()
-		err = errors.Join(err, rows.Err())
+		return connection.QueryRow(ctx, statement, key).Scan(targets...)
 	}
-	return int64(value), err
+	return connection.QueryRow(ctx, statement).Scan(targets...)
 }
 
 // Sends so many queries with a Sync each, in one write.
@@ -126,19 +112,22 @@ func run(count, depth int, url string, q question) (int64, error) {
 		return 0, err
 	}
 	defer connection.Close(ctx)
-	if _, err := connection.Prepare(ctx, statement, q.sql); err != nil {
+	prepared, err := connection.Prepare(ctx, statement, q.sql)
+	if err != nil {
 		return 0, err
 	}
 	if depth > 1 {
 		return q.pipelined(connection, count, depth)
 	}
+	var value int32
+	targets := make([]any, len(prepared.Fields))
+	targets[q.column] = &value
 	keys, sum := keys(1), int64(0)
 	for range count {
-		value, err := q.one(ctx, connection, keys.next())
-		if err != nil {
+		if err := q.one(ctx, connection, keys.next(), targets); err != nil {
 			return 0, err
 		}
-		sum += value
+		sum += int64(value)
 	}
 	return sum, nil
 }
