@@ -62,9 +62,13 @@ impl Plugin for App {
     async fn start(worker: &Worker) -> Result<App> {
         let url = worker.env("DATABASE_URL");
         let url = url.unwrap_or_else(|_| "sqlite::memory:?name=threads".to_owned());
-        let pool = worker.env("POOL").ok().and_then(|pool| pool.parse().ok());
         let mut options = Options::default();
-        options.pool = pool.unwrap_or(POOL);
+        options.pool = POOL;
+        if let Ok(pool) = worker.env("POOL") {
+            let number = pool.parse::<usize>();
+            options.pool =
+                number.map_err(|_| Error::Usage(format!("POOL={pool} is no number").into()))?;
+        }
         let db = Db::connect(&url, options).await?;
         make_worlds(&db).await?;
         let fruits = (1..=ROWS).map(|id| format!("({id}, 'fruit {id}')"));
@@ -104,10 +108,12 @@ async fn rows(app: State<App>) -> Result<Json<Vec<Fruit>>> {
 async fn finds(app: State<App>) -> Result<Json<Vec<World>>> {
     let find = |id| {
         let one = app.db.table("world").filter(col("id").eq(id));
-        async move { one.first().await }
+        async move {
+            let found: Option<World> = one.first().await?;
+            found.ok_or_else(|| Error::Usage(format!("there is no world {id}").into()))
+        }
     };
-    let found: Vec<Option<World>> = try_join_all((1..=FINDS).map(find)).await?;
-    Ok(Json(found.into_iter().flatten().collect()))
+    try_join_all((1..=FINDS).map(find)).await.map(Json)
 }
 
 async fn strings() -> String {

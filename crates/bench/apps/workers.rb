@@ -1,7 +1,7 @@
 # What the suite threads asks: a string, a page, and 500 rows found by their keys through the query builder, awaited together and in one
 # pipeline. The rows are those that other programs read beside it.
 GC.generational_mode = true if ENV["WORKERS_COLLECTOR"] == "generational"
-plugin(:db) { DB.connect ENV["DATABASE_URL"], pool: (ENV["POOL"] || 20).to_i } if ENV["DATABASE_URL"]
+plugin(:db) { DB.connect ENV["DATABASE_URL"], pool: Integer(ENV["POOL"] || 20) } if ENV["DATABASE_URL"]
 
 FINDS = (1..500).to_a.freeze
 PAGE = "<!DOCTYPE html>\n<html>\n<head><title>Hello</title></head>\n<body><h1>Hello, World!</h1></body>\n</html>\n"
