@@ -39,6 +39,11 @@ fn figure(output: &str) -> Result<f64> {
             bail!("the load was not answered as it should be: {name}: {count}");
         }
     }
+    // A server may close connections that ab asked it to keep, which is another measurement.
+    let kept = value("Keep-Alive requests").context("ab printed no Keep-Alive requests")?;
+    if kept.parse() != Ok(REQUESTS) {
+        bail!("connections were not kept: {kept} of {REQUESTS} requests were on one that was");
+    }
     let per_second = value("Requests per second");
     Ok(per_second
         .context("ab printed no Requests per second")?
@@ -56,8 +61,17 @@ mod tests {
 
     #[test]
     fn rate_is_read_from_abs_output() {
-        let output = "Complete requests:      100000\nFailed requests:        0\nRequests per second:    38788.47 [#/sec] (mean)\n";
+        let output = "Complete requests:      100000\nFailed requests:        0\nKeep-Alive requests:    100000\nRequests per second:    38788.47 [#/sec] (mean)\n";
         check(output, Ok(38_788.47));
+    }
+
+    #[test]
+    fn output_of_connections_that_were_not_all_kept_is_an_error() {
+        let closed = "Failed requests:        0\nKeep-Alive requests:    99050\nRequests per second:    98.50 [#/sec] (mean)\n";
+        check(
+            closed,
+            Err("connections were not kept: 99050 of 100000 requests were on one that was"),
+        );
     }
 
     #[test]
@@ -73,6 +87,8 @@ mod tests {
             other,
             Err("the load was not answered as it should be: Non-2xx responses: 100000"),
         );
-        check("", Err("ab printed no Requests per second"));
+        check("", Err("ab printed no Keep-Alive requests"));
+        let kept = "Keep-Alive requests:    100000\n";
+        check(kept, Err("ab printed no Requests per second"));
     }
 }
