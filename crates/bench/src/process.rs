@@ -5,6 +5,7 @@
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
@@ -21,7 +22,7 @@ use crate::session::{ChildProgram, ProcessStat};
 /// A tick of the times in /proc: Linux counts a hundred a second there, whatever its own clock does.
 const TICK_US: f64 = 10_000.0;
 
-/// A program ended by itself, with this to say.
+/// A signal ended a program that was to go on, with this to say.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ProgramCrash(pub String);
@@ -86,7 +87,8 @@ impl Process {
         Ok(process)
     }
 
-    /// How the program ended by itself, and the last that it said; none while it runs. What ends it may take a moment.
+    /// The signal that ended the program, and the last that it said; none while it runs. What ends it may take a moment. That it ended in
+    /// another way is an error.
     pub fn crash(&mut self) -> Result<Option<ProgramCrash>> {
         let until = Instant::now() + Duration::from_millis(CRASH_MS_MAX);
         let mut status = self.program.try_wait()?;
@@ -94,9 +96,15 @@ impl Process {
             pause(POLL_MS);
             status = self.program.try_wait()?;
         }
+        let Some(status) = status else {
+            return Ok(None);
+        };
+        if status.signal().is_none() {
+            bail!("{} ended ({status}):\n{}", self.name, self.last_words());
+        }
         let said = self.output();
         let said = said.trim().lines().last().unwrap_or_default();
-        Ok(status.map(|status| match said {
+        Ok(Some(match said {
             "" => ProgramCrash(format!("crash ({status})")),
             said => ProgramCrash(format!("crash ({status}: {said})")),
         }))
@@ -107,8 +115,15 @@ impl Process {
         // A failed load may still end it.
         while !answers() {
             if let Some(status) = self.program.try_wait()? {
-                let text = format!("{} ended at once ({status}):\n{}", self.name, self.output());
-                return Err(ProgramCrash(text).into());
+                let text = format!(
+                    "{} ended at once ({status}):\n{}",
+                    self.name,
+                    self.last_words()
+                );
+                match status.signal() {
+                    Some(_) => return Err(ProgramCrash(text).into()),
+                    None => bail!(text),
+                }
             }
             if Instant::now() > until {
                 bail!(
@@ -229,4 +244,52 @@ pub fn pause(milliseconds: u64) {
 )]
 pub fn sleep(time: Duration) {
     thread::sleep(time);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a shell that does this is told to have ended, once it was started.
+    fn ended(script: &str) -> Result<Option<ProgramCrash>> {
+        let folder = tempfile::tempdir()?;
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let (always, address) = (|| true, free_address()?);
+        let started = Process::start_until(
+            &always,
+            SessionScope::Own,
+            "shell",
+            command,
+            address,
+            folder.path(),
+        );
+        started?.crash()
+    }
+
+    #[test]
+    fn end_by_a_signal_is_a_crash_and_another_exit_is_an_error_with_the_last_words() {
+        let crash = ended("echo oh; kill -SEGV $$").unwrap().unwrap();
+        assert!(
+            crash.0.contains("signal") && crash.0.contains(": oh)"),
+            "{crash}"
+        );
+        let error = ended("echo no such database; exit 1").unwrap_err();
+        assert!(!error.is::<ProgramCrash>(), "{error}");
+        assert!(error.to_string().ends_with("no such database"), "{error}");
+    }
+
+    #[test]
+    fn program_that_ends_before_it_answers_has_crashed_only_by_a_signal() {
+        let is_crash = |script: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let address = free_address().unwrap();
+            let started = Process::start("shell", command, address, folder.path());
+            started.err().map(|error| error.is::<ProgramCrash>())
+        };
+        assert_eq!(is_crash("kill -SEGV $$"), Some(true));
+        assert_eq!(is_crash("exit 1"), Some(false));
+    }
 }
