@@ -6,14 +6,16 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::bench::Bench;
+use crate::client;
 use crate::process::{Process, free_address};
 use crate::programs::find;
 use crate::psql;
 use crate::report::SessionScope;
 use crate::servers::{PeerProgram, WORKERS, start_lua_world};
+use crate::worlds::ExpectedAnswer;
 
 const BUN: &str = "Bun SQL";
 const NODE: &str = "Node + postgres.js";
@@ -22,6 +24,9 @@ const LUA: &str = "nginx+Lua";
 const BUN_PROGRAM: &str = "elysia/node_modules/@oven/bun-linux-x64/bin/bun";
 /// Connections of each worker of nginx: a cosocket carries one request at a time, and the database server has a hundred for all programs.
 const LUA_CONNECTIONS: usize = 8;
+
+/// Where each of them reads a row.
+const ROW: &str = "/db";
 
 /// What the report says of them.
 pub const NOTE: &str = "Bun and Node have a connection a worker, on which they pipeline, as ours and axum; nginx+Lua has 8 a worker, because a \
@@ -46,7 +51,7 @@ pub fn start(
             let folder = &tempfile::tempdir_in(bench.folder())?.keep();
             let log = name.replace(' ', "-");
             let process = Process::start_in(sessions, &log, command, address, folder)?;
-            servers.push((name, process));
+            servers.extend(answering(bench, name, process));
         }
         Err(remedy) => missing.push((BUN, remedy)),
     }
@@ -58,7 +63,7 @@ pub fn start(
         (None, Ok(database)) => {
             let folder = bench.folder().to_owned();
             let process = start_lua_world(&database, LUA_CONNECTIONS, &folder, sessions)?;
-            servers.push((LUA, process));
+            servers.extend(answering(bench, LUA, process));
         }
     }
     for (name, remedy) in missing {
@@ -67,6 +72,35 @@ pub fn start(
         }
     }
     Ok(servers)
+}
+
+/// A server that reads a row, or none and what it says instead: not every client of PostgreSQL knows every way of logging in.
+fn answering(
+    bench: &mut Bench,
+    name: &'static str,
+    process: Process,
+) -> Option<(&'static str, Process)> {
+    match row(&process) {
+        Ok(()) => Some((name, process)),
+        Err(error) => {
+            bench.miss(name, &format!("{error:#}"));
+            None
+        }
+    }
+}
+
+/// Has a server read a row.
+fn row(process: &Process) -> Result<()> {
+    let answer =
+        client::fetch(process.address, ROW).with_context(|| format!("no answer to {ROW}"))?;
+    let said = || {
+        let words = process.last_words();
+        let last = words.lines().last().unwrap_or_default().trim().to_owned();
+        format!("it answers {ROW} with {} {last}", answer.status)
+    };
+    ensure!(answer.status == 200, said());
+    let text = String::from_utf8_lossy(&answer.body);
+    ExpectedAnswer::World.look(&text).with_context(said)
 }
 
 /// Bun and its script, or else Node and its own; or how to have them.
