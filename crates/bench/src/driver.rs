@@ -22,8 +22,17 @@ const PUBLISHED: u32 = 6;
 /// Queries of one run with one in flight, and with several. Quick runs ask a tenth.
 const COUNT_ALONE: u64 = 40_000;
 const COUNT: u64 = 200_000;
+/// At least so many of them are each thread's, which connects within the time that is measured. Quick runs ask half.
+const EACH_ALONE: u64 = 4_000;
+const EACH: u64 = 20_000;
 /// In flight on each connection, where several threads have one.
 const DEPTH: u64 = 64;
+
+/// How deep it is that programs ask.
+const DEPTH_NOTE: &str = "pgx keeps half to the whole of the depth in flight, the others the whole";
+/// What else is in the time of a run.
+const CONNECTING_NOTE: &str =
+    "that a thread connects and prepares its statement is within the time";
 
 /// A program in its turn.
 struct Entrant {
@@ -59,6 +68,21 @@ struct Case {
     depth: u64,
     /// A statement instead of reads by key.
     statement: Option<String>,
+}
+
+impl Case {
+    /// Queries of one run, of all threads together.
+    fn count(&self, length: Length) -> u64 {
+        let (whole, each) = match self.depth {
+            1 => (COUNT_ALONE, EACH_ALONE),
+            _ => (COUNT, EACH),
+        };
+        let (whole, each) = match length.is_quick() {
+            true => (whole / 10, each / 2),
+            false => (whole, each),
+        };
+        whole.max(each * self.threads)
+    }
 }
 
 /// Reads of a row by its key.
@@ -120,6 +144,7 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         name: "reads".to_owned(),
         title: "reads of a row by its key, so many in flight".to_owned(),
         unit: "q/s".to_owned(),
+        notes: vec![DEPTH_NOTE.to_owned(), CONNECTING_NOTE.to_owned()],
         ..ReportTable::default()
     };
     contest(bench, table, &all, &reads(), &url)?;
@@ -134,17 +159,20 @@ pub fn run(bench: &mut Bench) -> Result<()> {
         ("constant", "64 queries in flight on each connection", DEPTH),
     ] {
         let said = published.said.as_deref().unwrap_or_default();
+        let mut notes = vec![
+            published.note(),
+            format!("its author's words, who drew a chart and no table: \"{said}\""),
+            "each thread has a connection; postgres.js has one thread, and so many connections"
+                .to_owned(),
+            CONNECTING_NOTE.to_owned(),
+        ];
+        notes.extend((depth > 1).then(|| DEPTH_NOTE.to_owned()));
         let table = ReportTable {
             name: name.to_owned(),
             title: format!("a constant row of 13 types, by threads, {title}"),
             unit: "q/s".to_owned(),
             axis: Some("threads".to_owned()),
-            notes: vec![
-                published.note(),
-                format!("its author's words, who drew a chart and no table: \"{said}\""),
-                "each thread has a connection; postgres.js has one thread, and so many connections"
-                    .to_owned(),
-            ],
+            notes,
             ..ReportTable::default()
         };
         contest(bench, table, &all, &constants(depth, &statement), &url)?;
@@ -232,8 +260,7 @@ fn contest(
 impl Entrant {
     /// One run, and the sum of what was read.
     fn run(&self, case: &Case, url: &str, length: Length, stop: &StopFlag) -> Result<(Run, i64)> {
-        let whole = if case.depth == 1 { COUNT_ALONE } else { COUNT };
-        let count = if length.is_quick() { whole / 10 } else { whole };
+        let count = case.count(length);
         let mut command = Command::new(&self.program);
         command.args(&self.script);
         command.args([&count.to_string(), &case.depth.to_string(), url]);
@@ -308,6 +335,24 @@ mod tests {
             '1000-01-01 00:00:00.000001'::timestamp, '2000-01-01 00:00:00.000001+14:30'::timestamptz, '0001-01-01'::date, \
             '23:00:00'::time, true::bool";
         assert_eq!(statement, expected);
+    }
+
+    #[test]
+    fn every_thread_has_enough_queries_that_connecting_is_little_of_its_time() {
+        let long = Length {
+            rounds: 3,
+            seconds: 5,
+        };
+        for (depth, quick, full) in [(1, 2_000, 4_000), (DEPTH, 10_000, 20_000)] {
+            for case in constants(depth, "select 1") {
+                let each = |length| case.count(length) / case.threads;
+                assert!(
+                    each(Length::QUICK) >= quick && each(long) >= full,
+                    "{}",
+                    case.name
+                );
+            }
+        }
     }
 
     #[test]
