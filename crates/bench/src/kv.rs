@@ -65,7 +65,12 @@ const FORMS: [(&str, &[&str]); 7] = [
 
 /// What the callers of one row are, of ours and of the author's.
 const CALLERS_NOTE: &str = "same connection: callers are tasks of one thread in `tsumugi bench kv`, threads in tkrzw_dbm_remote_perf; separate: a thread and a \
-    connection for each in both. tkrzw_dbm_remote_perf calls in the order of its keys, on a database of its own that it empties first, and looks at the status of an answer";
+    connection for each in both. tkrzw_dbm_remote_perf looks at the status of an answer only";
+
+/// What each load does to the database.
+const LOADS_NOTE: &str = "our load calls for scattered keys of a full database, in which Set overwrites. tkrzw_dbm_remote_perf empties a database of its own first, \
+    in which Set inserts in the order of its keys, and makes a new iterator every 100 calls of Iterate; processor time is shown of its Echo and Set, and \
+    the emptying is within that";
 
 /// The grids of the author, then calls in flight, streams and batches, large values; stores in process at the end.
 pub fn run(bench: &mut Bench) -> Result<()> {
@@ -225,6 +230,7 @@ impl GridTable<'_> {
             publications::part(8, place.part)?.report(&format!("on disk, {}", place.part));
         table.title = format!("{}, {}, on disk", table.title, place.part);
         table.notes.push(CALLERS_NOTE.to_owned());
+        table.notes.push(LOADS_NOTE.to_owned());
         let mut entries = Vec::new();
         for callers in CALLERS {
             for operation in KvOperation::ALL {

@@ -266,8 +266,8 @@ impl PerfLoad {
         }
     }
 
-    /// `each` calls by each caller. The figure is in calls a second. Processor time is measured only where the operation ran alone: other runs store
-    /// the records first.
+    /// `each` calls by each caller. The figure is in calls a second. The tool empties the database at the beginning of each run, and for most operations
+    /// stores records then. Processor time is of the whole run, so it is known only where no records were stored; the emptying is within it.
     pub fn run(&self, server: &KvServer<'_>, call: &OwnCall<'_>, each: u64) -> Result<Run> {
         let (words, beginning) = call.operation.perf();
         let mut command = self.programs.perf();
@@ -284,11 +284,11 @@ impl PerfLoad {
         let figure = perf_figure(&printed, beginning)
             .with_context(|| format!("tkrzw_dbm_remote_perf printed no figure: {printed}"))?;
         let calls = (each * call.callers.threads) as f64;
-        let is_alone = words.len() == 1;
+        let stores_nothing_else = words.len() == 1;
         Ok(Run {
             figure,
-            server_us: is_alone.then_some(spent / calls),
-            client_us: is_alone.then_some(clients / calls),
+            server_us: stores_nothing_else.then_some(spent / calls),
+            client_us: stores_nothing_else.then_some(clients / calls),
             ..Run::default()
         })
     }

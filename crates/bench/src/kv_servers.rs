@@ -247,6 +247,8 @@ impl TkrzwPrograms {
         };
         let mut command = self.command(&self.server);
         command.args(["--address", &address.listen(), "--log_level", "error"]);
+        // Its default is one thread; ours has as many workers.
+        command.args(["--threads", &WORKERS.to_string()]);
         command.args(DATABASES).current_dir(folder);
         let answers = || address.answers();
         let process = Process::start_until(
