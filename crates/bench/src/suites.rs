@@ -84,15 +84,15 @@ impl SuiteName {
             ),
             SuiteName::Fibre => (
                 "What a fibre costs",
-                "after ngx_mruby: 38,788 req/s called directly, 30,147 in a fibre, which is 22 % less",
+                "after ngx_mruby: a one-line handler called directly, and as a Proc in a Fiber",
             ),
             SuiteName::Db => (
                 "500 reads in one request",
-                "after allographer's comparison of a prepared statement with a pool, which lie ten times apart",
+                "after allographer's comparison of a prepared statement on one connection with a pool whose queries are not prepared",
             ),
             SuiteName::Pg => (
                 "The PostgreSQL driver alone",
-                "after postgresql-pure: a constant row of 13 columns by 1 to 16 threads",
+                "after postgresql-pure: one statement of 13 values, by threads",
             ),
             SuiteName::Async => (
                 "10,000 reads at once",
@@ -104,7 +104,7 @@ impl SuiteName {
             ),
             SuiteName::Firebird => (
                 "Firebird",
-                "after node-firebird-libfbclient: six ways of answering, 52 to 214 requests/s published, one connection for each request to a pool of prepared statements",
+                "after node-firebird-libfbclient: six ways of answering, from a connection for each request to a pool of prepared statements",
             ),
             SuiteName::Kv => (
                 "The key-value store",
@@ -120,7 +120,7 @@ impl SuiteName {
             ),
             SuiteName::Threads => (
                 "Threads with plugins of their own",
-                "after allographer's comparison of HTTP servers in Nim, whose threads were slower than one and crashed",
+                "after allographer's comparison of HTTP servers in Nim, with threads and without, some of which crashed",
             ),
             SuiteName::Arena => (
                 "HttpArena's profiles",

@@ -182,6 +182,11 @@ fn beside(bench: &mut Bench, url: Option<&str>, nim: &[GridServer]) -> Result<()
     });
     let mut notes = notes(bench, published);
     notes.push("httpbeast is no Debian package: its figures are its author's alone".to_owned());
+    notes.push(format!(
+        "{READS}: ours in Rust has up to {POOL} connections a worker, as said above, and in Ruby one of them for each request; {} has one a worker, on which \
+         it pipelines",
+        world::PEER_NAME
+    ));
     let table = ReportTable {
         notes,
         ..published.report("servers")
@@ -221,6 +226,9 @@ fn notes(bench: &Bench, published: &PublishedTable) -> Vec<String> {
         format!(
             "{FOUND} and Rust's {READS}: {FINDS} finds by the query builder awaited together; Ruby's {READS}: as many queries of the builder in one pipeline, \
              which is what axum's connection makes of its own"
+        ),
+        format!(
+            "asynchttpserver's {FOUND} and {READS}, measured here: a program of ours that sends a prepared statement by libpq, not allographer"
         ),
     ]
 }
@@ -457,12 +465,10 @@ fn expected(column: &str, answer: &ProbeResponse) -> Result<ExpectedBody> {
 /// The author's question, answered for each program from what was measured: one thread, and as many as there are cores.
 fn conclusions(table: &ReportTable, servers: &[GridServer]) -> Vec<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found = vec![
-        "Why is one thread faster? Each line has one thread and as many as there are cores, the processor time of a request, and how many cores that keeps \
-         busy. Where one thread keeps less than one core busy, it waits for the database and the load, which share the cores with it, and another one has \
-         nothing to add. Where the time of a request rises with the threads, they pay for what they share."
-            .to_owned(),
-    ];
+    let question = "Why is one thread faster? Each line has one thread and as many as there are cores, the processor time of a request, and how many \
+         cores that keeps busy. Where one thread keeps less than one core busy, it waits for the database and the load, which share the cores with it, and another one has \
+         nothing to add. Where the time of a request rises with the threads, they pay for what they share.";
+    let mut found = Vec::new();
     let row = |server: &GridServer, column: &str| {
         let mut rows = table.rows.iter();
         let cell = GridCell::new(&server.row, column);
@@ -489,6 +495,9 @@ fn conclusions(table: &ReportTable, servers: &[GridServer]) -> Vec<String> {
                 ));
             }
         }
+    }
+    if !found.is_empty() {
+        found.insert(0, question.to_owned());
     }
     found
 }
@@ -614,5 +623,10 @@ mod tests {
             "Rust, DB access: 2 000 by one, 1 000 by {cores} (0.50 x); 4 000 us a request, 0.80 cores and 9 000 us a request, 0.90 cores"
         );
         assert_eq!(said[1], expected);
+    }
+
+    #[test]
+    fn question_without_a_measured_line_is_not_said() {
+        assert!(conclusions(&ReportTable::default(), &[]).is_empty());
     }
 }
