@@ -28,6 +28,9 @@ const LUA_CONNECTIONS: usize = 8;
 /// Where each of them reads a row.
 const ROW: &str = "/db";
 
+/// Characters of the reason that one of them cannot.
+const REASON_LENGTH_MAX: usize = 200;
+
 /// What the report says of them.
 pub const NOTE: &str = "Bun and Node have a connection a worker, on which they pipeline, as ours and axum; nginx+Lua has 8 a worker, because a \
                         connection of its sockets carries one request at a time";
@@ -93,14 +96,21 @@ fn answering(
 fn row(process: &Process) -> Result<()> {
     let answer =
         client::fetch(process.address, ROW).with_context(|| format!("no answer to {ROW}"))?;
+    let text = String::from_utf8_lossy(&answer.body);
     let said = || {
-        let words = process.last_words();
-        let last = words.lines().last().unwrap_or_default().trim().to_owned();
-        format!("it answers {ROW} with {} {last}", answer.status)
+        let reason = reason(&process.output(), &text);
+        format!("it answers {ROW} with {}: {reason}", answer.status)
     };
     ensure!(answer.status == 200, said());
-    let text = String::from_utf8_lossy(&answer.body);
     ExpectedAnswer::World.look(&text).with_context(said)
+}
+
+/// What a server says of its wrong answer: the last line of its log that tells of an error, or else the first line of the answer.
+fn reason(log: &str, body: &str) -> String {
+    let tells = |line: &&str| line.to_ascii_lowercase().contains("error:");
+    let line = log.lines().rfind(tells).or_else(|| body.lines().next());
+    let line = line.unwrap_or_default().trim();
+    line.chars().take(REASON_LENGTH_MAX).collect()
 }
 
 /// Bun and its script, or else Node and its own; or how to have them.
@@ -173,6 +183,15 @@ mod tests {
             "postgres://a:b%40c@[::1]:1/d?sslmode=disable",
             Some("{ host = '[::1]', port = 1, user = 'a', password = 'b@c', name = 'd' }"),
         );
+    }
+
+    #[test]
+    fn reason_of_a_wrong_answer_is_the_last_error_of_the_log_or_else_the_answer() {
+        let log = "[error] 1#1: open() failed\n[error] 1#1: runtime error: no such way of authenticating: 10\nstack traceback:\n[C]: in function 'error'\n";
+        let expected = "[error] 1#1: runtime error: no such way of authenticating: 10";
+        assert_eq!(reason(log, "<html>"), expected);
+        assert_eq!(reason("", "password refused\n"), "password refused");
+        assert_eq!(reason("", ""), "");
     }
 
     #[test]
