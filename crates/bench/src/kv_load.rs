@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::bench::{Bench, Run};
 use crate::driver::children_us;
 use crate::kv_servers::{KvServer, TkrzwPrograms};
+use crate::limits::{STORE_BYTES_MAX, STORE_KEY_BYTES, STORE_RECORDS_MAX};
 use crate::stop::StopFlag;
 
 /// A call, under the head of its column in the author's table.
@@ -186,9 +187,10 @@ impl OwnLoad {
 
     /// Stores `each` records for each caller, in batches. Not measured.
     pub fn store(&self, server: &KvServer<'_>, call: &OwnCall<'_>, each: u64) -> Result<()> {
+        let batch = store_batch(call.size).to_string();
         let many = OwnCall {
             operation: KvOperation::Set,
-            form: &["--batch", "1000"],
+            form: &["--batch", &batch],
             ..call.clone()
         };
         self.measure(server, &many, &["--iter", &each.to_string()])
@@ -229,6 +231,11 @@ impl OwnLoad {
         };
         Ok((run, figures))
     }
+}
+
+/// Records of one call that stores; the load takes no more of this size.
+fn store_batch(size: usize) -> usize {
+    (STORE_BYTES_MAX / (size + STORE_KEY_BYTES)).clamp(1, STORE_RECORDS_MAX)
 }
 
 /// The one cell of the table that our load wrote.
@@ -330,6 +337,13 @@ mod tests {
         assert_eq!(perf_figure(printed, "Setting"), Some(20_000.0));
         assert_eq!(perf_figure(printed, "Getting"), Some(25_000.0));
         assert_eq!(perf_figure(printed, "Removing"), None);
+    }
+
+    #[test]
+    fn batches_that_store_fit_one_call() {
+        assert_eq!(store_batch(8), STORE_RECORDS_MAX);
+        assert_eq!(store_batch(100_000), 10);
+        assert_eq!(store_batch(STORE_BYTES_MAX), 1);
     }
 
     #[test]

@@ -78,6 +78,7 @@ use crate::servers::SchedulingOption;
 use crate::suites::SuiteName;
 
 // For a load that has its client elsewhere.
+pub use crate::open_files::allow_files;
 pub use crate::report::print::figure;
 pub use crate::samples::thousands;
 pub use crate::session::lead;

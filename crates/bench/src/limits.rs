@@ -16,6 +16,12 @@ pub const RESPONSE_BYTES_MAX: usize = 1 << 20;
 pub const SIZE_LINE_BYTES_MAX: usize = 32;
 /// Descriptors beside the connections of a run.
 pub const FILES_SPARE: u64 = 256;
+/// Bytes of keys and values that one call of the load for key-value servers stores.
+pub const STORE_BYTES_MAX: usize = 1024 * 1024;
+/// Records of such a call.
+pub const STORE_RECORDS_MAX: usize = 1_000;
+/// Bytes of a key of that load.
+pub const STORE_KEY_BYTES: usize = 8;
 /// Connections opened to find one to each worker.
 pub const FIGURES_ASKED_MAX: usize = 200;
 /// Threads of the mixed load, a connection each.

@@ -53,6 +53,12 @@ pub const PROGRESS_MS: u64 = 100;
 
 /// Callers of a load of `bench kv`.
 pub const LOAD_THREADS_MAX: u64 = 1_024;
+/// Open files of each connection of a load: its socket, four of its event loop, and one while a name is looked up.
+pub const LOAD_FILES_EACH: u64 = 6;
+/// Open files of a load beside those of its connections.
+pub const LOAD_FILES_SPARE: u64 = 64;
+/// Bytes of a key of a load.
+pub const LOAD_KEY_BYTES: usize = 8;
 /// Different keys of a load: they have eight digits.
 pub const LOAD_KEYS_MAX: u64 = 100_000_000;
 /// Calls that each caller of a load has under way.

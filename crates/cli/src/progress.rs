@@ -10,7 +10,6 @@ use crate::limits::PROGRESS_MS;
 
 const OF: &str = "{msg} {wide_bar} {human_pos} of {human_len}, {per_sec}, {eta} left";
 const OF_BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
-const CALLS_SO_FAR: &str = "{msg} {spinner} {human_pos} calls, {per_sec}";
 const SO_FAR: &str = "{msg} {spinner} {human_pos} records, {per_sec}";
 const WAITING: &str = "{msg} {spinner} {elapsed}";
 
@@ -19,8 +18,6 @@ const WAITING: &str = "{msg} {spinner} {elapsed}";
 pub enum Extent {
     /// So many records.
     Records(u64),
-    /// So many calls, if it is known how many there will be.
-    Calls(Option<u64>),
     /// So many bytes of a file.
     Bytes(u64),
     /// An unknown number of records.
@@ -33,7 +30,6 @@ pub enum Extent {
 pub fn bar(extent: Extent, title: impl Into<Cow<'static, str>>) -> ProgressBar {
     let (length, template) = match extent {
         Extent::Records(records) => (Some(records), OF),
-        Extent::Calls(calls) => (calls, calls.map_or(CALLS_SO_FAR, |_| OF)),
         Extent::Bytes(bytes) => (Some(bytes), OF_BYTES),
         Extent::Unknown => (None, SO_FAR),
         Extent::Once => (None, WAITING),

@@ -41,8 +41,13 @@ pub use self::{
     client::{Client, RpcTarget},
     code::TkrzwCode,
     error::{Error, Result},
-    limits::{AWAKE_US_MAX, ClientLimits, MESSAGE_BYTES_DEFAULT, RpcLimits, TOKEN_FILE_BYTES_MAX},
+    limits::{
+        AWAKE_US_MAX, CALL_BYTES_MAX, ClientLimits, MESSAGE_BYTES_DEFAULT, RpcLimits,
+        TOKEN_FILE_BYTES_MAX,
+    },
 };
+/// The code of [`Error::Refused`].
+pub use tonic::Code;
 
 /// The page on the service: its Rust is compiled with the tests.
 #[cfg(doctest)]

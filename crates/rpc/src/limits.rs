@@ -158,8 +158,8 @@ pub(crate) const RECONNECT_MS_MAX: u64 = 5_000;
 /// Records of one call, when a client splits many among calls.
 pub(crate) const CALL_RECORDS_MAX: usize = 1_000;
 
-/// Bytes of one call, when a client splits many records among calls.
-pub(crate) const CALL_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of keys and values of one call, when a client splits many records among calls. One record may be larger.
+pub const CALL_BYTES_MAX: usize = 1024 * 1024;
 
 /// Calls of one client that are under way at a time for many records.
 pub(crate) const CALLS_MAX: usize = 8;

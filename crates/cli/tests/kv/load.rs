@@ -4,7 +4,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -150,6 +151,10 @@ fn wrong_usage_is_refused_with_what_is_allowed() {
         ("--batch 1001", "1001 is not in 1..=1000"),
         ("--batch 2 --stream", "cannot be used with"),
         ("--batch 2 --only echo", "Echo has no call for many records"),
+        (
+            "--batch 1000 --size 1041",
+            "--batch 1000 with --size 1041 is 1049000 bytes",
+        ),
         ("--size 0", "0 is not in 1..=67108864"),
         ("--size 67108865", "67108865 is not in 1..=67108864"),
         (
@@ -188,6 +193,47 @@ fn limit_itself_is_allowed() {
     load(&served, "--threads 1024 --iter 1 --only echo");
     load(&served, "--async --depth 1024 --iter 1 --only echo");
     load(&served, "--batch 1000 --iter 1000");
+    load(&served, "--batch 1000 --size 1040 --iter 1000");
+}
+
+#[test]
+fn figures_of_batches_are_in_records() {
+    let served = Served::start();
+    let text = load(&served, "--batch 10 --iter 40 --json load.json");
+    assert!(text.contains("\nrecords/s "), "{text}");
+    assert!(text.contains("\n  p50 of a call, ms "), "{text}");
+    let text = std::fs::read_to_string(served.folder.path().join("load.json")).unwrap();
+    let figures: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(figures["unit"], "records/s");
+    assert_eq!(figures["call_records"], 10);
+}
+
+/// Runs a load of 100 connections with these limits of open files, as `ulimit` takes them.
+fn limited(served: &Served, limits: &str) -> Output {
+    let load = "kv --address unix:kv.sock --threads 100 --separate --iter 1 --only echo";
+    let script = format!("{limits} && exec \"$0\" bench {load}");
+    Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_tsumugi")])
+        .current_dir(served.folder.path())
+        .env_remove("TSUMUGI_LOG")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn load_raises_its_limit_of_open_files_or_says_what_it_needs() {
+    let served = Served::start();
+    let output = limited(&served, "ulimit -Sn 64");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let output = limited(&served, "ulimit -n 664");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let output = limited(&served, "ulimit -n 663");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("100 connections do not fit"), "{errors}");
+    assert!(errors.contains("664 open files"), "{errors}");
 }
 
 #[test]
@@ -277,6 +323,12 @@ fn load_that_is_interrupted_prints_what_there_is() {
         .unwrap()
         .read_exact(&mut begun)
         .unwrap();
+    check_interrupted(child);
+}
+
+/// Interrupts a load and expects that it says so.
+#[track_caller]
+fn check_interrupted(child: Child) {
     kill(
         Pid::from_raw(child.id().try_into().unwrap()),
         Signal::SIGINT,
@@ -286,6 +338,22 @@ fn load_that_is_interrupted_prints_what_there_is() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(130), "{text}");
     assert!(text.contains("# interrupted"), "{text}");
+}
+
+#[test]
+fn load_that_is_interrupted_before_the_server_answers_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    // It takes the connection and never answers.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut command = bench(folder.path(), &["kv", "--address", &address]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let begun = Instant::now();
+    let child = command.spawn().unwrap();
+    let _connection = listener.accept().unwrap();
+    check_interrupted(child);
+    // Calls wait longer for their answers.
+    assert!(begun.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

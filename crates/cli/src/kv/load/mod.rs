@@ -2,6 +2,7 @@
 //! Each connection has a thread of its own; callers that share one are tasks of its thread. The figures are the table of the author.
 
 mod caller;
+mod latch;
 mod plan;
 mod table;
 mod tally;
@@ -10,20 +11,20 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
-use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use hdrhistogram::Histogram;
 use indicatif::ProgressBar;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use tokio::task::{JoinSet, LocalSet};
-use tsumugi_bench::{Interruption, StopFlag};
-use tsumugi_rpc::{Error, TkrzwCode};
+use tsumugi_bench::{Interruption, StopFlag, allow_files};
+use tsumugi_rpc::{Code, Error, TkrzwCode};
 
 use self::caller::{CallerContext, KeySource};
+use self::latch::{LoadStart, StartLatch};
 use self::plan::{
     CallForm, CallerGroup, KeyOrder, KvLoadPlan, LoadExtent, LoadOperation, LoadRecords,
     RECORDS_DEFAULT,
@@ -32,8 +33,8 @@ use self::table::{MeasuredOperation, MeasuredRow};
 use self::tally::LoadTally;
 use super::remote::{Remote, RemoteAccess};
 use crate::limits::{
-    LOAD_BATCH_MAX, LOAD_DEPTH_MAX, LOAD_KEYS_MAX, LOAD_STOP_MS, LOAD_THREADS_MAX,
-    VALUE_BYTES_DEFAULT,
+    LOAD_BATCH_MAX, LOAD_DEPTH_MAX, LOAD_FILES_EACH, LOAD_FILES_SPARE, LOAD_KEYS_MAX, LOAD_STOP_MS,
+    LOAD_THREADS_MAX, VALUE_BYTES_DEFAULT,
 };
 use crate::progress::{self, Extent};
 
@@ -69,7 +70,12 @@ pub struct KvLoadArguments {
     iter: u64,
     /// Seconds that each operation goes on, instead of --iter. Records that set had no time for are stored before they are read, and
     /// those that remove had no time for are removed; neither is in the figures
-    #[arg(long, requires = "address", conflicts_with = "iter")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "address",
+        conflicts_with = "iter"
+    )]
     seconds: Option<f64>,
     /// Number of different keys; after the last comes the first again. By default as many as there are calls, with --seconds 1000000
     #[arg(
@@ -91,7 +97,8 @@ pub struct KvLoadArguments {
     /// Calls that a caller has in flight, with --async
     #[arg(long, value_name = "N", default_value_t = 64, requires = "asynchronous", value_parser = depth)]
     depth: usize,
-    /// Records of one call: SetMulti, GetMulti, RemoveMulti
+    /// Records of one call: SetMulti, GetMulti, RemoveMulti. Figures are records a second then, latencies those of calls. Set takes at most
+    /// 1 MiB of keys and values
     #[arg(
         long,
         alias = "multi",
@@ -193,8 +200,11 @@ impl KvLoadArguments {
         }
         let remote = self.access.at(address);
         let target = remote.target()?.to_string();
+        allow_connections(plan)?;
         let stop = StopFlag::at_signals();
-        look(&remote, plan, self.yes)?;
+        if let Err(error) = look(&remote, plan, self.yes, &stop) {
+            return failed(error);
+        }
         say(&format!(
             "# {target}, database {}: {}",
             remote.index(),
@@ -207,22 +217,33 @@ impl KvLoadArguments {
             .try_for_each(|group| measure_row(&remote, plan, *group, &stop, &mut rows));
         rows.retain(|row: &MeasuredRow| !row.cells.is_empty());
         if !rows.is_empty() {
-            say(table::text(&plan.operations, &rows).trim_end());
+            say(table::text(plan.form, &plan.operations, &rows).trim_end());
         }
         if let Some(file) = json {
-            let figures = table::json(&target, remote.index(), plan.size, &rows);
+            let figures = table::json(&target, remote.index(), plan, &rows);
             std::fs::write(file, format!("{figures:#}\n"))
                 .with_context(|| format!("cannot write {}", file.display()))?;
         }
-        match outcome {
-            Ok(()) => Ok(ExitCode::SUCCESS),
-            Err(error) if error.is::<Interruption>() => {
-                say("# interrupted: this is what there is");
-                Ok(ExitCode::from(INTERRUPTED))
-            }
-            Err(error) => Err(explained(error)),
-        }
+        outcome.map_or_else(failed, |()| Ok(ExitCode::SUCCESS))
     }
+}
+
+/// How a load ends that did not reach its end.
+fn failed(error: anyhow::Error) -> Result<ExitCode> {
+    if error.is::<Interruption>() {
+        say("# interrupted: this is what there is");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Err(explained(error))
+}
+
+/// Raises the limit of open files to what the connections take, where the system allows it.
+fn allow_connections(plan: &KvLoadPlan) -> Result<()> {
+    let connections = plan.groups.iter().map(|group| group.connections).max();
+    let connections = connections.unwrap_or_default();
+    allow_files(connections * LOAD_FILES_EACH + LOAD_FILES_SPARE).with_context(|| {
+        format!("{connections} connections do not fit: lower --threads, or leave --separate out")
+    })
 }
 
 /// What a reader of the figures must know.
@@ -246,13 +267,12 @@ fn conditions(plan: &KvLoadPlan) -> String {
 }
 
 /// Whether the server is there, is one of Tkrzw-RPC, and may be written to.
-fn look(remote: &Remote, plan: &KvLoadPlan, is_agreed: bool) -> Result<()> {
-    let runtime = runtime()?;
-    let looked = LocalSet::new().block_on(&runtime, async {
+fn look(remote: &Remote, plan: &KvLoadPlan, is_agreed: bool, stop: &StopFlag) -> Result<()> {
+    let looked = async {
         let client = remote.client()?;
         anyhow::Ok(client.count().await?)
-    });
-    let records = looked.map_err(explained)?;
+    };
+    let records = run_until_stopped(looked, stop)?;
     let writes = plan.operations.iter().any(|one| one.is_write());
     ensure!(
         records == 0 || !writes || is_agreed,
@@ -273,11 +293,13 @@ fn explained(error: anyhow::Error) -> anyhow::Error {
                 "name a server that runs with --address, or start one: `tsumugi kv --listen 127.0.0.1:1978`"
             }
         },
-        Some(Error::Refused { code, .. }) => match format!("{code:?}").as_str() {
-            "Unimplemented" => "what answers there is no server of Tkrzw-RPC: look at --address",
-            "Unauthenticated" => "show a token of the server's with --token-file FILE",
-            "InvalidArgument" => "--index names a database of the server's list",
-            "ResourceExhausted" => "ask for less at a time, or raise that limit at the server",
+        Some(Error::Refused { code, .. }) => match code {
+            Code::Unimplemented => {
+                "what answers there is no server of Tkrzw-RPC: look at --address"
+            }
+            Code::Unauthenticated => "show a token of the server's with --token-file FILE",
+            Code::InvalidArgument => "--index names a database of the server's list",
+            Code::ResourceExhausted => "ask for less at a time, or raise that limit at the server",
             _ => return error,
         },
         Some(Error::Protocol(_)) => {
@@ -313,8 +335,8 @@ fn measure_row(
     for operation in &plan.operations {
         stop.check()?;
         let extent = match plan.extent {
-            LoadExtent::Records(each) => Extent::Calls(Some(each * group.callers)),
-            LoadExtent::Time(_) => Extent::Calls(None),
+            LoadExtent::Records(each) => Extent::Records(each * group.callers),
+            LoadExtent::Time(_) => Extent::Unknown,
         };
         let bar = progress::bar(
             extent,
@@ -368,22 +390,7 @@ struct ThreadResult {
 impl ThreadWork<'_> {
     /// Runs the threads, and adds up what they did.
     fn measure(self) -> Result<MeasuredOperation> {
-        let ready = Arc::new(Barrier::new(usize::try_from(self.group.connections)?));
-        let before = processor_us()?;
-        let results: Vec<Result<ThreadResult>> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.group.connections)
-                .map(|first| {
-                    let ready = Arc::clone(&ready);
-                    scope.spawn(move || self.run(first, &ready))
-                })
-                .collect();
-            let ended = threads.into_iter().map(|thread| {
-                let result = thread.join();
-                result.unwrap_or_else(|_| Err(anyhow!("a thread of the load has panicked")))
-            });
-            ended.collect()
-        });
-        let client_us = processor_us()? - before;
+        let (results, client_us) = self.run_threads()?;
         let mut measured = MeasuredOperation {
             operation: self.operation,
             records: 0,
@@ -393,7 +400,6 @@ impl ThreadWork<'_> {
             latency: tally::empty()?,
         };
         for result in results {
-            let result = result?;
             measured.records += result.records;
             measured.thread_records_max = measured.thread_records_max.max(result.records);
             measured.seconds = measured.seconds.max(result.seconds);
@@ -408,38 +414,67 @@ impl ThreadWork<'_> {
         Ok(measured)
     }
 
-    /// Stores or removes the records that there was no time for, on a connection of its own.
-    fn complete(self) -> Result<()> {
-        let runtime = runtime()?;
-        LocalSet::new().block_on(&runtime, async {
-            let client = self.remote.client()?;
-            tokio::select! {
-                done = caller::complete(&client, self.records, self.operation) => done,
-                () = stopped(self.stop) => bail!(Interruption),
+    /// A thread for each connection: what they did, and the processor time of this process while they did it, in microseconds.
+    fn run_threads(self) -> Result<(Vec<ThreadResult>, f64)> {
+        let connections = self.group.connections;
+        let latch = StartLatch::new(connections);
+        thread::scope(|scope| {
+            // Where this returns early, the threads that wait end too.
+            let _guard = latch.guard();
+            let mut threads = Vec::new();
+            for first in 0..connections {
+                let latch = &latch;
+                let work = move || {
+                    let _guard = latch.guard();
+                    self.run(first, latch)
+                };
+                let thread = thread::Builder::new().spawn_scoped(scope, work);
+                threads.push(thread.with_context(|| {
+                    format!(
+                        "thread {} of {connections} cannot be started: lower --threads, leave --separate out, or raise the limits of processes and memory",
+                        first + 1
+                    )
+                })?);
             }
+            latch.wait_ready();
+            // Threads, connections and greetings are no part of the figure.
+            let before = processor_us()?;
+            latch.begin();
+            let mut results = Vec::new();
+            let mut failure = None;
+            for thread in threads {
+                let ended = thread.join();
+                match ended.unwrap_or_else(|_| Err(anyhow!("a thread of the load has panicked"))) {
+                    Ok(result) => results.extend(result),
+                    Err(error) => failure = failure.or(Some(error)),
+                }
+            }
+            let spent = processor_us()? - before;
+            failure.map_or(Ok((results, spent)), Err)
         })
     }
 
-    /// One connection, on this thread.
-    fn run(self, first: u64, ready: &Barrier) -> Result<ThreadResult> {
-        let runtime = runtime();
-        let Ok(runtime) = runtime else {
-            ready.wait();
-            return Err(runtime.err().unwrap_or_else(|| anyhow!("no event loop")));
+    /// Stores or removes the records that there was no time for, on a connection of its own.
+    fn complete(self) -> Result<()> {
+        let completion = async {
+            let client = self.remote.client()?;
+            caller::complete(&client, self.records, self.operation).await
         };
-        LocalSet::new().block_on(&runtime, self.connection(first, ready))
+        run_until_stopped(completion, self.stop)
     }
 
-    async fn connection(self, first: u64, ready: &Barrier) -> Result<ThreadResult> {
-        // Connected before the clock runs; the others wait here, whatever came of it.
-        let greeted = async {
-            let client = self.remote.client()?;
-            client.echo("").await?;
-            anyhow::Ok(client)
-        };
-        let greeted = greeted.await;
-        ready.wait();
-        let client = greeted?;
+    /// One connection, on this thread. Nothing where another thread has cancelled the start.
+    fn run(self, first: u64, latch: &StartLatch) -> Result<Option<ThreadResult>> {
+        run_until_stopped(self.connection(first, latch), self.stop)
+    }
+
+    async fn connection(self, first: u64, latch: &StartLatch) -> Result<Option<ThreadResult>> {
+        // Connected before the clock runs.
+        let client = self.remote.client()?;
+        client.echo("").await?;
+        if latch.wait() == LoadStart::Cancelled {
+            return Ok(None);
+        }
         let begun = Instant::now();
         let caller = Rc::new(CallerContext {
             client,
@@ -448,17 +483,14 @@ impl ThreadWork<'_> {
             keys: self.keys(first, begun),
             tally: LoadTally::new(self.bar.clone())?,
         });
-        tokio::select! {
-            called = self.call(&caller) => called?,
-            () = stopped(self.stop) => bail!(Interruption),
-        }
+        self.call(&caller).await?;
         let seconds = begun.elapsed().as_secs_f64();
         let (records, latency) = caller.tally.end();
-        Ok(ThreadResult {
+        Ok(Some(ThreadResult {
             records,
             seconds,
             latency,
-        })
+        }))
     }
 
     /// The keys of this connection.
@@ -509,11 +541,21 @@ impl ThreadWork<'_> {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
+/// What comes of the work, on an event loop of its own; an [`Interruption`] when the user interrupts the load.
+fn run_until_stopped<T>(work: impl Future<Output = Result<T>>, stop: &StopFlag) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("cannot start an event loop")
+        .context("cannot start an event loop")?;
+    let outcome = LocalSet::new().block_on(&runtime, async {
+        tokio::select! {
+            outcome = work => outcome,
+            () = stopped(stop) => Err(Interruption.into()),
+        }
+    });
+    // A name that is still looked up is not waited for.
+    runtime.shutdown_background();
+    outcome
 }
 
 /// Ends when the user interrupts the load.

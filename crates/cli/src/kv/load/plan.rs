@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use tsumugi_rpc::CALL_BYTES_MAX;
 
-use crate::limits::{LOAD_BYTES_MAX, LOAD_KEYS_MAX, LOAD_SECONDS_MAX};
+use crate::limits::{LOAD_BYTES_MAX, LOAD_KEY_BYTES, LOAD_KEYS_MAX, LOAD_SECONDS_MAX};
 
 /// A call, in the order of the author's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -47,6 +48,14 @@ impl LoadOperation {
         matches!(self, LoadOperation::Set | LoadOperation::Remove)
     }
 
+    /// Whether its calls or their answers hold values.
+    fn has_values(self) -> bool {
+        matches!(
+            self,
+            LoadOperation::Set | LoadOperation::Get | LoadOperation::Iterate
+        )
+    }
+
     /// Whether there is a call of it for many records.
     fn has_batches(self) -> bool {
         self.is_write() || self == LoadOperation::Get
@@ -62,6 +71,24 @@ pub enum CallForm {
     Stream,
     /// A call for each batch of so many records.
     Batches(usize),
+}
+
+impl CallForm {
+    /// What a figure counts in a second. A call for many records is not a query: others count queries of one record.
+    pub fn unit(self) -> &'static str {
+        match self {
+            CallForm::Unary | CallForm::Stream => "queries/s",
+            CallForm::Batches(_) => "records/s",
+        }
+    }
+
+    /// Records of one call.
+    pub fn records(self) -> usize {
+        match self {
+            CallForm::Unary | CallForm::Stream => 1,
+            CallForm::Batches(records) => records,
+        }
+    }
 }
 
 /// When an operation ends.
@@ -204,6 +231,8 @@ impl KvLoadPlan {
                 "--seconds is more than 0, and at most {LOAD_SECONDS_MAX}"
             ));
         }
+        self.check_batch()?;
+        let has_values = self.operations.iter().any(|one| one.has_values());
         for group in &self.groups {
             let keys = self.keys(*group);
             if keys > LOAD_KEYS_MAX {
@@ -213,13 +242,10 @@ impl KvLoadPlan {
                     keys / group.callers.max(1)
                 ));
             }
-            let each = match self.form {
-                CallForm::Batches(records) => records.saturating_mul(self.depth),
-                CallForm::Unary | CallForm::Stream => self.depth,
-            };
+            let each = self.form.records().saturating_mul(self.depth);
             let callers = usize::try_from(group.callers).unwrap_or(usize::MAX);
             let bytes = each.saturating_mul(callers).saturating_mul(self.size);
-            if bytes > LOAD_BYTES_MAX {
+            if has_values && bytes > LOAD_BYTES_MAX {
                 return Err(format!(
                     "{} callers with {each} values of {} bytes under way are {bytes} bytes, and the load takes {LOAD_BYTES_MAX}: lower --size, --depth, --batch or --threads",
                     group.callers, self.size
@@ -227,6 +253,21 @@ impl KvLoadPlan {
             }
         }
         Ok(self)
+    }
+
+    /// A batch is one call: the client would split a larger one and have several of its calls under way.
+    fn check_batch(&self) -> Result<(), String> {
+        let records = self.form.records();
+        let bytes = records.saturating_mul(self.size + LOAD_KEY_BYTES);
+        let stores = self.operations.contains(&LoadOperation::Set);
+        if stores && records > 1 && bytes > CALL_BYTES_MAX {
+            return Err(format!(
+                "--batch {records} with --size {} is {bytes} bytes of keys and values, and one SetMulti takes {CALL_BYTES_MAX}: lower --batch to {}, or --size",
+                self.size,
+                (CALL_BYTES_MAX / (self.size + LOAD_KEY_BYTES)).max(1)
+            ));
+        }
+        Ok(())
     }
 
     /// Keys of a row.
@@ -346,6 +387,39 @@ mod tests {
             "--seconds is more than 0",
         );
         check(timed(0.0), &[], "--seconds is more than 0");
+    }
+
+    #[test]
+    fn batch_larger_than_one_call_is_refused_where_it_stores() {
+        use LoadOperation::{Get, Remove};
+        let batch = |records, size| KvLoadPlan {
+            size,
+            ..plan(CallForm::Batches(records), 1, 1)
+        };
+        // 1,024 bytes a record with its key.
+        check(batch(1_024, 1_016), &[], "[Set, Get, Remove]");
+        check(
+            batch(1_025, 1_016),
+            &[],
+            "--batch 1025 with --size 1016 is 1049600 bytes of keys and values, and one SetMulti takes 1048576: lower --batch to 1024, or --size",
+        );
+        check(batch(1_024, 1_017), &[], "lower --batch to 1023");
+        check(batch(1, CALL_BYTES_MAX), &[], "[Set, Get, Remove]");
+        check(batch(2, CALL_BYTES_MAX), &[], "lower --batch to 1,");
+        // Their calls hold keys alone.
+        check(batch(1_025, 1_016), &[Get, Remove], "[Get, Remove]");
+    }
+
+    #[test]
+    fn operations_without_values_have_no_limit_of_their_bytes() {
+        use LoadOperation::{Echo, Get, Remove};
+        let large = || KvLoadPlan {
+            size: LOAD_BYTES_MAX / 8 + 1,
+            depth: 8,
+            ..plan(CallForm::Unary, 1, 1)
+        };
+        check(large(), &[Echo, Remove], "[Echo, Remove]");
+        check(large(), &[Echo, Get], "lower --size");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use tsumugi_bench::{figure, thousands};
 
-use super::plan::LoadOperation;
+use super::plan::{CallForm, KvLoadPlan, LoadOperation};
 
 /// Percentiles that are shown.
 const PERCENTILES: [f64; 4] = [50.0, 99.0, 99.9, 100.0];
@@ -58,8 +58,8 @@ pub struct MeasuredRow {
     pub cells: Vec<MeasuredOperation>,
 }
 
-/// The table.
-pub fn text(operations: &[LoadOperation], rows: &[MeasuredRow]) -> String {
+/// The table of calls of this form.
+pub fn text(form: CallForm, operations: &[LoadOperation], rows: &[MeasuredRow]) -> String {
     let labels = rows.iter().map(|row| row.label.chars().count());
     let width = labels.max().unwrap_or_default().max(20);
     let headings: Vec<String> = operations
@@ -67,7 +67,12 @@ pub fn text(operations: &[LoadOperation], rows: &[MeasuredRow]) -> String {
         .map(|one| one.heading().to_owned())
         .collect();
     let mut table = String::new();
-    line(&mut table, "queries/s", width, &headings);
+    // Where a call is for many records, the figures above count these.
+    let of_what = match form {
+        CallForm::Batches(_) => " of a call",
+        CallForm::Unary | CallForm::Stream => "",
+    };
+    line(&mut table, form.unit(), width, &headings);
     for row in rows {
         let cells = |of: &dyn Fn(&MeasuredOperation) -> f64| -> Vec<String> {
             row.cells.iter().map(|cell| figure(of(cell))).collect()
@@ -76,8 +81,8 @@ pub fn text(operations: &[LoadOperation], rows: &[MeasuredRow]) -> String {
         line(&mut table, &row.label, width, &rates.collect::<Vec<_>>());
         for percentile in PERCENTILES {
             let name = match percentile {
-                100.0 => "  longest, ms".to_owned(),
-                percentile => format!("  p{percentile}, ms"),
+                100.0 => format!("  longest{of_what}, ms"),
+                percentile => format!("  p{percentile}{of_what}, ms"),
             };
             let latency = cells(&|cell| cell.latency_ms(percentile));
             line(&mut table, &name, width, &latency);
@@ -99,14 +104,16 @@ fn line(table: &mut String, name: &str, width: usize, cells: &[String]) {
 }
 
 /// The same for programs.
-pub fn json(target: &str, index: i32, size: usize, rows: &[MeasuredRow]) -> Value {
+pub fn json(target: &str, index: i32, plan: &KvLoadPlan, rows: &[MeasuredRow]) -> Value {
     let rows: Vec<Value> = rows.iter().map(row_json).collect();
     json!({
         "schema": 1,
         "version": env!("CARGO_PKG_VERSION"),
         "server": target,
         "index": index,
-        "value_bytes": size,
+        "value_bytes": plan.size,
+        "call_records": plan.form.records(),
+        "unit": plan.form.unit(),
         "rows": rows,
     })
 }
@@ -134,6 +141,7 @@ fn row_json(row: &MeasuredRow) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::{KeyOrder, LoadExtent};
     use super::super::tally;
     use super::*;
 
@@ -168,13 +176,43 @@ queries/s                        Echo        Set
   longest, ms                    2.00       2.00
   client, us                     20.0       20.0
 ";
-        assert_eq!(text(&operations, &[row()]), expected);
+        assert_eq!(text(CallForm::Unary, &operations, &[row()]), expected);
+    }
+
+    #[test]
+    fn table_of_batches_counts_records_and_has_latencies_of_calls() {
+        let mut row = row();
+        row.cells.truncate(1);
+        let expected = "\
+records/s                        Echo
+2 threads, same connection     40 000
+  p50 of a call, ms              2.00
+  p99 of a call, ms              2.00
+  p99.9 of a call, ms            2.00
+  longest of a call, ms          2.00
+  client, us                     20.0
+";
+        let operations = [LoadOperation::Echo];
+        assert_eq!(text(CallForm::Batches(10), &operations, &[row]), expected);
     }
 
     #[test]
     fn programs_find_every_cell_with_its_figures() {
-        let value = json("tkrzw://localhost:1978", 1, 8, &[row()]);
+        let plan = KvLoadPlan {
+            operations: Vec::new(),
+            groups: Vec::new(),
+            form: CallForm::Batches(10),
+            depth: 1,
+            extent: LoadExtent::Records(20_000),
+            records: None,
+            size: 8,
+            order: KeyOrder::Sequential,
+        };
+        let value = json("tkrzw://localhost:1978", 1, &plan, &[row()]);
         assert_eq!(value["server"], "tkrzw://localhost:1978");
+        assert_eq!(value["unit"], "records/s");
+        assert_eq!(value["call_records"], 10);
+        assert_eq!(value["value_bytes"], 8);
         let cell = &value["rows"][0]["cells"][1];
         assert_eq!(cell["operation"], "Set");
         assert_eq!(cell["per_second"], 40_000.0);
