@@ -11,16 +11,16 @@ use hdrhistogram::Histogram;
 use tempfile::TempDir;
 
 use crate::database::{DatabaseServer, FIREBIRD, POSTGRES, ServerKind};
+use crate::entry::milliseconds;
+pub use crate::entry::{ProgramEntry, Run};
 use crate::limits::{CHECKED_BEFORE_WRK_S, REPEATS_MAX, WARM_UP_MS};
 use crate::load::{
     self, ConnectionUse, ExpectedBody, LoadOutcome, LoadPlan, LoadRequest, LoadTransport, Pace,
 };
-use crate::process::{Process, ProgramCrash};
+use crate::process::Process;
 use crate::programs::Programs;
 use crate::progress;
-use crate::report::{
-    Cost, Latency, Length, MissingPart, RatioRuns, ReportTable, Row, Suite, print,
-};
+use crate::report::{Latency, Length, MissingPart, RatioRuns, ReportTable, Row, Suite, print};
 use crate::samples::{Samples, order};
 use crate::servers::{OwnPrograms, PeerProgram, SchedulingOption};
 use crate::stop::StopFlag;
@@ -33,12 +33,6 @@ pub const CONNECTIONS: usize = 64;
 /// What a table of such a load says.
 const BY_WRK: &str =
     "load from wrk, which looks at no body; a second of our own load before each run does";
-/// Percentiles that are kept of a latency: enough to draw the curve.
-const PERCENTILES: [f64; 16] = [
-    0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.75, 99.9, 99.95, 99.99, 99.999,
-    100.0,
-];
-
 /// Who makes the load over HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadSource {
@@ -66,120 +60,6 @@ pub struct Bench {
     firebird: Option<DatabaseServer>,
     /// Ends of that Firebird that programs have recovered from, by their names.
     recovered: HashMap<String, usize>,
-}
-
-/// A program in its turn, and the row that it fills.
-pub struct ProgramEntry<'a> {
-    row: Row,
-    /// Which entries it is compared with.
-    over: Vec<usize>,
-    run: Box<dyn FnMut(Length) -> Result<Run> + 'a>,
-    /// Whether wrk makes its load.
-    by_wrk: bool,
-    on_failure: FailureUse,
-    /// The latencies of all runs, and their summary.
-    spread: Option<(Histogram<u64>, Latency)>,
-}
-
-/// What becomes of the crash of a program; other failures are fatal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum FailureUse {
-    /// It fails the suite.
-    #[default]
-    Fatal,
-    /// It is shown in the place of a figure.
-    Shown,
-}
-
-/// What one run gave.
-#[derive(Default)]
-pub struct Run {
-    /// In the table's unit.
-    pub figure: f64,
-    /// Processor time of the server for each request, in microseconds.
-    pub server_us: Option<f64>,
-    /// The same of the client.
-    pub client_us: Option<f64>,
-    /// Memory of the server.
-    pub resident_bytes: Option<u64>,
-    /// Where latencies are the point.
-    pub spread: Option<(Histogram<u64>, Latency)>,
-}
-
-impl<'a> ProgramEntry<'a> {
-    /// An entry that is measured by `run`.
-    pub fn new(row: Row, run: impl FnMut(Length) -> Result<Run> + 'a) -> ProgramEntry<'a> {
-        ProgramEntry {
-            row,
-            over: Vec::new(),
-            run: Box::new(run),
-            by_wrk: false,
-            on_failure: FailureUse::default(),
-            spread: None,
-        }
-    }
-
-    /// Compares it with entries of the same table.
-    pub fn over(mut self, others: impl IntoIterator<Item = usize>) -> ProgramEntry<'a> {
-        self.over.extend(others);
-        self
-    }
-
-    /// Makes a crash of its program a result: what happened is shown in the place of its figure, and it is not measured again.
-    pub fn or_fault(mut self) -> ProgramEntry<'a> {
-        self.on_failure = FailureUse::Shown;
-        self
-    }
-
-    /// Another measurement of it.
-    fn measure(&mut self, length: Length) -> Result<()> {
-        if self.row.fault.is_some() {
-            return Ok(());
-        }
-        let context = || format!("{} {}", self.row.program, self.row.case);
-        let run = match (self.run)(length) {
-            Err(error) if self.on_failure == FailureUse::Shown && error.is::<ProgramCrash>() => {
-                self.row.fault = Some(first_line(&error));
-                self.row.runs.clear();
-                self.row.cost = None;
-                return Ok(());
-            }
-            run => run.with_context(context)?,
-        };
-        self.row.runs.push(run.figure);
-        let cost = self.row.cost.get_or_insert_default();
-        cost.server_us.extend(run.server_us);
-        cost.client_us.extend(run.client_us);
-        cost.resident_bytes = run.resident_bytes.or(cost.resident_bytes);
-        match (&mut self.spread, run.spread) {
-            (Some((all, latencies)), Some((spread, latency))) => {
-                all.add(spread)?;
-                latencies.requests += latency.requests;
-                latencies.unanswered += latency.unanswered;
-                latencies.late_p99_ms = latencies.late_p99_ms.max(latency.late_p99_ms);
-            }
-            (all, spread) => *all = spread,
-        }
-        Ok(())
-    }
-
-    fn row(&self) -> Row {
-        let mut row = self.row.clone();
-        if row.cost == Some(Cost::default()) {
-            row.cost = None;
-        }
-        row.latency = self.spread.as_ref().map(|(spread, latency)| {
-            let at = |percentile: f64| {
-                let nanoseconds = spread.value_at_percentile(percentile);
-                (percentile, milliseconds(nanoseconds))
-            };
-            Latency {
-                percentiles: PERCENTILES.map(at).to_vec(),
-                ..latency.clone()
-            }
-        });
-        row
-    }
 }
 
 impl Bench {
@@ -442,11 +322,12 @@ impl Bench {
         let by_wrk = self.load == LoadSource::Wrk && asked.is_for_wrk();
         let sessions = asked.process.sessions();
         let row = Row { sessions, ..row };
-        let entry = ProgramEntry::new(row, move |length| match by_wrk {
+        let mut entry = ProgramEntry::new(row, move |length| match by_wrk {
             true => asked.run_by_wrk(length, &stop),
             false => asked.run(length, &stop),
         });
-        ProgramEntry { by_wrk, ..entry }
+        entry.by_wrk = by_wrk;
+        entry
     }
 }
 
@@ -468,29 +349,12 @@ pub fn among(published: Vec<Row>, mut measured: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// What is shown of a failure in a cell.
-fn first_line(error: &anyhow::Error) -> String {
-    let text = format!("{error:#}");
-    text.lines().next().unwrap_or_default().to_owned()
-}
-
 /// What another row is called beside this one: its program, or its case where the program is the same.
 fn name(other: &Row, row: &Row) -> String {
     if other.program == row.program {
         other.case.clone()
     } else {
         other.program.clone()
-    }
-}
-
-impl ProgramEntry<'_> {
-    /// Takes the last run away.
-    fn forget(&mut self) {
-        self.row.runs.pop();
-        if let Some(cost) = &mut self.row.cost {
-            cost.server_us.pop();
-            cost.client_us.pop();
-        }
     }
 }
 
@@ -615,13 +479,10 @@ pub fn spread(outcome: LoadOutcome, rate: f64) -> (Histogram<u64>, Latency) {
     (tally.latency, latency)
 }
 
-fn milliseconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e6
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::ProgramCrash;
 
     fn command(length: Length, load: LoadSource, scheduling: &[SchedulingOption]) -> String {
         let programs = Programs::new(std::env::current_exe().ok(), None).unwrap();

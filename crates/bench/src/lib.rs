@@ -18,6 +18,7 @@ mod builder;
 mod client;
 mod database;
 mod driver;
+mod entry;
 mod fibre;
 mod firebird;
 mod firebird_cost;
