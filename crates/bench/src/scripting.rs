@@ -86,7 +86,11 @@ fn answering(
     match row(&process) {
         Ok(()) => Some((name, process)),
         Err(error) => {
-            bench.miss(name, &format!("{error:#}"));
+            let what = match process.sessions() {
+                SessionScope::Own => name.to_owned(),
+                SessionScope::One => format!("{name} in one session"),
+            };
+            bench.miss(&what, &format!("{error:#}"));
             None
         }
     }
