@@ -12,7 +12,8 @@ FUZZ_SECONDS ?= 60
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Without fair scheduling a busy loop keeps the thread that is to interrupt it from running.
 VALGRIND := valgrind --quiet --fair-sched=yes --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
-BENCH = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(NGX_MRUBY),--ngx-mruby $(NGX_MRUBY)) $(if $(QUICK),--quick) $(if $(WRK),--wrk) $(if $(TKRZW_RPC),--tkrzw-rpc $(TKRZW_RPC)) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
+BENCH_COMMON = $(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(NGX_MRUBY),--ngx-mruby $(NGX_MRUBY)) $(if $(QUICK),--quick) $(if $(TKRZW_RPC),--tkrzw-rpc $(TKRZW_RPC))
+BENCH = $(BENCH_COMMON) $(if $(WRK),--wrk) $(if $(REPORT),--json $(REPORT).json --html $(REPORT).html)
 PEERS := bench-peers/target/release
 # rustup may have been installed after this shell was opened.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -67,9 +68,9 @@ bench: bench-build bench-peers ## every benchmark beside the peers found here (Q
 
 # For the documentation: what it shows is drawn from one run, in which nothing failed and PostgreSQL was there.
 REPORTED := $(TARGET)/report
-bench-report: bench-build bench-peers ## the same, by our own load, as a report in docs/bench, with two of its charts
-	@rm -rf $(REPORTED) && mkdir -p $(REPORTED) docs/bench
-	@$(TARGET)/release/tsumugi bench --peers $(PEERS) $(if $(QUICK),--quick) all --json $(REPORTED)/report.json --html $(REPORTED)/report.html
+bench-report: bench-build bench-peers bench-allocator ## the same, by our own load, as a report in docs/bench, with two of its charts (RESUME=1: go on where one was ended)
+	@$(if $(RESUME),,rm -rf $(REPORTED) &&) mkdir -p $(REPORTED) docs/bench
+	@$(BENCH_COMMON) all $(if $(RESUME),--resume) --json $(REPORTED)/report.json --html $(REPORTED)/report.html
 	@$(TARGET)/release/tsumugi bench show $(REPORTED)/report.json --charts $(REPORTED) >/dev/null
 	@test -f $(REPORTED)/http-string.svg && test -f $(REPORTED)/db-reads.svg || { echo 'a chart of the README is missing: docs/bench stays as it was' >&2; exit 1; }
 	@cp $(REPORTED)/report.json $(REPORTED)/report.html $(REPORTED)/http-string.svg $(REPORTED)/db-reads.svg docs/bench

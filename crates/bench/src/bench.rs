@@ -263,7 +263,7 @@ impl Bench {
                 });
             }
         }
-        table.rows = among(std::mem::take(&mut table.rows), rows);
+        table.rows = merge_published(std::mem::take(&mut table.rows), rows);
         table.conclusions = conclude(&table);
         if table.rows.iter().any(Row::is_measured) {
             self.table(table.clone());
@@ -332,7 +332,7 @@ impl Bench {
 }
 
 /// Rows that were measured among those that were only published: in the same cell of a grid they take its place, with its figure; others follow.
-pub fn among(published: Vec<Row>, mut measured: Vec<Row>) -> Vec<Row> {
+pub fn merge_published(published: Vec<Row>, mut measured: Vec<Row>) -> Vec<Row> {
     let mut rows = Vec::new();
     for author in published {
         let (mut same, others): (Vec<Row>, Vec<Row>) = measured
@@ -506,11 +506,11 @@ mod tests {
     #[test]
     fn crash_of_a_program_is_its_result_and_another_failure_is_fatal() {
         let crash = || anyhow::Error::new(ProgramCrash("crash (signal: 11)\nmore".to_owned()));
-        let mut entry = ProgramEntry::new(Row::default(), |_| Err(crash())).or_fault();
+        let mut entry = ProgramEntry::new(Row::default(), |_| Err(crash())).showing_crashes();
         entry.measure(Length::QUICK).unwrap();
         assert_eq!(entry.row().fault.as_deref(), Some("crash (signal: 11)"));
         let wrong = |_: Length| bail!("it is another page");
-        let mut entry = ProgramEntry::new(Row::default(), wrong).or_fault();
+        let mut entry = ProgramEntry::new(Row::default(), wrong).showing_crashes();
         assert!(entry.measure(Length::QUICK).is_err());
         let mut entry = ProgramEntry::new(Row::default(), |_| Err(crash()));
         assert!(entry.measure(Length::QUICK).is_err());

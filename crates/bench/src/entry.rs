@@ -70,7 +70,7 @@ impl<'a> ProgramEntry<'a> {
     }
 
     /// Makes a crash of its program a result: what happened is shown in the place of its figure, and it is not measured again.
-    pub fn or_fault(mut self) -> ProgramEntry<'a> {
+    pub fn showing_crashes(mut self) -> ProgramEntry<'a> {
         self.on_failure = FailureUse::Shown;
         self
     }

@@ -73,30 +73,30 @@ struct CatalogueQuery {
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Contestant {
+enum CatalogueProgram {
     Ruby,
     Blocking,
     Node,
     Go,
 }
 
-impl Contestant {
+impl CatalogueProgram {
     fn is_ours(self) -> bool {
-        matches!(self, Contestant::Ruby | Contestant::Blocking)
+        matches!(self, CatalogueProgram::Ruby | CatalogueProgram::Blocking)
     }
 
     fn name(self) -> &'static str {
         match self {
-            Contestant::Ruby | Contestant::Blocking => "tsumugi",
-            Contestant::Node => NODE,
-            Contestant::Go => GO,
+            CatalogueProgram::Ruby | CatalogueProgram::Blocking => "tsumugi",
+            CatalogueProgram::Node => NODE,
+            CatalogueProgram::Go => GO,
         }
     }
 }
 
 /// A way of having a connection.
 struct Way {
-    maker: Contestant,
+    program: CatalogueProgram,
     path: &'static str,
     /// What it is called in tables that are no grids.
     case: &'static str,
@@ -104,9 +104,14 @@ struct Way {
     line: &'static str,
 }
 
-const fn way(maker: Contestant, path: &'static str, case: &'static str, line: &'static str) -> Way {
+const fn way(
+    program: CatalogueProgram,
+    path: &'static str,
+    case: &'static str,
+    line: &'static str,
+) -> Way {
     Way {
-        maker,
+        program,
         path,
         case,
         line,
@@ -122,58 +127,63 @@ const PREPARED: &str = "asynchronous, pool of 5 prepared statements";
 /// In the order of the published table; the peers last.
 const WAYS: [Way; 12] = [
     way(
-        Contestant::Blocking,
+        CatalogueProgram::Blocking,
         "/connect",
         "blocking, connects for each request",
         "synchronous, a connection for each request",
     ),
     way(
-        Contestant::Ruby,
+        CatalogueProgram::Ruby,
         "/connect",
         "connects for each request",
         CONNECTS,
     ),
     way(
-        Contestant::Blocking,
+        CatalogueProgram::Blocking,
         "/single",
         "blocking, one connection",
         "synchronous, one connection shared",
     ),
     way(
-        Contestant::Ruby,
+        CatalogueProgram::Ruby,
         "/single",
         "one connection with a queue",
         SHARED,
     ),
-    way(Contestant::Ruby, "/pool", "pool of 5", POOL),
+    way(CatalogueProgram::Ruby, "/pool", "pool of 5", POOL),
     way(
-        Contestant::Ruby,
+        CatalogueProgram::Ruby,
         "/prepared",
         "pool of 5, prepared",
         PREPARED,
     ),
-    way(Contestant::Node, "/pool", "node-firebird, pool of 5", POOL),
     way(
-        Contestant::Node,
+        CatalogueProgram::Node,
+        "/pool",
+        "node-firebird, pool of 5",
+        POOL,
+    ),
+    way(
+        CatalogueProgram::Node,
         "/prepared",
         "node-firebird, pool of 5, prepared",
         PREPARED,
     ),
     way(
-        Contestant::Go,
+        CatalogueProgram::Go,
         "/connect",
         "Go, connects for each request",
         CONNECTS,
     ),
     way(
-        Contestant::Go,
+        CatalogueProgram::Go,
         "/single",
         "Go, one connection with a queue",
         SHARED,
     ),
-    way(Contestant::Go, "/pool", "Go, pool of 5", POOL),
+    way(CatalogueProgram::Go, "/pool", "Go, pool of 5", POOL),
     way(
-        Contestant::Go,
+        CatalogueProgram::Go,
         "/prepared",
         "Go, pool of 5, prepared",
         PREPARED,
@@ -190,23 +200,23 @@ impl Server {
     fn row(&self) -> Row {
         Row {
             case: self.way.case.to_owned(),
-            program: self.way.maker.name().to_owned(),
-            ours: self.way.maker.is_ours(),
+            program: self.way.program.name().to_owned(),
+            ours: self.way.program.is_ours(),
             ..Row::default()
         }
     }
 
     fn cell(&self, line: &str, column: &str) -> Row {
         Row {
-            ours: self.way.maker.is_ours(),
-            ..Row::in_cell(GridCell::new(line, column), self.way.maker.name())
+            ours: self.way.program.is_ours(),
+            ..Row::in_cell(GridCell::new(line, column), self.way.program.name())
         }
     }
 
     /// The row of the published table for ten rows of the catalogue, which says less of connections.
     fn line_of_ten(&self) -> &'static str {
-        match (self.way.maker, self.way.path) {
-            (Contestant::Blocking, "/single") => TEN_BLOCKING,
+        match (self.way.program, self.way.path) {
+            (CatalogueProgram::Blocking, "/single") => TEN_BLOCKING,
             (_, "/pool") => TEN_AT_ONCE,
             _ => self.way.line,
         }
@@ -248,8 +258,9 @@ pub fn run(bench: &mut Bench) -> Result<()> {
     let ten = same(bench, &servers, &TEN)?;
     ten_rows(bench, &servers, &ten)?;
     // What a driver does to others on its thread it does in each of these ways.
-    let is_shown =
-        |server: &&Server| server.way.maker != Contestant::Go || server.way.line == PREPARED;
+    let is_shown = |server: &&Server| {
+        server.way.program != CatalogueProgram::Go || server.way.line == PREPARED
+    };
     let shown: Vec<&Server> = servers.iter().filter(is_shown).collect();
     first_bytes(bench, &shown, &expected)?;
     pages(bench, &shown, &expected)?;
@@ -284,12 +295,12 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
     }
     let mut servers = Vec::new();
     for way in &WAYS {
-        let process = match (way.maker, &node) {
-            (Contestant::Ruby, _) => {
+        let process = match (way.program, &node) {
+            (CatalogueProgram::Ruby, _) => {
                 let variables = [("DATABASE_URL", url)];
                 bench.ours().serve(&file, &folder, WORKERS, &variables)?
             }
-            (Contestant::Blocking, _) if blocking.is_file() => {
+            (CatalogueProgram::Blocking, _) if blocking.is_file() => {
                 let folder = &tempfile::tempdir_in(&folder)?.keep();
                 let address = free_address()?;
                 let mut command = Command::new(&blocking);
@@ -298,7 +309,7 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
                 command.arg(folder.join("data")).env("DATABASE_URL", url);
                 Process::start(BLOCKING, command, address, folder)?
             }
-            (Contestant::Node, Some(node)) if peer.join("node_modules").is_dir() => {
+            (CatalogueProgram::Node, Some(node)) if peer.join("node_modules").is_dir() => {
                 let folder = &tempfile::tempdir_in(&folder)?.keep();
                 let address = free_address()?;
                 let mut command = Command::new(node);
@@ -307,7 +318,7 @@ fn start(bench: &mut Bench, url: &str) -> Result<Vec<Server>> {
                 command.env("NODE_ENV", "production");
                 Process::start(NODE, command, address, folder)?
             }
-            (Contestant::Go, _) if go.is_file() => {
+            (CatalogueProgram::Go, _) if go.is_file() => {
                 let folder = &tempfile::tempdir_in(&folder)?.keep();
                 let address = free_address()?;
                 let mut command = Command::new(&go);
@@ -363,10 +374,10 @@ fn same(bench: &mut Bench, servers: &[Server], asked: &CatalogueQuery) -> Result
 /// Where a way stands among those that can be had here.
 fn place<'a>(
     servers: impl IntoIterator<Item = &'a Server>,
-    maker: Contestant,
+    program: CatalogueProgram,
     path: &str,
 ) -> Option<usize> {
-    let is_it = |server: &Server| server.way.maker == maker && server.way.path == path;
+    let is_it = |server: &Server| server.way.program == program && server.way.path == path;
     servers.into_iter().position(is_it)
 }
 
@@ -438,13 +449,13 @@ fn load<'a>(server: &'a Server, path: &'a str, expected: &[u8]) -> HttpLoad<'a> 
 /// What a way is compared with: our best one with those of the others and with the one that blocks.
 fn rivals(servers: &[Server], server: &Server) -> impl Iterator<Item = usize> {
     let others = [
-        place(servers, Contestant::Blocking, "/connect"),
-        place(servers, Contestant::Node, "/pool"),
-        place(servers, Contestant::Node, "/prepared"),
-        place(servers, Contestant::Go, "/pool"),
-        place(servers, Contestant::Go, "/prepared"),
+        place(servers, CatalogueProgram::Blocking, "/connect"),
+        place(servers, CatalogueProgram::Node, "/pool"),
+        place(servers, CatalogueProgram::Node, "/prepared"),
+        place(servers, CatalogueProgram::Go, "/pool"),
+        place(servers, CatalogueProgram::Go, "/prepared"),
     ];
-    let compared = server.way.path == "/prepared" && server.way.maker == Contestant::Ruby;
+    let compared = server.way.path == "/prepared" && server.way.program == CatalogueProgram::Ruby;
     others.into_iter().flatten().filter(move |_| compared)
 }
 
@@ -489,7 +500,7 @@ fn first_bytes(bench: &mut Bench, servers: &[&Server], expected: &[u8]) -> Resul
 fn pages(bench: &mut Bench, servers: &[&Server], expected: &[u8]) -> Result<()> {
     let catalogue = ExpectedBody::Same(expected.to_vec());
     let mut entries = Vec::new();
-    if let Some(at) = place(servers.iter().copied(), Contestant::Ruby, "/prepared") {
+    if let Some(at) = place(servers.iter().copied(), CatalogueProgram::Ruby, "/prepared") {
         let server = servers[at];
         let row = Row {
             case: "nothing else is asked for".to_owned(),
@@ -591,7 +602,7 @@ mod tests {
     fn every_published_row_is_one_of_our_ways() {
         let cells = publications::table(PUBLISHED).unwrap().cells();
         let published: Vec<String> = cells.map(|(cell, _)| cell.row).collect();
-        let ours = WAYS.iter().filter(|way| way.maker.is_ours());
+        let ours = WAYS.iter().filter(|way| way.program.is_ours());
         let mut lines: Vec<&str> = ours.map(|way| way.line).collect();
         lines.extend([TEN_AT_ONCE, TEN_BLOCKING]);
         assert_eq!(published, lines);

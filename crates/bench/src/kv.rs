@@ -9,7 +9,7 @@ use crate::kv_load::{
     BY_PERF, ConnectionSharing, KvCallers, KvOperation, OwnCall, OwnLoad, PerfLoad,
 };
 use crate::kv_servers::{
-    IN_MEMORY, KvPlace, KvServer, KvServers, OF_PERF, ON_DISK, ORIGINAL, OURS,
+    AddressGroup, IN_MEMORY, KvServer, KvServers, ON_DISK, ORIGINAL, OURS, PERF_DATABASE,
 };
 use crate::report::{Cost, GridCell, Length, RatioRuns, ReportTable, Row};
 use crate::samples::{Samples, thousands};
@@ -87,7 +87,7 @@ fn service(bench: &mut Bench, servers: &KvServers) -> Result<()> {
         true => RECORDS_QUICK,
         false => RECORDS,
     };
-    let table = GridTable {
+    let table = KvGrids {
         own: &own,
         perf: servers
             .programs
@@ -106,13 +106,13 @@ fn service(bench: &mut Bench, servers: &KvServers) -> Result<()> {
         }
     ));
     let mut tables = Vec::new();
-    for place in &servers.places {
-        tables.push(table.published(bench, servers, place)?);
+    for group in &servers.groups {
+        tables.push(table.published(bench, servers, group)?);
     }
-    for place in &servers.places {
-        tables.push(table.in_memory(bench, servers, place)?);
+    for group in &servers.groups {
+        tables.push(table.in_memory(bench, servers, group)?);
     }
-    if let Some(first) = servers.places.first() {
+    if let Some(first) = servers.groups.first() {
         tables.push(table.forms(bench, servers, first)?);
     }
     summarize(bench, &tables);
@@ -163,7 +163,7 @@ fn summarize(bench: &mut Bench, tables: &[ReportTable]) {
     }
     if !rows.is_empty() {
         bench.table(ReportTable {
-            name: "beside".to_owned(),
+            name: "summary".to_owned(),
             title: "all cells of each grid".to_owned(),
             unit: "queries/s".to_owned(),
             notes: vec!["the middle of a grid's cells, its lowest and its highest".to_owned()],
@@ -186,18 +186,18 @@ fn rounds(length: Length) -> usize {
 }
 
 /// What makes the cells of the grids.
-struct GridTable<'a> {
+struct KvGrids<'a> {
     own: &'a OwnLoad,
     perf: Option<PerfLoad>,
     records: u64,
 }
 
-impl GridTable<'_> {
+impl KvGrids<'_> {
     /// Has every server store the records.
     fn fill(&self, servers: &KvServers) -> Result<()> {
-        for (at, place) in servers.places.iter().enumerate() {
-            // Ours is one server at all places.
-            for server in servers.at(place).iter().skip(usize::from(at > 0)) {
+        for (at, group) in servers.groups.iter().enumerate() {
+            // Ours is one server at all addresses.
+            for server in servers.at(group).iter().skip(usize::from(at > 0)) {
                 for index in [ON_DISK, IN_MEMORY] {
                     let call = self.call(KvOperation::Set, KvCallers::ONE, index);
                     self.own.store(server, &call, self.records)?;
@@ -223,12 +223,12 @@ impl GridTable<'_> {
         &self,
         bench: &mut Bench,
         servers: &KvServers,
-        place: &KvPlace,
+        group: &AddressGroup,
     ) -> Result<ReportTable> {
-        let beside = servers.at(place);
+        let beside = servers.at(group);
         let mut table =
-            publications::part(8, place.part)?.report(&format!("on disk, {}", place.part));
-        table.title = format!("{}, {}, on disk", table.title, place.part);
+            publications::part(8, group.part)?.report(&format!("on disk, {}", group.part));
+        table.title = format!("{}, {}, on disk", table.title, group.part);
         table.notes.push(CALLERS_NOTE.to_owned());
         table.notes.push(LOADS_NOTE.to_owned());
         let mut entries = Vec::new();
@@ -237,7 +237,7 @@ impl GridTable<'_> {
                 let call = self.call(operation, callers, ON_DISK);
                 self.add_own(&mut entries, &beside, &call, &callers.heading());
                 let perf = OwnCall {
-                    index: OF_PERF,
+                    index: PERF_DATABASE,
                     ..call
                 };
                 self.add_perf(&mut entries, &beside, &perf);
@@ -251,10 +251,10 @@ impl GridTable<'_> {
         &self,
         bench: &mut Bench,
         servers: &KvServers,
-        place: &KvPlace,
+        group: &AddressGroup,
     ) -> Result<ReportTable> {
-        let beside = servers.at(place);
-        let title = publications::part(8, place.part)?.title.clone();
+        let beside = servers.at(group);
+        let title = publications::part(8, group.part)?.title.clone();
         let mut entries = Vec::new();
         for callers in CALLERS {
             for operation in KvOperation::ALL {
@@ -263,8 +263,8 @@ impl GridTable<'_> {
             }
         }
         let table = ReportTable {
-            name: format!("in memory, {}", place.part),
-            title: format!("{title}, {}, in memory", place.part),
+            name: format!("in memory, {}", group.part),
+            title: format!("{title}, {}, in memory", group.part),
             unit: "queries/s".to_owned(),
             notes: vec!["in memory nothing was published".to_owned()],
             ..ReportTable::default()
@@ -277,14 +277,14 @@ impl GridTable<'_> {
         &self,
         bench: &mut Bench,
         servers: &KvServers,
-        place: &KvPlace,
+        group: &AddressGroup,
     ) -> Result<ReportTable> {
-        let beside = servers.at(place);
+        let beside = servers.at(group);
         let mut entries = Vec::new();
         for (row, form) in FORMS {
             for operation in KvOperation::ALL {
                 let is_batch = form.contains(&"--batch");
-                if is_batch && matches!(operation, KvOperation::Echo | KvOperation::Iterate) {
+                if is_batch && !operation.has_batches() {
                     continue;
                 }
                 let call = OwnCall {
@@ -294,12 +294,12 @@ impl GridTable<'_> {
                 self.add_own(&mut entries, &beside, &call, row);
             }
         }
-        let wish = publications::part(8, place.part)?.said.clone();
+        let wish = publications::part(8, group.part)?.said.clone();
         let table = ReportTable {
-            name: "flights".to_owned(),
+            name: "calls in flight".to_owned(),
             title: format!(
                 "calls in flight, streams and batches of one caller, {}, on disk",
-                place.part
+                group.part
             ),
             unit: "records/s".to_owned(),
             notes: wish

@@ -20,10 +20,10 @@ const QUICK_PART: u64 = 10;
 
 /// The grid, on the first kind of address.
 pub fn run(bench: &mut Bench, servers: &KvServers) -> Result<()> {
-    let Some(place) = servers.places.first() else {
+    let Some(group) = servers.groups.first() else {
         return Ok(());
     };
-    let beside = servers.at(place);
+    let beside = servers.at(group);
     let own = &OwnLoad::new(bench);
     let programs = servers.programs.as_ref();
     let perf = programs.map(|programs| PerfLoad::new(programs, bench));
@@ -52,7 +52,7 @@ pub fn run(bench: &mut Bench, servers: &KvServers) -> Result<()> {
     }
     let table = ReportTable {
         name: "large".to_owned(),
-        title: format!("large values in memory, one caller, {}", place.part),
+        title: format!("large values in memory, one caller, {}", group.part),
         unit: "calls/s".to_owned(),
         notes: vec![
             "by `tsumugi bench kv` unless another load is named; the author's stores before it reads, so its Get has no processor time".to_owned(),

@@ -13,14 +13,18 @@ use crate::kv_servers::{KvServer, TkrzwPrograms};
 use crate::limits::{STORE_BYTES_MAX, STORE_KEY_BYTES, STORE_RECORDS_MAX};
 use crate::stop::StopFlag;
 
-/// A call, under the head of its column in the author's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A call of a key-value server, under the head of its column in the author's table, and in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum KvOperation {
+    /// The key there and back
     Echo,
+    /// A record stored
     Set,
+    /// Its value read
     Get,
-    /// A Jump and a Get each.
+    /// A cursor sent to a key, and the record there read
     Iterate,
+    /// The record removed
     Remove,
 }
 
@@ -45,15 +49,22 @@ impl KvOperation {
         }
     }
 
-    /// What our load calls it.
-    fn word(self) -> &'static str {
-        match self {
-            KvOperation::Echo => "echo",
-            KvOperation::Set => "set",
-            KvOperation::Get => "get",
-            KvOperation::Iterate => "iterate",
-            KvOperation::Remove => "remove",
-        }
+    /// Whether it changes the database.
+    pub fn is_write(self) -> bool {
+        matches!(self, KvOperation::Set | KvOperation::Remove)
+    }
+
+    /// Whether its calls or their answers hold values.
+    pub fn has_values(self) -> bool {
+        matches!(
+            self,
+            KvOperation::Set | KvOperation::Get | KvOperation::Iterate
+        )
+    }
+
+    /// Whether there is a call of it for many records.
+    pub fn has_batches(self) -> bool {
+        self.is_write() || self == KvOperation::Get
     }
 
     /// What the author's load does for it, and the word that begins the line of its figure. It clears the database first, so that records
@@ -215,7 +226,7 @@ impl OwnLoad {
         command.args(["--index", &call.index.to_string()]);
         command.args(["--records", &call.records.to_string()]);
         command.args(["--size", &call.size.to_string()]);
-        command.args(["--only", call.operation.word()]);
+        command.args(["--only", &call.operation.heading().to_lowercase()]);
         command.arg("--json").arg(&self.file);
         call.callers.put(&mut command);
         command.args(extent).args(call.form);

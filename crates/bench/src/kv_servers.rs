@@ -24,7 +24,7 @@ const DATABASES: [&str; 4] = [
     "large.tkmt",
 ];
 /// The index of the database of the author's tool.
-pub const OF_PERF: usize = 0;
+pub const PERF_DATABASE: usize = 0;
 /// The index of the database on disk.
 pub const ON_DISK: usize = 1;
 /// The index of the database in memory.
@@ -99,7 +99,7 @@ pub struct KvServer<'a> {
 }
 
 /// Both servers at addresses of one kind; each kind has a table.
-pub struct KvPlace {
+pub struct AddressGroup {
     /// The part of the published table.
     pub part: &'static str,
     /// Where ours is.
@@ -144,7 +144,7 @@ impl KvAddress {
 pub struct KvServers {
     ours: Process,
     /// By the kind of address.
-    pub places: Vec<KvPlace>,
+    pub groups: Vec<AddressGroup>,
     /// The author's load, when his programs are there.
     pub programs: Option<TkrzwPrograms>,
 }
@@ -160,22 +160,22 @@ impl KvServers {
             }
         };
         let folder = bench.folder().to_owned();
-        let mut places = vec![
+        let mut groups = vec![
             ("UNIX socket", KvAddress::Unix(folder.join("kv.sock"))),
             ("IPv4", KvAddress::Ip(free_address()?)),
         ];
         match free_ipv6() {
-            Ok(address) => places.push(("IPv6", KvAddress::Ip(address))),
+            Ok(address) => groups.push(("IPv6", KvAddress::Ip(address))),
             Err(error) => bench.miss("IPv6", &format!("this machine has none ({error})")),
         }
-        let ours = start_ours(&bench.programs.server, &places, &folder)?;
+        let ours = start_ours(&bench.programs.server, &groups, &folder)?;
         let mut started = Vec::new();
-        for (at, (part, address)) in places.into_iter().enumerate() {
+        for (at, (part, address)) in groups.into_iter().enumerate() {
             let original = programs.as_ref().map(|programs| {
                 let folder = folder.join(format!("original-{at}"));
                 programs.start(&address, &folder)
             });
-            started.push(KvPlace {
+            started.push(AddressGroup {
                 part,
                 address,
                 original: original.transpose()?,
@@ -183,20 +183,20 @@ impl KvServers {
         }
         Ok(KvServers {
             ours,
-            places: started,
+            groups: started,
             programs,
         })
     }
 
     /// Ours and, where it is, the original, at the addresses of one kind.
-    pub fn at<'a>(&'a self, place: &'a KvPlace) -> Vec<KvServer<'a>> {
+    pub fn at<'a>(&'a self, group: &'a AddressGroup) -> Vec<KvServer<'a>> {
         let ours = KvServer {
             name: OURS,
-            url: place.address.url(),
-            address: place.address.listen(),
+            url: group.address.url(),
+            address: group.address.listen(),
             process: &self.ours,
         };
-        let original = place.original.as_ref().map(|(process, address)| KvServer {
+        let original = group.original.as_ref().map(|(process, address)| KvServer {
             name: ORIGINAL,
             url: address.url(),
             address: address.listen(),
@@ -208,14 +208,14 @@ impl KvServers {
 
 fn start_ours(
     program: &Path,
-    places: &[(&'static str, KvAddress)],
+    groups: &[(&'static str, KvAddress)],
     folder: &Path,
 ) -> Result<Process> {
     let admin = free_address()?;
     let mut command = Command::new(program);
     command.args(["kv", "--workers", &WORKERS.to_string()]);
     command.args(["--admin", &admin.to_string()]);
-    for (_, address) in places {
+    for (_, address) in groups {
         command.args(["--listen", &address.listen()]);
     }
     command.args(DATABASES).current_dir(folder);

@@ -79,6 +79,7 @@ use crate::servers::SchedulingOption;
 use crate::suites::SuiteName;
 
 // For a load that has its client elsewhere.
+pub use crate::kv_load::KvOperation;
 pub use crate::open_files::allow_files;
 pub use crate::report::print::figure;
 pub use crate::samples::thousands;
@@ -107,6 +108,9 @@ pub struct BenchArguments {
     /// Write the figures for programs
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Go on with the report in the file of --json: suites that passed there are kept, the others are measured
+    #[arg(long, requires = "json")]
+    resume: bool,
     /// Write a page with charts
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -141,7 +145,7 @@ pub struct BenchArguments {
 impl BenchArguments {
     /// Whether that is asked for, and nothing else but where the figures go.
     pub fn is_only(&self, suite: &str) -> bool {
-        let is_plain = !(self.list || self.quick || self.wrk || self.check)
+        let is_plain = !(self.list || self.quick || self.wrk || self.check || self.resume)
             && self.scheduling.is_empty()
             && self.soak_parts.is_empty();
         let folders = [
@@ -253,6 +257,13 @@ fn measure(programs: Programs, load: LoadSource, arguments: BenchArguments) -> R
         machine: Machine::here(),
         suites: Vec::new(),
     };
+    if let (true, Some(file)) = (arguments.resume, &arguments.json)
+        && file.exists()
+    {
+        report = report.resuming(BenchReport::read(file)?)?;
+        BenchReport::check_age(file, &programs.server)?;
+    }
+    let took_before_s = report.took_s;
     say!("{}", conditions(&report));
     let mut bench = Bench::new(
         programs,
@@ -267,18 +278,22 @@ fn measure(programs: Programs, load: LoadSource, arguments: BenchArguments) -> R
     };
     let soak = soak::SoakPlan::new(arguments.soak_seconds, &arguments.soak_parts);
     for name in SuiteName::expand(&arguments.suites) {
-        let suite = name.run(&mut bench, &soak, arena)?;
-        report.suites.push(suite);
+        if arguments.resume && report.has(&name.word()) {
+            say!("# {} is in the report", name.word());
+            continue;
+        }
+        report.put(name.run(&mut bench, &soak, arena)?);
+        report.took_s = took_before_s + began.elapsed().as_secs_f64();
+        // After each suite, so that no accident takes hours with it.
+        if let Some(file) = &arguments.json {
+            report.write(file)?;
+        }
         if bench.stop.is_set() {
-            say!("# interrupted: this is what there is");
+            say!("# interrupted: this is what there is; --json FILE --resume goes on");
             break;
         }
     }
-    report.took_s = began.elapsed().as_secs_f64();
     print_claims(&report);
-    if let Some(file) = &arguments.json {
-        report.write(file)?;
-    }
     if let Some(file) = &arguments.html {
         write(file, &page(&report))?;
     }

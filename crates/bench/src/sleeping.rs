@@ -40,13 +40,13 @@ struct SleepTable {
 
 const TABLES: [SleepTable; 2] = [
     SleepTable {
-        name: "sleepers",
+        name: "sleep",
         part: "three requests that sleep",
         lines: &[(BLOCKING, "/blocking"), (ASLEEP, "/sleep")],
         body: "body",
     },
     SleepTable {
-        name: "sleepers in a loop",
+        name: "sleep in a loop",
         part: "two requests that sleep in a loop",
         lines: &[(ASLEEP, "/loop")],
         body: "01234",
@@ -138,7 +138,7 @@ fn table(bench: &mut Bench, servers: &[Server], asked: &SleepTable) -> Result<()
             measured.append(&mut rows);
         }
     }
-    table.rows = crate::bench::among(table.rows, measured);
+    table.rows = crate::bench::merge_published(table.rows, measured);
     table.better = Better::Less;
     let blocks = asked.lines.iter().any(|(line, _)| *line == BLOCKING);
     table.notes.push("here: one worker".to_owned());

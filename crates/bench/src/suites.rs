@@ -40,7 +40,7 @@ pub enum SuiteName {
     World,
     /// The same in Rust, and a one-line handler beside hyper alone
     WorldNative,
-    /// Handlers in Rust: one worker and several, two allocators, rows and strings
+    /// One worker and several, allocators and collectors, rows and strings, Ruby and Rust; beside asynchttpserver and others
     Threads,
     /// The profiles of the public suite HttpArena, in Ruby and Rust
     Arena,
@@ -73,6 +73,12 @@ impl SuiteName {
     pub fn word(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Where a suite of this name stands in a report: as in `all`, others after.
+    pub fn place(name: &str) -> usize {
+        let found = ALL.iter().position(|suite| suite.word() == name);
+        found.unwrap_or(ALL.len())
     }
 
     /// Its subject, and the published table that it follows.
@@ -119,7 +125,7 @@ impl SuiteName {
                 "after the public framework benchmarks' tables on PostgreSQL",
             ),
             SuiteName::Threads => (
-                "Threads with plugins of their own",
+                "Workers, allocators and collectors",
                 "after allographer's comparison of HTTP servers in Nim, with threads and without, some of which crashed",
             ),
             SuiteName::Arena => (

@@ -420,7 +420,7 @@ fn entry(
     // That others crash is a result.
     Some(match server.ours {
         true => entry,
-        false => entry.or_fault(),
+        false => entry.showing_crashes(),
     })
 }
 

@@ -28,6 +28,7 @@ pub const HELP: &str = "\
 Examples:
   tsumugi bench http --quick          a one-line handler beside nginx+Lua and H2O
   tsumugi bench all --json run.json
+  tsumugi bench all --json run.json --resume    goes on with what was ended
   tsumugi bench load http://127.0.0.1:8080/ --rate 1000
 
 Servers are started on free ports of this machine and end with the command. What is missing

@@ -9,6 +9,7 @@ pub mod grid;
 pub mod machine;
 pub mod page;
 mod page_grid;
+mod resume;
 pub mod statistics;
 
 pub mod print;
@@ -247,8 +248,6 @@ pub struct PublishedFigure {
     pub range: (f64, f64),
     /// Of what.
     pub of: String,
-    /// Reckoned from what was published, not published.
-    pub is_reckoned: bool,
     /// When it was published, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub year: Option<String>,
@@ -373,7 +372,6 @@ impl PublishedFigure {
         PublishedFigure {
             range: (low, high),
             of: of.to_owned(),
-            is_reckoned: false,
             year: None,
             words: None,
         }
@@ -413,7 +411,10 @@ impl BenchReport {
     pub fn write(&self, file: &Path) -> Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
-        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+        // Beside it first: an end in the middle leaves the report that was there.
+        let beside = file.with_extension("json.new");
+        let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+        written.with_context(|| format!("cannot write {}", file.display()))
     }
 }
 

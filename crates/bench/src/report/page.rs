@@ -451,13 +451,8 @@ fn published(row: &Row) -> String {
         return String::new();
     };
     let shown = escape(&published_text(published));
-    let reckoned = if published.is_reckoned {
-        ", reckoned"
-    } else {
-        ""
-    };
     let source = escape(&published.source());
-    format!("{shown} <small>{source}{reckoned}</small>")
+    format!("{shown} <small>{source}</small>")
 }
 
 /// Where programs ran, and whether that matters on this machine.

@@ -117,12 +117,10 @@ pub fn ratio(over: &RatioRuns) -> String {
 /// Published figures, with their authors.
 pub fn published(published: &PublishedFigure) -> String {
     let shown = published_text(published).replace('–', "-");
-    let word = if published.is_reckoned {
-        "reckoned from what was published"
-    } else {
-        "published"
-    };
-    format!("   {word}: {shown}, {}, other machine", published.source())
+    format!(
+        "   published: {shown}, {}, other machine",
+        published.source()
+    )
 }
 
 fn costs(row: &Row) -> String {

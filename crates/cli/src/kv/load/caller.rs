@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use bytes::Bytes;
+use tsumugi_bench::KvOperation;
 use tsumugi_kv::SetMode;
 use tsumugi_rpc::client::Duplex;
 use tsumugi_rpc::proto::iterate_request::OpType;
@@ -19,7 +20,7 @@ use tsumugi_rpc::proto::{
 };
 use tsumugi_rpc::{Client, TkrzwCode};
 
-use super::plan::{LoadOperation, LoadRecords};
+use super::plan::LoadRecords;
 use super::tally::LoadTally;
 
 /// Bytes of keys and values that are prepared at a time where nothing is measured.
@@ -62,7 +63,7 @@ pub struct CallerContext {
     /// The connection.
     pub client: Client,
     /// The operation of all calls.
-    pub operation: LoadOperation,
+    pub operation: KvOperation,
     /// The keys and values.
     pub records: LoadRecords,
     /// The keys that are still to be called for.
@@ -80,25 +81,25 @@ pub async fn unary(caller: Rc<CallerContext>) -> Result<()> {
         let key = records.key(at);
         let begun = Instant::now();
         match caller.operation {
-            LoadOperation::Echo => {
+            KvOperation::Echo => {
                 let text = String::from_utf8(key.to_vec())?;
                 check_echo(&client.echo(&text).await?, &key)?;
             }
-            LoadOperation::Set => {
+            KvOperation::Set => {
                 client
                     .set(key, records.value(at), SetMode::Overwrite)
                     .await?;
             }
-            LoadOperation::Get => {
+            KvOperation::Get => {
                 let value = client.get(key.clone()).await?;
                 let value = value.with_context(|| absent(&key))?;
                 check_value(&key, &value, &records.value(at))?;
             }
-            LoadOperation::Remove => {
+            KvOperation::Remove => {
                 let was_there = client.remove(key.clone()).await?;
                 ensure!(was_there, absent(&key));
             }
-            LoadOperation::Iterate => bail!("a cursor is no unary call"),
+            KvOperation::Iterate => bail!("a cursor is no unary call"),
         }
         caller.tally.add(begun, 1);
     }
@@ -109,7 +110,7 @@ pub async fn unary(caller: Rc<CallerContext>) -> Result<()> {
 pub async fn complete(
     client: &Client,
     records: &LoadRecords,
-    operation: LoadOperation,
+    operation: KvOperation,
 ) -> Result<()> {
     let each = (COMPLETION_BYTES / (records.size + 8)).max(1) as u64;
     let mut from = 0;
@@ -118,16 +119,16 @@ pub async fn complete(
         let places = from..until;
         // What was there before is as good.
         match operation {
-            LoadOperation::Set => {
+            KvOperation::Set => {
                 let pairs = places.map(|at| (records.key(at), records.value(at)));
                 client.set_multi(pairs, SetMode::Overwrite).await?;
             }
-            LoadOperation::Remove => {
+            KvOperation::Remove => {
                 client
                     .remove_multi(places.map(|at| records.key(at)))
                     .await?;
             }
-            LoadOperation::Echo | LoadOperation::Get | LoadOperation::Iterate => {}
+            KvOperation::Echo | KvOperation::Get | KvOperation::Iterate => {}
         }
         from = until;
     }
@@ -154,15 +155,15 @@ pub async fn batches(caller: Rc<CallerContext>, size: usize) -> Result<()> {
         let keys = || places.iter().map(|at| records.key(*at));
         let begun = Instant::now();
         match caller.operation {
-            LoadOperation::Set => {
+            KvOperation::Set => {
                 client.set_multi(pairs(), SetMode::Overwrite).await?;
             }
-            LoadOperation::Get => check_batch(&client.records(keys()).await?, pairs())?,
-            LoadOperation::Remove => {
+            KvOperation::Get => check_batch(&client.records(keys()).await?, pairs())?,
+            KvOperation::Remove => {
                 let were_there = client.remove_multi(keys()).await?;
                 ensure!(were_there, absent(&records.key(places[0])));
             }
-            LoadOperation::Echo | LoadOperation::Iterate => bail!("it has no call for many"),
+            KvOperation::Echo | KvOperation::Iterate => bail!("it has no call for many"),
         }
         caller.tally.add(begun, places.len() as u64);
     }
@@ -284,22 +285,22 @@ const ENDED: &str = "the server has ended the stream before its last answer";
 fn message(caller: &CallerContext, at: u64, key: Bytes) -> Result<RequestOneof> {
     let dbm_index = caller.client.index();
     Ok(match caller.operation {
-        LoadOperation::Echo => RequestOneof::EchoRequest(EchoRequest {
+        KvOperation::Echo => RequestOneof::EchoRequest(EchoRequest {
             message: String::from_utf8(key.to_vec())?,
         }),
-        LoadOperation::Set => RequestOneof::SetRequest(SetRequest {
+        KvOperation::Set => RequestOneof::SetRequest(SetRequest {
             dbm_index,
             key,
             value: caller.records.value(at),
             overwrite: true,
         }),
-        LoadOperation::Get => RequestOneof::GetRequest(GetRequest {
+        KvOperation::Get => RequestOneof::GetRequest(GetRequest {
             dbm_index,
             key,
             omit_value: false,
         }),
-        LoadOperation::Remove => RequestOneof::RemoveRequest(RemoveRequest { dbm_index, key }),
-        LoadOperation::Iterate => bail!("a cursor has a stream of another kind"),
+        KvOperation::Remove => RequestOneof::RemoveRequest(RemoveRequest { dbm_index, key }),
+        KvOperation::Iterate => bail!("a cursor has a stream of another kind"),
     })
 }
 

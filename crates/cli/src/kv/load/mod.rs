@@ -20,14 +20,13 @@ use indicatif::ProgressBar;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use tokio::task::{JoinSet, LocalSet};
-use tsumugi_bench::{Interruption, StopFlag, allow_files};
+use tsumugi_bench::{Interruption, KvOperation, StopFlag, allow_files};
 use tsumugi_rpc::{Code, Error, TkrzwCode};
 
 use self::caller::{CallerContext, KeySource};
 use self::latch::{LoadStart, StartLatch};
 use self::plan::{
-    CallForm, CallerGroup, KeyOrder, KvLoadPlan, LoadExtent, LoadOperation, LoadRecords,
-    RECORDS_DEFAULT,
+    CallForm, CallerGroup, KeyOrder, KvLoadPlan, LoadExtent, LoadRecords, RECORDS_DEFAULT,
 };
 use self::table::{MeasuredOperation, MeasuredRow};
 use self::tally::LoadTally;
@@ -122,7 +121,7 @@ pub struct KvLoadArguments {
         value_delimiter = ',',
         requires = "address"
     )]
-    only: Vec<LoadOperation>,
+    only: Vec<KvOperation>,
     /// Write into a database that has records, which are lost where they have the keys 00000000, 00000001, …
     #[arg(long, requires = "address")]
     yes: bool,
@@ -373,7 +372,7 @@ struct ThreadWork<'a> {
     remote: &'a Remote,
     plan: &'a KvLoadPlan,
     group: CallerGroup,
-    operation: LoadOperation,
+    operation: KvOperation,
     records: &'a LoadRecords,
     bar: &'a ProgressBar,
     stop: &'a StopFlag,
@@ -502,7 +501,7 @@ impl ThreadWork<'_> {
         };
         // What was removed is not there a second time.
         let count = match self.operation {
-            LoadOperation::Remove => {
+            KvOperation::Remove => {
                 let more = u64::from(first < self.records.count % connections);
                 calls.min(self.records.count / connections + more)
             }
@@ -518,10 +517,10 @@ impl ThreadWork<'_> {
         let mut tasks: JoinSet<Result<()>> = JoinSet::new();
         let each = |_| Rc::clone(caller);
         match (self.plan.form, self.operation) {
-            (CallForm::Stream, LoadOperation::Iterate) => (0..callers).map(each).for_each(|one| {
+            (CallForm::Stream, KvOperation::Iterate) => (0..callers).map(each).for_each(|one| {
                 tasks.spawn_local(caller::iterate(one, depth));
             }),
-            (_, LoadOperation::Iterate) => (0..callers * depth).map(each).for_each(|one| {
+            (_, KvOperation::Iterate) => (0..callers * depth).map(each).for_each(|one| {
                 tasks.spawn_local(caller::iterate(one, 1));
             }),
             (CallForm::Stream, _) => (0..callers).map(each).for_each(|one| {

@@ -3,64 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use tsumugi_bench::KvOperation;
 use tsumugi_rpc::CALL_BYTES_MAX;
 
 use crate::limits::{LOAD_BYTES_MAX, LOAD_KEY_BYTES, LOAD_KEYS_MAX, LOAD_SECONDS_MAX};
-
-/// A call, in the order of the author's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum LoadOperation {
-    /// The key there and back
-    Echo,
-    /// A record stored
-    Set,
-    /// Its value read
-    Get,
-    /// A cursor sent to a key, and the record there read
-    Iterate,
-    /// The record removed
-    Remove,
-}
-
-/// All of them.
-const OPERATIONS: [LoadOperation; 5] = [
-    LoadOperation::Echo,
-    LoadOperation::Set,
-    LoadOperation::Get,
-    LoadOperation::Iterate,
-    LoadOperation::Remove,
-];
-
-impl LoadOperation {
-    /// The head of its column.
-    pub fn heading(self) -> &'static str {
-        match self {
-            LoadOperation::Echo => "Echo",
-            LoadOperation::Set => "Set",
-            LoadOperation::Get => "Get",
-            LoadOperation::Iterate => "Iterate",
-            LoadOperation::Remove => "Remove",
-        }
-    }
-
-    /// Whether it changes the database.
-    pub fn is_write(self) -> bool {
-        matches!(self, LoadOperation::Set | LoadOperation::Remove)
-    }
-
-    /// Whether its calls or their answers hold values.
-    fn has_values(self) -> bool {
-        matches!(
-            self,
-            LoadOperation::Set | LoadOperation::Get | LoadOperation::Iterate
-        )
-    }
-
-    /// Whether there is a call of it for many records.
-    fn has_batches(self) -> bool {
-        self.is_write() || self == LoadOperation::Get
-    }
-}
 
 /// How records are called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +132,7 @@ fn noise(bytes: usize) -> Bytes {
 #[derive(Clone, Debug)]
 pub struct KvLoadPlan {
     /// In the order of the table.
-    pub operations: Vec<LoadOperation>,
+    pub operations: Vec<KvOperation>,
     /// Rows of the table.
     pub groups: Vec<CallerGroup>,
     /// How records are called for.
@@ -205,11 +151,11 @@ pub struct KvLoadPlan {
 
 impl KvLoadPlan {
     /// What was asked for, if it can be; or what is wrong with it, for the user.
-    pub fn checked(mut self, only: &[LoadOperation]) -> Result<KvLoadPlan, String> {
+    pub fn checked(mut self, only: &[KvOperation]) -> Result<KvLoadPlan, String> {
         let is_batch = matches!(self.form, CallForm::Batches(_));
         self.operations = match (only, is_batch) {
-            ([], false) => OPERATIONS.to_vec(),
-            ([], true) => OPERATIONS
+            ([], false) => KvOperation::ALL.to_vec(),
+            ([], true) => KvOperation::ALL
                 .into_iter()
                 .filter(|one| one.has_batches())
                 .collect(),
@@ -259,7 +205,7 @@ impl KvLoadPlan {
     fn check_batch(&self) -> Result<(), String> {
         let records = self.form.records();
         let bytes = records.saturating_mul(self.size + LOAD_KEY_BYTES);
-        let stores = self.operations.contains(&LoadOperation::Set);
+        let stores = self.operations.contains(&KvOperation::Set);
         if stores && records > 1 && bytes > CALL_BYTES_MAX {
             return Err(format!(
                 "--batch {records} with --size {} is {bytes} bytes of keys and values, and one SetMulti takes {CALL_BYTES_MAX}: lower --batch to {}, or --size",
@@ -281,16 +227,16 @@ impl KvLoadPlan {
 
     /// Whether what an operation had no time for is done after it, without a figure: records that were stored are there when they are read,
     /// and a load that stores and removes leaves none.
-    pub fn is_completed(&self, operation: LoadOperation) -> bool {
-        let stores = self.operations.contains(&LoadOperation::Set);
-        let has_more = |later: &LoadOperation| *later > operation;
+    pub fn is_completed(&self, operation: KvOperation) -> bool {
+        let stores = self.operations.contains(&KvOperation::Set);
+        let has_more = |later: &KvOperation| *later > operation;
         let is_followed = self.operations.iter().any(has_more);
         let is_cut_short = matches!(self.extent, LoadExtent::Time(_));
         is_cut_short
             && match operation {
-                LoadOperation::Set => is_followed,
-                LoadOperation::Remove => stores,
-                LoadOperation::Echo | LoadOperation::Get | LoadOperation::Iterate => false,
+                KvOperation::Set => is_followed,
+                KvOperation::Remove => stores,
+                KvOperation::Echo | KvOperation::Get | KvOperation::Iterate => false,
             }
     }
 
@@ -342,7 +288,7 @@ mod tests {
         }
     }
 
-    fn check(plan: KvLoadPlan, only: &[LoadOperation], expected: &str) {
+    fn check(plan: KvLoadPlan, only: &[KvOperation], expected: &str) {
         let outcome = match plan.checked(only) {
             Ok(plan) => format!("{:?}", plan.operations),
             Err(error) => error,
@@ -352,7 +298,7 @@ mod tests {
 
     #[test]
     fn operations_are_in_the_order_of_the_table() {
-        use LoadOperation::{Echo, Get, Set};
+        use KvOperation::{Echo, Get, Set};
         let unary = || plan(CallForm::Unary, 1, 1);
         check(unary(), &[], "[Echo, Set, Get, Iterate, Remove]");
         check(unary(), &[Get, Echo, Get], "[Echo, Get]");
@@ -391,7 +337,7 @@ mod tests {
 
     #[test]
     fn batch_larger_than_one_call_is_refused_where_it_stores() {
-        use LoadOperation::{Get, Remove};
+        use KvOperation::{Get, Remove};
         let batch = |records, size| KvLoadPlan {
             size,
             ..plan(CallForm::Batches(records), 1, 1)
@@ -412,7 +358,7 @@ mod tests {
 
     #[test]
     fn operations_without_values_have_no_limit_of_their_bytes() {
-        use LoadOperation::{Echo, Get, Remove};
+        use KvOperation::{Echo, Get, Remove};
         let large = || KvLoadPlan {
             size: LOAD_BYTES_MAX / 8 + 1,
             depth: 8,

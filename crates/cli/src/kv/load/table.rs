@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use tsumugi_bench::{figure, thousands};
+use tsumugi_bench::{KvOperation, figure, thousands};
 
-use super::plan::{CallForm, KvLoadPlan, LoadOperation};
+use super::plan::{CallForm, KvLoadPlan};
 
 /// Percentiles that are shown.
 const PERCENTILES: [f64; 4] = [50.0, 99.0, 99.9, 100.0];
@@ -18,7 +18,7 @@ const WIDTH: usize = 10;
 #[derive(Clone, Debug)]
 pub struct MeasuredOperation {
     /// The call.
-    pub operation: LoadOperation,
+    pub operation: KvOperation,
     /// Records that were called for, and rightly answered.
     pub records: u64,
     /// The most records of one thread.
@@ -59,7 +59,7 @@ pub struct MeasuredRow {
 }
 
 /// The table of calls of this form.
-pub fn text(form: CallForm, operations: &[LoadOperation], rows: &[MeasuredRow]) -> String {
+pub fn text(form: CallForm, operations: &[KvOperation], rows: &[MeasuredRow]) -> String {
     let labels = rows.iter().map(|row| row.label.chars().count());
     let width = labels.max().unwrap_or_default().max(20);
     let headings: Vec<String> = operations
@@ -160,13 +160,13 @@ mod tests {
             label: "2 threads, same connection".to_owned(),
             callers: 2,
             connections: 1,
-            cells: vec![cell(LoadOperation::Echo), cell(LoadOperation::Set)],
+            cells: vec![cell(KvOperation::Echo), cell(KvOperation::Set)],
         }
     }
 
     #[test]
     fn table_has_operations_as_columns_and_callers_as_rows() {
-        let operations = [LoadOperation::Echo, LoadOperation::Set];
+        let operations = [KvOperation::Echo, KvOperation::Set];
         let expected = "\
 queries/s                        Echo        Set
 2 threads, same connection     40 000     40 000
@@ -192,7 +192,7 @@ records/s                        Echo
   longest of a call, ms          2.00
   client, us                     20.0
 ";
-        let operations = [LoadOperation::Echo];
+        let operations = [KvOperation::Echo];
         assert_eq!(text(CallForm::Batches(10), &operations, &[row]), expected);
     }
 
