@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_long, c_void};
 
 use libmimalloc_sys::{
     mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc,
@@ -18,6 +18,30 @@ use libmimalloc_sys::{
 
 /// Alignment of every block of at least so many bytes: mimalloc's `MI_MAX_ALIGN_SIZE`.
 const NATURAL_ALIGN: usize = 16;
+
+/// `mi_option_purge_delay` of mimalloc 3.
+const PURGE_DELAY: c_int = 15;
+
+// The crate's own declarations of these come with a crate of C's types.
+unsafe extern "C" {
+    #[cfg(test)]
+    fn mi_option_get(option: c_int) -> c_long;
+    fn mi_option_set(option: c_int, value: c_long);
+}
+
+/// The allocator's own setting of [`keep_freed`], in milliseconds; whoever sets it decides.
+const PURGE_DELAY_VARIABLE: &str = "MIMALLOC_PURGE_DELAY";
+
+/// Keeps memory that is free for so many milliseconds before the system gets it back (by default a second). Memory that is taken again within that time
+/// is not cleared by the system, page by page, which is most of what a large block costs. `MIMALLOC_PURGE_DELAY` in the environment comes first.
+pub fn keep_freed(milliseconds: u32) {
+    if std::env::var_os(PURGE_DELAY_VARIABLE).is_some() {
+        return;
+    }
+    let milliseconds = c_long::try_from(milliseconds).unwrap_or(c_long::MAX);
+    // SAFETY: the function changes one number that the allocator reads, from any thread.
+    unsafe { mi_option_set(PURGE_DELAY, milliseconds) }
+}
 
 /// The allocator: `#[global_allocator] static ALLOCATOR: Allocator = Allocator;`
 #[derive(Debug)]
@@ -71,5 +95,22 @@ unsafe impl GlobalAlloc for Allocator {
                 false => mi_realloc_aligned(block, size, align).cast(),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_memory_is_kept_for_the_time_that_was_asked_for() {
+        // SAFETY: it reads a number.
+        let delay = || unsafe { mi_option_get(PURGE_DELAY) };
+        let before = delay();
+        let is_set = std::env::var_os(PURGE_DELAY_VARIABLE).is_some();
+        // Another number here is that of another option.
+        assert!(is_set || before == 1_000, "{before}");
+        keep_freed(10_000);
+        assert_eq!(delay(), if is_set { before } else { 10_000 });
     }
 }

@@ -67,6 +67,10 @@ pub const MESSAGE_BYTES_DEFAULT: usize = 64 * 1024 * 1024 + 128 * 1024;
 /// The largest `awake_us`: beyond it a worker would be awake for clients that call now and then.
 pub const AWAKE_US_MAX: u64 = 2_000;
 
+/// The window in which a worker stays awake is `awake_us` once more for each so many bytes of the last call and its answer: a client that
+/// copies them needs that time before it calls again.
+pub(crate) const AWAKE_BYTES: usize = 16 * 1024;
+
 /// Most entries of one repeated field in a client's message: as many writes as a batch may have. An empty entry is two bytes on the
 /// wire and up to 72 in memory.
 pub(crate) const MESSAGE_ENTRIES_MAX: usize = tsumugi_kv::limits::BATCH_WRITES_MAX;

@@ -88,6 +88,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     ensure_guarded(&arguments, &listen)?;
     streams_apart()?;
     small_pages();
+    keep_freed_memory();
     let access = match arguments.read_only {
         true => ClientAccess::Read,
         false => ClientAccess::Full,
@@ -150,6 +151,17 @@ fn small_pages() {
     if let Err(error) = nix::sys::prctl::set_thp_disable(true) {
         tracing::debug!(%error, "large pages stay as the system gives them");
     }
+}
+
+/// Milliseconds for which memory that is free stays with the process. Values are replaced by others all the time, and the system clears
+/// each page that it gives anew; allocators of other servers keep theirs as long.
+#[cfg(feature = "mimalloc")]
+const FREED_KEPT_MS: u32 = 10_000;
+
+/// Keeps memory for the next values a while.
+fn keep_freed_memory() {
+    #[cfg(feature = "mimalloc")]
+    tsumugi_allocator::keep_freed(FREED_KEPT_MS);
 }
 
 fn tls(arguments: &Options) -> Result<Option<ServerTls>> {

@@ -33,7 +33,7 @@ pub(crate) struct Connections {
     http2: Builder,
     /// What is left for the windows of connections to come.
     windows: Cell<usize>,
-    vigil: Rc<BusyPoll>,
+    busy_poll: Rc<BusyPoll>,
     preface: Duration,
     keep_alive: Duration,
     keep_alive_answer: Duration,
@@ -67,7 +67,7 @@ impl Connections {
             worker: worker.clone(),
             http2,
             windows: Cell::new(limits.inbound_bytes_max),
-            vigil: BusyPoll::new(Duration::from_micros(limits.awake_us), Instant::now()),
+            busy_poll: BusyPoll::new(Duration::from_micros(limits.awake_us), Instant::now()),
             preface: Duration::from_millis(limits.preface_ms),
             keep_alive: Duration::from_millis(limits.keep_alive_ms),
             keep_alive_answer: Duration::from_millis(limits.keep_alive_answer_ms),
@@ -109,7 +109,7 @@ impl Connections {
         let io = ActivityStream {
             io,
             at: Rc::clone(&heard),
-            vigil: Rc::clone(&self.vigil),
+            busy_poll: Rc::clone(&self.busy_poll),
             mask,
             progress: Arc::clone(&progress),
             answered: true,
@@ -307,13 +307,24 @@ impl SendTimeout {
 struct ActivityStream<I> {
     io: I,
     at: Rc<Cell<Instant>>,
-    vigil: Rc<BusyPoll>,
+    busy_poll: Rc<BusyPoll>,
     mask: Option<Mask>,
     progress: Arc<ClientProgress>,
     /// Whether something was written since something was read.
     answered: bool,
     /// Bytes read in this turn.
     turn: usize,
+}
+
+impl<I> ActivityStream<I> {
+    /// Notes what was written, and hands it on.
+    fn wrote(&mut self, written: Poll<std::io::Result<usize>>) -> Poll<std::io::Result<usize>> {
+        self.answered = true;
+        if let Poll::Ready(Ok(bytes)) = &written {
+            self.busy_poll.moved(*bytes);
+        }
+        written
+    }
 }
 
 impl<I: AsyncRead + Unpin> AsyncRead for ActivityStream<I> {
@@ -333,7 +344,8 @@ impl<I: AsyncRead + Unpin> AsyncRead for ActivityStream<I> {
         if read.is_pending() {
             self.turn = 0;
         } else {
-            self.turn += buffer.filled().len() - filled;
+            let read = buffer.filled().len() - filled;
+            self.turn += read;
             if let Some(mask) = &mut self.mask
                 && let Some(new) = buffer.filled_mut().get_mut(filled..)
             {
@@ -345,8 +357,9 @@ impl<I: AsyncRead + Unpin> AsyncRead for ActivityStream<I> {
             let is_next =
                 std::mem::take(&mut self.answered) && self.progress.stalled_at().is_none();
             if is_next {
-                self.vigil.came(now);
+                self.busy_poll.came(now);
             }
+            self.busy_poll.moved(read);
         }
         read
     }
@@ -358,8 +371,8 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for ActivityStream<I> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        self.answered = true;
-        Pin::new(&mut self.io).poll_write(context, bytes)
+        let written = Pin::new(&mut self.io).poll_write(context, bytes);
+        self.wrote(written)
     }
 
     fn poll_write_vectored(
@@ -367,8 +380,8 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for ActivityStream<I> {
         context: &mut Context<'_>,
         slices: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
-        self.answered = true;
-        Pin::new(&mut self.io).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.io).poll_write_vectored(context, slices);
+        self.wrote(written)
     }
 
     fn is_write_vectored(&self) -> bool {
