@@ -13,7 +13,7 @@ const WIDTH: f64 = 760.0;
 /// The column of names.
 const NAMES: f64 = 190.0;
 /// The column of figures, at the right.
-const FIGURES: f64 = 150.0;
+const FIGURES: f64 = 182.0;
 /// Characters of a name that fit its column.
 const NAME_CHARACTERS: usize = 27;
 /// From one bar to the next.
@@ -298,7 +298,11 @@ fn bar(canvas: &mut Canvas, row: &Row, name: &str, y: f64, scale: &Scale, palett
 
 /// A figure where there is little room.
 fn compact(value: f64) -> String {
-    if value >= 10_000.0 {
+    if value >= 10_000_000.0 {
+        format!("{:.1}M", value / 1_000_000.0)
+    } else if value >= 1_000_000.0 {
+        format!("{:.2}M", value / 1_000_000.0)
+    } else if value >= 10_000.0 {
         format!("{:.0}k", value / 1_000.0)
     } else {
         figure(value)

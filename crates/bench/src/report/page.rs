@@ -154,11 +154,17 @@ fn claimed(html: &mut String, claims: &[ReportClaim<'_>]) {
         ),
     ] {
         let found = claims.iter().filter(|claim| claim.standing == standing);
-        let found = subjects(&found.collect::<Vec<_>>());
+        let found = subjects(found);
         if !found.is_empty() {
+            let lines = found
+                .iter()
+                .map(|subject| format!("<li>{}</li>", escape(subject)));
             add(
                 html,
-                format_args!("<p><b>{words}:</b> {}.</p>", escape(&found.join("; "))),
+                format_args!(
+                    "<p><b>{words}:</b></p>\n<ul>{}</ul>",
+                    lines.collect::<String>()
+                ),
             );
         }
     }
@@ -194,15 +200,22 @@ fn claimed(html: &mut String, claims: &[ReportClaim<'_>]) {
     html.push_str("</table></div>\n</details>\n</section>\n");
 }
 
-/// What claims are of, those of many cells of a table as one.
-fn subjects(claims: &[&ReportClaim<'_>]) -> Vec<String> {
-    let group = |claim: &ReportClaim<'_>| (claim.suite.title.clone(), claim.table.title.clone());
+/// What claims are of, those of many cells of a table beside a peer as one, in the order of their first ones.
+fn subjects<'c, 'a: 'c>(claims: impl Iterator<Item = &'c ReportClaim<'a>>) -> Vec<String> {
+    let mut groups: Vec<Vec<&ReportClaim<'_>>> = Vec::new();
+    for claim in claims {
+        let key = |claim: &ReportClaim<'a>| (&claim.suite.name, &claim.table.title, claim.peer);
+        match groups.iter_mut().find(|group| key(group[0]) == key(claim)) {
+            Some(group) => group.push(claim),
+            None => groups.push(vec![claim]),
+        }
+    }
     let mut found = Vec::new();
-    for same in claims.chunk_by(|one, other| group(one) == group(other) && one.peer == other.peer) {
-        match same {
-            [first, ..] if same.len() > SUBJECTS_MAX => {
-                let (suite, table) = group(first);
-                let (count, peer) = (same.len(), first.peer);
+    for group in groups {
+        match group.as_slice() {
+            [first, ..] if group.len() > SUBJECTS_MAX => {
+                let (suite, table) = (&first.suite.title, &first.table.title);
+                let (count, peer) = (group.len(), first.peer);
                 found.push(format!("{suite}: {table}, {count} cases, beside {peer}"));
             }
             few => found.extend(few.iter().map(|claim| claim.subject())),
