@@ -34,13 +34,12 @@ const PURGE_DELAY_VARIABLE: &str = "MIMALLOC_PURGE_DELAY";
 
 /// Keeps memory that is free for so many milliseconds before the system gets it back (by default a second). Memory that is taken again within that time
 /// is not cleared by the system, page by page, which is most of what a large block costs. `MIMALLOC_PURGE_DELAY` in the environment comes first.
-pub fn keep_freed(milliseconds: u32) {
+pub fn keep_freed(milliseconds: u16) {
     if std::env::var_os(PURGE_DELAY_VARIABLE).is_some() {
         return;
     }
-    let milliseconds = c_long::try_from(milliseconds).unwrap_or(c_long::MAX);
     // SAFETY: the function changes one number that the allocator reads, from any thread.
-    unsafe { mi_option_set(PURGE_DELAY, milliseconds) }
+    unsafe { mi_option_set(PURGE_DELAY, c_long::from(milliseconds)) }
 }
 
 /// The allocator: `#[global_allocator] static ALLOCATOR: Allocator = Allocator;`

@@ -156,7 +156,7 @@ fn small_pages() {
 /// Milliseconds for which memory that is free stays with the process. Values are replaced by others all the time, and the system clears
 /// each page that it gives anew; allocators of other servers keep theirs as long.
 #[cfg(feature = "mimalloc")]
-const FREED_KEPT_MS: u32 = 10_000;
+const FREED_KEPT_MS: u16 = 10_000;
 
 /// Keeps memory for the next values a while.
 fn keep_freed_memory() {
