@@ -32,8 +32,9 @@ unsafe extern "C" {
 /// The allocator's own setting of [`keep_freed`], in milliseconds; whoever sets it decides.
 const PURGE_DELAY_VARIABLE: &str = "MIMALLOC_PURGE_DELAY";
 
-/// Keeps memory that is free for so many milliseconds before the system gets it back (by default a second). Memory that is taken again within that time
-/// is not cleared by the system, page by page, which is most of what a large block costs. `MIMALLOC_PURGE_DELAY` in the environment comes first.
+/// Keeps memory that is free for so many milliseconds (by default a second); afterwards the system gets it back when memory is next taken. What is taken
+/// again within that time is not cleared by the system, page by page, which is most of what a large block costs. `MIMALLOC_PURGE_DELAY` in the
+/// environment comes first.
 pub fn keep_freed(milliseconds: u16) {
     if std::env::var_os(PURGE_DELAY_VARIABLE).is_some() {
         return;

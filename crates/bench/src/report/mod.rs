@@ -411,9 +411,16 @@ impl BenchReport {
     pub fn write(&self, file: &Path) -> Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
-        // Beside it first: an end in the middle leaves the report that was there.
-        let beside = file.with_extension("json.new");
-        let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+        let is_plain = fs::symlink_metadata(file).map_or(true, |metadata| metadata.is_file());
+        let written = if is_plain {
+            // Beside it first: an end in the middle leaves the report that was there.
+            let mut beside = file.as_os_str().to_owned();
+            beside.push(".new");
+            fs::write(&beside, text).and_then(|()| fs::rename(&beside, file))
+        } else {
+            // A terminal, a pipe or a link stays what it is.
+            fs::write(file, text)
+        };
         written.with_context(|| format!("cannot write {}", file.display()))
     }
 }

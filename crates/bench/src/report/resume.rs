@@ -9,8 +9,8 @@ use super::{BenchReport, SuiteOutcome};
 use crate::suites::SuiteName;
 
 impl BenchReport {
-    /// This report with what `earlier` holds of suites that passed. Refused where the two have no common ground: another version, length or
-    /// machine.
+    /// This report with what `earlier` measured in suites that passed; one that was only looked at (`--check`) measured nothing. Refused where
+    /// the two are of another version, length or machine.
     pub fn resuming(mut self, earlier: BenchReport) -> Result<BenchReport> {
         let (here, there) = (&self.machine, &earlier.machine);
         let places = [&here, &there].map(|machine| {
@@ -40,7 +40,7 @@ impl BenchReport {
         self.took_s = earlier.took_s;
         let ended = earlier.suites.into_iter();
         self.suites = ended
-            .filter(|suite| suite.outcome == SuiteOutcome::Passed)
+            .filter(|suite| suite.outcome == SuiteOutcome::Passed && !suite.tables.is_empty())
             .collect();
         Ok(self)
     }
@@ -77,7 +77,7 @@ impl BenchReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Length, Suite};
+    use crate::report::{Length, ReportTable, Suite};
 
     fn empty() -> BenchReport {
         BenchReport {
@@ -90,8 +90,24 @@ mod tests {
         Suite {
             name: name.to_owned(),
             outcome,
+            tables: vec![ReportTable::default()],
             ..Suite::default()
         }
+    }
+
+    #[test]
+    fn report_is_written_through_a_link_and_whole_over_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["report.json", "link"].map(|name| folder.path().join(name));
+        fs::write(&file, "before").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for path in [&link, &file] {
+            empty().write(path).unwrap();
+            assert_eq!(BenchReport::read(&file).unwrap(), empty());
+        }
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 2, "nothing else is left beside them");
     }
 
     #[test]
@@ -102,6 +118,10 @@ mod tests {
         earlier.put(suite("kv", SuiteOutcome::Interrupted));
         earlier.put(suite("http", SuiteOutcome::Passed));
         earlier.put(suite("world", SuiteOutcome::Failed));
+        earlier.put(Suite {
+            tables: Vec::new(),
+            ..suite("arena", SuiteOutcome::Passed)
+        });
         let now = BenchReport {
             began: "2026-01-02T00:00:00Z".to_owned(),
             took_s: 0.0,
@@ -112,7 +132,9 @@ mod tests {
             (report.took_s, report.began.as_str()),
             (7.0, "2026-01-01T00:00:00Z")
         );
-        assert!(report.has("http") && !report.has("kv") && !report.has("world"));
+        assert!(
+            report.has("http") && !["kv", "world", "arena"].iter().any(|name| report.has(name))
+        );
     }
 
     #[test]

@@ -154,7 +154,7 @@ fn small_pages() {
 }
 
 /// Milliseconds for which memory that is free stays with the process. Values are replaced by others all the time, and the system clears
-/// each page that it gives anew; allocators of other servers keep theirs as long.
+/// each page that it gives anew. jemalloc keeps its free pages as long by default.
 #[cfg(feature = "mimalloc")]
 const FREED_KEPT_MS: u16 = 10_000;
 
