@@ -7,6 +7,7 @@ mod history;
 mod hostile;
 mod kill;
 mod linear;
+mod memory;
 mod raw_client;
 mod rig;
 mod streams;
