@@ -57,6 +57,7 @@ impl Connection {
     /// As [`Connection::query`]; [`Error::Copy`] when the statement is another one, which has run then.
     pub async fn copy_in(&self, sql: &str) -> Result<CopyIn> {
         self.room().await;
+        self.note_unasked_write();
         let mut copy = CopyIn {
             connection: self.clone(),
             parts: self
@@ -89,6 +90,10 @@ impl Connection {
     /// As [`Connection::query`]; [`Error::Copy`] when the statement is another one, which has run then.
     pub async fn copy_out(&self, sql: &str) -> Result<CopyOut> {
         self.room().await;
+        // A table is only read; a query may do anything.
+        if sql.contains('(') {
+            self.note_unasked_write();
+        }
         let mut parts =
             self.ask_parts(|request, ticket| Ok(request.query(sql, ticket, Shape::Fragments)?))?;
         loop {

@@ -118,6 +118,12 @@ pub enum Error {
     /// COPY and the function that ran the statement do not fit. The connection is still usable.
     #[error("{0}")]
     Copy(&'static str),
+    /// The server has committed, and was made to stop waiting for its synchronous standbys, as by a request to cancel. If the server is lost before
+    /// one of them has it, so is what was committed. The connection is still usable.
+    #[error(
+        "the server has committed, and stopped waiting for its synchronous standbys to confirm it; if it is lost now, so may be what was committed"
+    )]
+    Unreplicated,
     /// The server rolled a transaction back that was to be committed, because a statement in it had failed.
     #[error("the transaction was rolled back: a statement in it had failed")]
     RolledBack,

@@ -24,10 +24,14 @@ mod query;
 mod row_stream;
 mod rows;
 mod statement;
+mod statement_text;
 mod tls;
 mod transaction;
 #[cfg(feature = "typed")]
 pub mod typed;
+mod xact;
+mod xact_id;
+mod xact_status;
 
 pub use self::config::{Config, Environment};
 pub use self::connect::{Canceller, Cause, Connector, Phase, StartedConnection, Stream};
@@ -41,6 +45,8 @@ pub use self::row_stream::RowStream;
 pub use self::rows::{Row, Rows};
 pub use self::statement::{Column, Columns, Description};
 pub use self::transaction::{Access, Isolation, Savepoint, Transaction, TransactionOptions};
+pub use self::xact::{ServerIdentity, XactId};
+pub use self::xact_status::XactVerdict;
 
 /// The page on the driver: its samples are compiled and run with the tests.
 #[cfg(doctest)]

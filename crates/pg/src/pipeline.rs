@@ -13,6 +13,7 @@ use crate::limits::STALE_TRIES_MAX;
 use crate::query::{Parameters, check_count, rows, staleness};
 use crate::rows::Rows;
 use crate::statement::Description;
+use crate::statement_text::reads;
 
 /// Whether the statements of a pipeline stand and fall together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,6 +125,9 @@ impl Connection {
         descriptions: &[Rc<Description>],
     ) -> Result<Vec<Result<Rows>>> {
         self.room().await;
+        for statement in statements {
+            self.asks_xact_id(statement.sql);
+        }
         let mut pairs = statements.iter().zip(descriptions);
         let requests = u32::try_from(statements.len()).unwrap_or(u32::MAX);
         let answer = self.ask(requests, FlushMode::WithOthers, |mut request, ticket| {
@@ -168,15 +172,24 @@ impl Connection {
         descriptions: &[Rc<Description>],
     ) -> Result<ServerReply> {
         self.room().await;
+        let mut texts = statements.iter().map(|statement| statement.sql);
+        let asks_xact_id = texts.any(|sql| self.asks_xact_id(sql));
         let answer = self.ask(1, FlushMode::Now, |mut request, ticket| {
             // Before anything that may fail: what follows an error is skipped.
             self.write_closing(&mut request)?;
             for (statement, description) in statements.iter().zip(descriptions) {
                 self.write_execution(&mut request, statement.sql, description, statement.values)?;
             }
+            if asks_xact_id {
+                self.write_xact_question(&mut request)?;
+            }
             Ok(request.sync(ticket, Shape::Whole)?)
         })?;
-        answer.await
+        let mut reply = answer.await?;
+        if asks_xact_id {
+            self.take_xact_id(&mut reply, statements.len())?;
+        }
+        Ok(reply)
     }
 
     /// When the server found a statement stale, all are forgotten, because the same may have befallen the others. True when they may
@@ -222,97 +235,6 @@ impl Stale {
         }
         self.indices
     }
-}
-
-/// What may stand before a parenthesis in a text that only reads: words of the grammar, and functions of the server's own. Sorted.
-const HARMLESS: &[&str] = &[
-    "all",
-    "and",
-    "any",
-    "array_agg",
-    "as",
-    "avg",
-    "between",
-    "by",
-    "cast",
-    "coalesce",
-    "count",
-    "date_trunc",
-    "distinct",
-    "exists",
-    "extract",
-    "filter",
-    "from",
-    "greatest",
-    "in",
-    "join",
-    "json_agg",
-    "jsonb_agg",
-    "lateral",
-    "least",
-    "length",
-    "like",
-    "limit",
-    "lower",
-    "max",
-    "min",
-    "not",
-    "now",
-    "nullif",
-    "numeric",
-    "offset",
-    "on",
-    "or",
-    "over",
-    "round",
-    "row",
-    "row_number",
-    "select",
-    "some",
-    "sum",
-    "union",
-    "unnest",
-    "upper",
-    "using",
-    "values",
-    "varchar",
-    "when",
-    "where",
-];
-
-/// Whether a text is a SELECT that makes no table and calls nothing that may write. Where a comment begins it is not known.
-fn reads(sql: &str) -> bool {
-    let mut words = sql
-        .split(|character: char| !is_of_word(character))
-        .filter(|word| !word.is_empty());
-    let is_select = words
-        .next()
-        .is_some_and(|word| word.eq_ignore_ascii_case("select"));
-    is_select
-        && !words.any(|word| word.eq_ignore_ascii_case("into"))
-        && !sql.contains("--")
-        && !sql.contains("/*")
-        && sql
-            .match_indices('(')
-            .all(|(at, _)| is_harmless(sql.get(..at)))
-}
-
-/// Whether what stands before a parenthesis makes no call of it, or a harmless one. A name in quotes may be any.
-fn is_harmless(before: Option<&str>) -> bool {
-    let before = before.unwrap_or_default().trim_end();
-    if before.ends_with('"') {
-        return false;
-    }
-    let mut words = before.rsplit(|character| !is_of_word(character));
-    let word = words.next().unwrap_or_default();
-    let qualifier = before.strip_suffix(word).unwrap_or_default().trim_end();
-    // What has these names in a schema of its own may do anything.
-    let is_own = !qualifier.ends_with('.');
-    word.is_empty() || is_own && HARMLESS.binary_search(&&*word.to_ascii_lowercase()).is_ok()
-}
-
-fn is_of_word(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '_' | '$')
 }
 
 /// Whether what ran was certainly undone when a later statement failed: a COMMIT, a procedure and some commands end transactions of
@@ -371,29 +293,4 @@ fn reply_index(reply: &ServerReply, statements: usize) -> usize {
         )
     });
     ended.count().min(statements.saturating_sub(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn select_reads_unless_it_may_call_what_writes() {
-        let check = |sql: &str, expected: bool| assert_eq!(reads(sql), expected, "{sql}");
-        check("select count(*) from t where lower(a) in ('x')", true);
-        check(
-            "select a.b from a join lateral (select 1) c on (true)",
-            true,
-        );
-        check("select next_number()", false);
-        check("select \"count\"(*) from t", false);
-        check("select audit.count(1)", false);
-        check("select audit . lower ( 'x' )", false);
-        check("select 1 into t", false);
-        check("select lower -- of\n('x')", false);
-        check(
-            "with a as (delete from t returning 1) select * from a",
-            false,
-        );
-    }
 }

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::limits::STALE_TRIES_MAX;
 use crate::rows::Rows;
 use crate::statement::{Columns, Description};
+use crate::statement_text::behind_comments;
 
 /// Values for the parameters of a statement.
 pub trait Parameters {
@@ -139,13 +140,20 @@ impl Connection {
             tries += 1;
             let description = self.prepare(sql, hints).await?;
             self.room().await;
+            let asks_xact_id = self.asks_xact_id(sql);
             let answer = self.ask(1, FlushMode::WithOthers, |mut request, ticket| {
                 self.write_closing(&mut request)?;
                 self.write_bound(&mut request, sql, &description, values)?;
                 request.execute("", 0)?;
+                if asks_xact_id {
+                    self.write_xact_question(&mut request)?;
+                }
                 Ok(request.sync(ticket, Shape::Whole)?)
             })?;
-            let reply = answer.await?;
+            let mut reply = answer.await?;
+            if asks_xact_id {
+                self.take_xact_id(&mut reply, 1)?;
+            }
             if let Some(error) = staleness(&reply, 1)? {
                 self.0.driver.cache.borrow_mut().forget(sql, hints);
                 if tries > 1 && error.code == SqlState::INVALID_SQL_STATEMENT_NAME {
@@ -200,6 +208,12 @@ impl Connection {
         let reply = self.simple(sql)?.await?;
         for message in reply.messages() {
             if let Message::CommandComplete(tag) = message.map_err(Error::Protocol)? {
+                match tag.command() {
+                    "BEGIN" | "START TRANSACTION" | "COMMIT" | "ROLLBACK" | "SAVEPOINT"
+                    | "RELEASE" | "SET" => {}
+                    "DEALLOCATE" | "DEALLOCATE ALL" | "DISCARD ALL" => self.distrust_prepared(),
+                    _ => self.note_unasked_write(),
+                }
                 each(tag);
             }
         }
@@ -214,6 +228,7 @@ impl Connection {
         self.room().await;
         let reply = self.simple(sql)?.await?;
         succeeded(&reply)?;
+        self.note_unasked_write();
         let mut results = Vec::new();
         let mut messages = reply.messages();
         let none = Rc::new(Columns::new(Box::default()));
@@ -460,33 +475,6 @@ fn refuse_copy_in(sql: &str) -> Result<()> {
         return Err(Error::Copy("COPY FROM STDIN has to be run by copy_in"));
     }
     Ok(())
-}
-
-/// A text without the comments at its beginning, which nest (PostgreSQL documentation, 4.1.5).
-fn behind_comments(sql: &str) -> &str {
-    let mut rest = sql;
-    let mut depth = 0_usize;
-    loop {
-        rest = match (depth, rest.as_bytes()) {
-            (_, [b'/', b'*', ..]) => {
-                depth += 1;
-                rest.get(2..).unwrap_or_default()
-            }
-            (1.., [b'*', b'/', ..]) => {
-                depth -= 1;
-                rest.get(2..).unwrap_or_default()
-            }
-            (1.., [_, ..]) => {
-                let mut letters = rest.chars();
-                letters.next();
-                letters.as_str()
-            }
-            (0, [b'-', b'-', ..]) => rest.split_once('\n').map_or("", |(_, rest)| rest),
-            (0, [b';', ..]) => rest.get(1..).unwrap_or_default(),
-            (0, [first, ..]) if first.is_ascii_whitespace() => rest.trim_start(),
-            (_, _) => return rest,
-        };
-    }
 }
 
 /// The error in an answer, as one.

@@ -67,6 +67,7 @@ impl Connection {
             tries += 1;
             let description = self.prepare(sql, &[]).await?;
             self.room().await;
+            self.asks_xact_id(sql);
             let described = Cell::new(false);
             let parts = self.ask_parts(|mut request, ticket| {
                 self.write_closing(&mut request)?;

@@ -6,9 +6,10 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 
 use tsumugi_pg_proto::backend::TransactionStatus;
+use tsumugi_pg_proto::connection::Shape;
 
-use crate::connection::Connection;
-use crate::error::{Error, Result};
+use crate::connection::{Answer, Connection, FlushMode};
+use crate::error::{Error, Result, StatementFate};
 use crate::query::succeeded;
 
 /// How a transaction sees the changes of others.
@@ -92,22 +93,50 @@ impl Savepoints {
     }
 }
 
+/// The answers that a transaction begins with.
+struct BeginAnswers {
+    /// To what was still to be learnt of the server.
+    identity: Option<Answer>,
+    begun: Answer,
+}
+
 impl Connection {
+    /// Writes what begins a transaction. In front of it, in the same write, goes what is still to be learnt of the server, once for a connection.
+    fn write_begin(&self, options: TransactionOptions) -> Result<BeginAnswers> {
+        let is_read_only = options.access != Access::ReadWrite;
+        let identity = match is_read_only {
+            true => None,
+            false => self.ask_identity()?,
+        };
+        let begun = self.simple(&options.sql())?;
+        self.enter_transaction();
+        self.0.driver.xact.begin(is_read_only);
+        Ok(BeginAnswers { identity, begun })
+    }
+
+    async fn await_begin(&self, answers: BeginAnswers) -> Result<()> {
+        if let Some(identity) = answers.identity
+            && let Ok(replies) = Box::pin(identity.all()).await
+        {
+            self.note_identity(replies);
+        }
+        succeeded(&answers.begun.await?)
+    }
+
     /// Begins a transaction.
     ///
     /// # Errors
     /// As [`Connection::query`].
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction<'_>> {
         self.room().await;
-        let answer = self.simple(&options.sql())?;
-        self.enter_transaction();
+        let answers = self.write_begin(options)?;
         // From here on it is rolled back if this future is dropped.
         let transaction = Transaction {
             connection: self,
             savepoints: RefCell::default(),
             ended: Cell::new(false),
         };
-        let begun = answer.await.and_then(|reply| succeeded(&reply));
+        let begun = self.await_begin(answers).await;
         if let Err(error) = begun {
             transaction.ended.set(true);
             return Err(error);
@@ -120,17 +149,32 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub async fn begin_unguarded(&self, options: TransactionOptions) -> Result<()> {
-        self.enter_transaction();
-        self.script(&options.sql()).await
+        self.room().await;
+        let answers = self.write_begin(options)?;
+        self.await_begin(answers).await
     }
 
-    /// Commits the transaction that is open.
+    /// Commits the transaction that is open. While it waits for a synchronous standby, the server is not asked to stop, also when this future is dropped.
     ///
     /// # Errors
-    /// As [`Connection::query`], also those of deferred constraints; [`Error::RolledBack`] when a statement had failed.
+    /// As [`Connection::query`], also those of deferred constraints; [`Error::RolledBack`] when a statement had failed; [`Error::Unreplicated`]. After
+    /// [`Error::Lost`] with [`StatementFate::Perhaps`], [`Connection::xact_status`] of another connection says what has become of
+    /// [`Connection::xact_id`].
     pub async fn commit_unguarded(&self) -> Result<()> {
+        let driver = &self.0.driver;
+        if driver.xact.is_unasked() && self.status() == TransactionStatus::InTransaction {
+            Box::pin(self.learn_xact_id()).await.map_err(unsent)?;
+        }
         self.room().await;
-        let reply = self.simple("COMMIT")?.await?;
+        let answer = self.ask(1, FlushMode::Now, |request, ticket| {
+            request.query("COMMIT", ticket, Shape::Whole)?;
+            driver.begin_commit(ticket);
+            Ok(())
+        })?;
+        let reply = answer.await.map_err(|error| match error {
+            Error::Lost { .. } if driver.is_unreplicated() => Error::Unreplicated,
+            error => error,
+        })?;
         succeeded(&reply)?;
         let command = reply.messages().find_map(|message| match message {
             Ok(tsumugi_pg_proto::backend::Message::CommandComplete(tag)) => {
@@ -246,6 +290,18 @@ impl Drop for Savepoint<'_, '_> {
             let sql = named("ROLLBACK TO SAVEPOINT", self.number);
             self.transaction.connection.send_unawaited(&sql);
         }
+    }
+}
+
+/// The error of a COMMIT before which the connection was lost.
+fn unsent(error: Error) -> Error {
+    match error {
+        Error::Lost { reason, server, .. } => Error::Lost {
+            reason,
+            ran: StatementFate::No,
+            server,
+        },
+        error => error,
     }
 }
 

@@ -44,7 +44,9 @@ pub(crate) fn abandoned<P: Protocol>(pipeline: &PipelineRef<P>) {
     });
 }
 
-/// Whether all that the server may be running was abandoned.
+/// Whether all that the server may be running was abandoned, and may be stopped.
 fn may_cancel<P: Protocol>(pipeline: &Pipeline<P>) -> bool {
-    !pipeline.slots.borrow().has_callers() && pipeline.out.borrow().is_empty()
+    !pipeline.slots.borrow().has_callers()
+        && pipeline.out.borrow().is_empty()
+        && pipeline.driver.may_interrupt()
 }

@@ -92,6 +92,11 @@ pub trait Protocol: Sized + 'static {
         true
     }
 
+    /// Whether the server may be asked to stop now, as far as what it runs is concerned.
+    fn may_interrupt(&self) -> bool {
+        true
+    }
+
     /// Has the server stop what no caller waits for. Nothing is sent meanwhile but by [`Pipeline::send_cancel`]. It is given up after
     /// [`limits::CANCEL_TIMEOUT`].
     fn cancel(pipeline: &PipelineRef<Self>) -> impl Future<Output = CancelOutcome>;

@@ -49,6 +49,7 @@ fn whole(item: ReplyItem) -> Result<ServerReply> {
     match item {
         ReplyItem::Whole(reply) => Ok(reply),
         ReplyItem::TooLarge { reply_bytes_max } => Err(Error::TooLarge { reply_bytes_max }),
+        ReplyItem::Unreplicated => Err(Error::Unreplicated),
         ReplyItem::Chunk(_) => unreachable!("what is awaited whole comes whole"),
     }
 }
@@ -110,7 +111,9 @@ impl Parts {
                 self.end();
                 return Err(Error::TooLarge { reply_bytes_max });
             }
-            Ok(ReplyItem::Whole(_)) => unreachable!("what is read in pieces comes in pieces"),
+            Ok(ReplyItem::Whole(_) | ReplyItem::Unreplicated) => {
+                unreachable!("what is read in pieces comes in pieces")
+            }
             Err(lost) => {
                 self.end();
                 return Err(lost.into());
@@ -126,6 +129,10 @@ impl Parts {
             ReplyChunk::End => {
                 self.end();
                 self.failure.take().map_or(Ok(None), Err)
+            }
+            ReplyChunk::UnreplicatedEnd => {
+                self.end();
+                Err(self.failure.take().unwrap_or(Error::Unreplicated))
             }
         }
     }

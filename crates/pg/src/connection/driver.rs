@@ -20,6 +20,11 @@ use super::event::{Event, Observer};
 use crate::cache::Cache;
 use crate::catalogue::Catalogue;
 use crate::error::{Error, Result};
+use crate::xact::Xact;
+
+/// The function of the server that waits for its synchronous standbys. It warns when that wait is cancelled, in the server's language; the transaction
+/// stays committed.
+const STANDBY_WAIT: &str = "SyncRepWaitForLSN";
 
 /// A whole reply as the protocol cut it.
 pub(crate) type ServerReply = Reply<Ticket>;
@@ -38,6 +43,12 @@ pub(crate) struct PostgresDriver {
     pub(crate) behaviour: Behaviour,
     pub(crate) cache: RefCell<Cache>,
     pub(crate) catalogue: Catalogue,
+    /// The transaction that was begun last.
+    pub(crate) xact: Xact,
+    /// A COMMIT whose reply is awaited.
+    commit: Cell<Option<Ticket>>,
+    /// The request that has been committed although no synchronous standby has confirmed it.
+    unreplicated: Cell<Option<Ticket>>,
 }
 
 /// What came for a caller.
@@ -45,6 +56,8 @@ pub(crate) struct PostgresDriver {
 pub(crate) enum ReplyItem {
     /// The whole reply to one request.
     Whole(ServerReply),
+    /// A request was done and committed, and the server has stopped waiting for its synchronous standbys.
+    Unreplicated,
     /// It was too large; its end is still to come.
     TooLarge { reply_bytes_max: usize },
     /// A part of one that is read piece by piece.
@@ -62,6 +75,8 @@ pub(crate) enum ReplyChunk {
     CopyIn(Bytes),
     /// ReadyForQuery.
     End,
+    /// ReadyForQuery, of what was committed although no synchronous standby has confirmed it.
+    UnreplicatedEnd,
 }
 
 impl Item for ReplyItem {
@@ -72,8 +87,9 @@ impl Item for ReplyItem {
                 | ReplyChunk::Fragment { bytes, .. }
                 | ReplyChunk::CopyIn(bytes),
             ) => bytes.len(),
-            ReplyItem::Chunk(ReplyChunk::End)
+            ReplyItem::Chunk(ReplyChunk::End | ReplyChunk::UnreplicatedEnd)
             | ReplyItem::Whole(_)
+            | ReplyItem::Unreplicated
             | ReplyItem::TooLarge { .. } => 0,
         }
     }
@@ -91,7 +107,41 @@ impl PostgresDriver {
             behaviour,
             cache: RefCell::new(Cache::new(behaviour.statement_cache)),
             catalogue: Catalogue::default(),
+            xact: Xact::default(),
+            commit: Cell::new(None),
+            unreplicated: Cell::new(None),
         }
+    }
+
+    /// A COMMIT is written: until its reply has come nothing is cancelled, because that would end the wait for a synchronous standby.
+    pub(crate) fn begin_commit(&self, ticket: Ticket) {
+        self.xact.end();
+        self.commit.set(Some(ticket));
+        self.unreplicated.set(None);
+    }
+
+    /// Whether the server said, before the connection was lost, that it has committed and waits for its standbys no longer.
+    pub(crate) fn is_unreplicated(&self) -> bool {
+        self.unreplicated.get().is_some()
+    }
+
+    /// What the server warns of, of the request whose reply comes next.
+    fn note_warning(&self, notice: &ServerError) {
+        if notice.routine.as_deref() == Some(STANDBY_WAIT) {
+            self.unreplicated.set(self.oldest());
+        }
+    }
+
+    /// A reply has come to its end: whether what it did is committed and not confirmed by a standby.
+    fn note_end(&self, ticket: Ticket) -> bool {
+        if self.commit.get() == Some(ticket) {
+            self.commit.set(None);
+        }
+        let is_unreplicated = self.unreplicated.get() == Some(ticket);
+        if is_unreplicated {
+            self.unreplicated.set(None);
+        }
+        is_unreplicated
     }
 
     /// Writes `requests` requests under one ticket; all of them or none.
@@ -196,7 +246,12 @@ impl Protocol for PostgresDriver {
         match event {
             Cut::Reply(reply) => {
                 let token = reply.token;
-                wire.deliver(token, ReplyItem::Whole(reply));
+                let is_unreplicated = wire.driver.note_end(token) && reply.error.is_none();
+                let item = match is_unreplicated {
+                    true => ReplyItem::Unreplicated,
+                    false => ReplyItem::Whole(reply),
+                };
+                wire.deliver(token, item);
                 wire.finish(token);
             }
             Cut::Part { token, tag, bytes } => chunk(token, ReplyChunk::Part { tag, bytes }),
@@ -204,9 +259,13 @@ impl Protocol for PostgresDriver {
                 chunk(token, ReplyChunk::Fragment { bytes, left });
             }
             Cut::End { token, .. } => {
+                let end = match wire.driver.note_end(token) {
+                    true => ReplyChunk::UnreplicatedEnd,
+                    false => ReplyChunk::End,
+                };
                 // After one that was too large its caller waits for nothing but that there is no more.
                 if is_read_in_pieces(token) {
-                    chunk(token, ReplyChunk::End);
+                    chunk(token, end);
                 }
                 wire.finish(token);
             }
@@ -227,7 +286,10 @@ impl Protocol for PostgresDriver {
                 channel,
                 payload,
             }),
-            Cut::Notice(notice) => wire.driver.observer.report(Event::Notice(notice)),
+            Cut::Notice(notice) => {
+                wire.driver.note_warning(&notice);
+                wire.driver.observer.report(Event::Notice(notice));
+            }
             Cut::Parameter { name, value } => {
                 wire.driver
                     .observer
@@ -273,6 +335,10 @@ impl Protocol for PostgresDriver {
 
     fn can_cancel(&self) -> bool {
         self.cancel.is_possible()
+    }
+
+    fn may_interrupt(&self) -> bool {
+        self.commit.get().is_none()
     }
 
     async fn cancel(wire: &PipelineRef<Self>) -> CancelOutcome {

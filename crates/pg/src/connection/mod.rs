@@ -81,6 +81,12 @@ impl Connection {
         queue.parameters().value(name).map(str::to_owned)
     }
 
+    /// Whether a setting that the server reports has this value.
+    pub(crate) fn parameter_is(&self, name: &str, value: &str) -> bool {
+        let queue = self.0.driver.queue.borrow();
+        queue.parameters().value(name) == Some(value)
+    }
+
     /// All settings that the server reports, with their values as they are now.
     pub fn parameters(&self) -> Vec<(String, String)> {
         let queue = self.0.driver.queue.borrow();
@@ -122,6 +128,7 @@ impl Connection {
     /// Afterwards the connection is as new, or it has ended.
     pub async fn discard(&self) {
         self.0.driver.cache.borrow_mut().clear();
+        self.0.driver.xact.forget_session();
         let discarded = async { self.simple("DISCARD ALL")?.await };
         match tokio::time::timeout(limits::RESET_TIMEOUT, discarded).await {
             Ok(Ok(reply)) if reply.error.is_none() => {}
@@ -139,6 +146,7 @@ impl Connection {
     /// answer.
     pub(crate) fn leave_transaction(&self) {
         self.0.driver.orphaned.set(true);
+        self.0.driver.xact.end();
         self.send_unawaited("ROLLBACK");
     }
 
