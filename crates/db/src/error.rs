@@ -38,6 +38,37 @@ impl Refusal {
     }
 }
 
+/// What is known of a statement whose answer did not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementOutcome {
+    /// It was not sent.
+    NotSent,
+    /// It was undone, together with the transaction that it belongs to.
+    RolledBack,
+    /// It may have run, or not.
+    Unknown,
+}
+
+impl fmt::Display for StatementOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StatementOutcome::NotSent => "the statement was not sent",
+            StatementOutcome::RolledBack => "its transaction was rolled back",
+            StatementOutcome::Unknown => "the statement may or may not have run",
+        })
+    }
+}
+
+impl StatementOutcome {
+    /// What the error of a statement that was given up adds.
+    fn addition(self) -> &'static str {
+        match self {
+            StatementOutcome::Unknown => " and may or may not have run",
+            StatementOutcome::NotSent | StatementOutcome::RolledBack => "",
+        }
+    }
+}
+
 /// Why a statement, a transaction or a connection failed.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
@@ -118,12 +149,13 @@ pub enum Error {
         /// What did not run.
         statement: FailedStatement,
     },
-    /// The statement ran longer than it may and was stopped. What it changed is undone, unless it stood alone on a server and had been
-    /// committed before it was stopped: then the caller has not seen the reply.
-    #[error("the statement was stopped after statement_timeout ({} ms); raise it or make the statement faster", .limit.as_millis())]
+    /// The statement ran longer than it may and was stopped. What it changed is undone, unless `outcome` says that this is not known.
+    #[error("the statement was stopped after statement_timeout ({} ms){}; raise it or make the statement faster", .limit.as_millis(), .outcome.addition())]
     Timeout {
         /// `statement_timeout` as it was for this statement.
         limit: Duration,
+        /// Not known where it stood alone and was given up here, before its server said what had become of it.
+        outcome: StatementOutcome,
         /// What was stopped.
         statement: FailedStatement,
     },
@@ -185,12 +217,27 @@ pub enum Error {
         reason: String,
     },
     /// The connection was lost before the answer had come.
-    #[error("the connection to the database was lost: {reason}; {}", if *.ran { "the statement may or may not have run" } else { "the statement was not sent" })]
+    #[error("the connection to the database was lost: {reason}; {outcome}")]
     Lost {
         /// Why.
         reason: String,
         /// Whether the statement may have run.
-        ran: bool,
+        outcome: StatementOutcome,
+    },
+    /// The connection was lost, and nothing of the transaction was kept: its commit was not sent, or has not happened. Run it again.
+    #[error("the transaction was rolled back: the connection to the database was lost: {reason}")]
+    LostUncommitted {
+        /// Why.
+        reason: String,
+    },
+    /// The answer to a commit did not come, and no server can say whether it has happened; or it has happened on a server that may be lost
+    /// with it, because no synchronous standby has confirmed it. Look at what it was to change before it is run again.
+    #[error("it is not known whether the transaction{} was committed: {reason}", .xid.map(|xid| format!(" {xid}")).unwrap_or_default())]
+    CommitUnknown {
+        /// The number of the transaction, where the server has given it one and says so: PostgreSQL's `xid8`.
+        xid: Option<u64>,
+        /// Why.
+        reason: String,
     },
     /// The server sent a value that is none of its type.
     #[error("the value in column {column} cannot be read: {reason}")]
@@ -289,6 +336,7 @@ impl Error {
         "DataError",
         "TransactionRolledBack",
         "ConnectionLost",
+        "CommitUnknown",
         "UsageError",
         "Unsupported",
         "NeedsRebuild",
@@ -313,7 +361,8 @@ impl Error {
             Error::InvalidText { .. } | Error::Malformed { .. } | Error::Value { .. } => {
                 "DataError"
             }
-            Error::RolledBack { .. } => "TransactionRolledBack",
+            Error::RolledBack { .. } | Error::LostUncommitted { .. } => "TransactionRolledBack",
+            Error::CommitUnknown { .. } => "CommitUnknown",
             Error::Closed { .. }
             | Error::Open { .. }
             | Error::Unreachable { .. }
@@ -348,6 +397,28 @@ impl Error {
                 code, statement, ..
             } => code.is_about_data() && statement.has_binds(),
             _ => false,
+        }
+    }
+
+    /// Whether the same transaction may be run again as it is: nothing of it was kept, and what stopped it may not come again. Both faces go by this.
+    pub fn is_retryable(&self) -> bool {
+        matches!(
+            self,
+            Error::SerializationFailure { .. }
+                | Error::Deadlock { .. }
+                | Error::LostUncommitted { .. }
+                | Error::Lost {
+                    outcome: StatementOutcome::RolledBack,
+                    ..
+                }
+        )
+    }
+
+    /// The number of the transaction of which it is not known whether it was committed, where there is one.
+    pub fn xid(&self) -> Option<u64> {
+        match self {
+            Error::CommitUnknown { xid, .. } => *xid,
+            _ => None,
         }
     }
 
@@ -406,7 +477,26 @@ impl Error {
     pub(crate) fn protocol(violation: impl fmt::Display) -> Error {
         Error::Lost {
             reason: format!("the server broke the protocol: {violation}"),
-            ran: true,
+            outcome: StatementOutcome::Unknown,
+        }
+    }
+
+    /// The same for a call in a transaction that was not committed: where the connection was lost, the server rolls that back.
+    pub(crate) fn undone(self) -> Error {
+        match self {
+            Error::Lost { reason, .. } => Error::Lost {
+                reason,
+                outcome: StatementOutcome::RolledBack,
+            },
+            other => other,
+        }
+    }
+
+    /// Why the answer to a commit did not come, for an error about the commit.
+    pub(crate) fn into_reason(self) -> String {
+        match self {
+            Error::Lost { reason, .. } | Error::CommitUnknown { reason, .. } => reason,
+            other => other.to_string(),
         }
     }
 
@@ -460,6 +550,8 @@ impl Error {
             | Error::Open { .. }
             | Error::Unreachable { .. }
             | Error::Lost { .. }
+            | Error::LostUncommitted { .. }
+            | Error::CommitUnknown { .. }
             | Error::Unsupported { .. }
             | Error::TableDiffers { .. }
             | Error::NeedsRebuild { .. }

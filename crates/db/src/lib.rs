@@ -56,7 +56,7 @@ mod value;
 pub use batch::BatchSize;
 pub use database::{Database, RowStream, Savepoint, Transaction};
 pub use database_watch::{DatabaseWatch, PoolScope};
-pub use error::{Code, Error, FailedStatement, Refusal, Result};
+pub use error::{Code, Error, FailedStatement, Refusal, Result, StatementOutcome};
 pub use execution::ExecuteResult;
 pub use executor::Executor;
 pub use feed::{Format, RowEncoder, RowFeed};

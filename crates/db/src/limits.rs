@@ -42,6 +42,10 @@ pub const LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 60);
 pub const IDLE_CONNECTION_DEFAULT: Duration = Duration::from_secs(5 * 60);
 /// How long a caller waits for a connection.
 pub const ACQUIRE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+/// Between the first question what has become of a commit and the next. It doubles with each.
+pub(crate) const INQUIRY_PAUSE_MIN: Duration = Duration::from_millis(10);
+/// Between two such questions at most.
+pub(crate) const INQUIRY_PAUSE_MAX: Duration = Duration::from_millis(500);
 /// How long after its statement's time a server may stay silent before the connection counts as lost.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// How long one statement may run.

@@ -1,7 +1,7 @@
 //! A statement that failed: what every driver makes of that. Knows no driver's errors.
 //! Rule: the statement goes into the error, for callers that look at it.
 
-use crate::error::{Error, FailedStatement};
+use crate::error::{Error, FailedStatement, StatementOutcome};
 use crate::options::Options;
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -39,10 +39,11 @@ impl StatementContext<'_> {
         }
     }
 
-    /// It took longer than `statement_timeout`.
-    pub(crate) fn late(self) -> Error {
+    /// It took longer than `statement_timeout`, and this is known of it.
+    pub(crate) fn late(self, outcome: StatementOutcome) -> Error {
         Error::Timeout {
             limit: self.options.statement_timeout,
+            outcome,
             statement: self.silent(),
         }
     }

@@ -599,7 +599,7 @@ fn a_database_that_is_closed_is_no_failure_of_a_migration() {
 }
 
 #[test]
-fn migration_whose_commit_was_lost_is_of_unknown_outcome() {
+fn migration_whose_commit_was_lost_is_as_the_server_says_afterwards() {
     check(async |db| {
         if db.scheme() != "postgres" {
             return;
@@ -620,10 +620,17 @@ fn migration_whose_commit_was_lost_is_of_unknown_outcome() {
         });
         let lost = Migrator::new(&db, [ends]).unwrap().up(None).await;
         let lost = lost.unwrap_err();
-        assert!(matches!(lost, Error::Lost { ran: true, .. }), "{lost:?}");
+        assert!(matches!(lost, Error::MigrationFailed { .. }), "{lost:?}");
         let message = lost.to_string();
-        assert!(message.contains("1_ends (up)"), "{message}");
-        assert!(message.contains("may or may not have run"), "{message}");
+        let expected = "1_ends failed (up), nothing of it was kept: ";
+        assert!(message.starts_with(expected), "{message}");
+        assert!(message.contains("was lost"), "{message}");
+        let tables = "select count(*) as n from pg_class where relname = 't'";
+        let rows = db.query(tables, []).await.unwrap();
+        assert_eq!(
+            rows.first().unwrap().value(0),
+            Some(tsumugi_db::ValueRef::Integer(0))
+        );
     });
 }
 

@@ -69,7 +69,9 @@ impl Connection {
                 execute(&mut request, "")?;
             }
             Ok(request.sync(ticket, Shape::Whole)?)
-        })?;
+        });
+        // Where nothing was written, nothing is prepared.
+        let answer = answer.inspect_err(|_| xact.set_statement(known))?;
         Ok(Some(answer))
     }
 

@@ -9,6 +9,9 @@ class DB
     # The text and the status of the response that it is without an `error` block; nil for what is answered 500.
     def __refusal = @refusal
     def __refusal_status = @refusal_status
+
+    # Whether the transaction that it ended may be run again as it is: nothing of it was kept, and what stopped it may not come again.
+    def retryable? = @retryable || false
   end
   %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
      QueryCanceled LimitExceeded DataError TransactionRolledBack ConnectionLost UsageError Unsupported].each { |name| const_set(name, Class.new(Error)) }
@@ -17,8 +20,18 @@ class DB
     def about_value? = @about_value || false
   end
 
+  class SerializationFailure
+    def retryable? = true
+  end
+
   # Two transactions waited for each other; this one was chosen to be undone. Like other serialization failures it is run again.
   class DeadlockDetected < SerializationFailure; end
+
+  # The answer to a commit was lost, and no server can say whether it has happened. It is never run again by itself.
+  class CommitUnknown < ConnectionLost
+    # The number of the transaction on PostgreSQL (an `xid8`); nil where the server had not said it.
+    attr_reader :xid
+  end
 
   # Bytes to be bound as such, even when they happen to be UTF-8: `DB.blob(data)`.
   class Blob
@@ -99,8 +112,9 @@ class DB
   # exception (and `halt`) rolls back and goes on; otherwise, also by `return` and `break`, it commits. Nested calls
   # join the outer one; with `savepoint: true` they can be undone alone.
   #
-  # `isolation:` is :read_committed, :repeatable_read or :serializable (SQLite's transactions are always serializable). After a
-  # SerializationFailure, a DeadlockDetected too, the block is run again, `retries:` times at most.
+  # `isolation:` is :read_committed, :repeatable_read or :serializable (SQLite's transactions are always serializable). After an error that
+  # is `retryable?`, the block is run again, `retries:` times at most: a SerializationFailure, a DeadlockDetected too, and a server that was lost
+  # where it is certain that nothing was kept. After a CommitUnknown it is not.
   def transaction(mode: :immediate, isolation: nil, savepoint: false, retries: 0)
     if Tsumugi::Native.db_in_transaction?(@native)
       return yield(self) unless savepoint
@@ -126,8 +140,8 @@ class DB
           ensure
             committed = __end(running, raised)
           end
-        rescue SerializationFailure
-          raise if retries <= 0
+        rescue SerializationFailure, TransactionRolledBack, ConnectionLost => e
+          raise e if retries <= 0 || !e.retryable?
 
           retries -= 1
           raised = false

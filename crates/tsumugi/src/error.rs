@@ -106,6 +106,11 @@ impl Error {
         Error::Other(Box::new(error))
     }
 
+    /// Whether the transaction that it ended may be run again as it is: see [`tsumugi_db::Error::is_retryable`].
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Error::Db(error) if error.is_retryable())
+    }
+
     /// The status of the response that this is.
     pub fn status(&self) -> StatusCode {
         match self {

@@ -8,7 +8,7 @@ use tsumugi_firebird_proto::status::{Argument, Clause};
 use tsumugi_firebird_proto::values::EncodeError;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
-use crate::error::{Code, Error, FailedStatement};
+use crate::error::{Code, Error, FailedStatement, StatementOutcome};
 use crate::options::Names;
 use crate::server::DriverError;
 use crate::statement_context::{ConstraintKind, StatementContext};
@@ -24,6 +24,18 @@ impl DriverError for Driver {
         )
     }
 
+    fn is_unanswered(&self) -> bool {
+        match self {
+            Driver::Lost {
+                ran: StatementFate::Perhaps,
+                ..
+            }
+            | Driver::Protocol(_) => true,
+            Driver::Server(error) => is_loss(error),
+            _ => false,
+        }
+    }
+
     fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // What the server says may quote data.
@@ -35,10 +47,13 @@ impl DriverError for Driver {
     fn into_error(self, statement: StatementContext<'_>) -> Error {
         match self {
             Driver::Server(error) => server(statement, &error),
-            Driver::Lost { reason, ran } => Error::Lost {
-                reason,
-                ran: ran == StatementFate::Perhaps,
-            },
+            Driver::Lost { reason, ran } => {
+                let outcome = match ran {
+                    StatementFate::No => StatementOutcome::NotSent,
+                    StatementFate::Perhaps => StatementOutcome::Unknown,
+                };
+                Error::Lost { reason, outcome }
+            }
             Driver::Protocol(violation) => Error::protocol(violation),
             Driver::TooLarge { reply_bytes_max } => statement.too_large(reply_bytes_max),
             error @ Driver::Connect { .. } => Error::Unreachable {
@@ -144,9 +159,11 @@ fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
     if CONFLICTS.iter().any(|code| error.has(*code)) || state == "40001" {
         return Error::SerializationFailure { statement };
     }
-    if error.has(GdsCode::ATTACHMENT_SHUTDOWN) || state.starts_with("08") {
-        let reason = error.to_string();
-        return Error::Lost { reason, ran: true };
+    if is_loss(error) {
+        return Error::Lost {
+            reason: error.to_string(),
+            outcome: StatementOutcome::Unknown,
+        };
     }
     let about_value = |(code, _): &&(u32, &str)| error.has(GdsCode(*code));
     if let Some(&(_, code)) = VALUES.iter().find(about_value) {
@@ -168,6 +185,11 @@ fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
         message,
         statement,
     }
+}
+
+/// Whether the server says that the connection ends.
+fn is_loss(error: &ServerError) -> bool {
+    error.has(GdsCode::ATTACHMENT_SHUTDOWN) || error.sqlstate.as_str().starts_with("08")
 }
 
 /// Whether the text is wrong, or names what is not there, or is there already; rather than what it says cannot be done now.

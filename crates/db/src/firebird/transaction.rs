@@ -1,6 +1,7 @@
 //! Transactions of Firebird: each has a handle on its connection. Rule: a change of tables that other statements of its transaction shall
 //! see is committed before the next of them.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use tsumugi_firebird::TransactionOptions as Parameters;
@@ -14,12 +15,12 @@ use super::plan::StatementEffect;
 use super::rows::Rows;
 use super::stream::CursorRows;
 use crate::batch::BatchSize;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StatementOutcome};
 use crate::options::{Isolation, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Expiry, NextStep, Outcome, Running, SavepointCommand, SavepointName, Scope, Transaction,
+    Expiry, Fault, NextStep, Outcome, Running, SavepointCommand, SavepointName, Scope, Transaction,
     TransactionInner, Transactional,
 };
 use crate::sql_text::SqlText;
@@ -68,6 +69,7 @@ impl Transactional for Firebird {
     type Open = Rc<OpenTransaction>;
     type Closing = OpenTransaction;
     type State = State;
+    type Inquiry = ();
 
     async fn begin(
         pool: &Inner,
@@ -97,6 +99,22 @@ impl Transactional for Firebird {
 
     fn close(open: Rc<OpenTransaction>) -> Result<OpenTransaction, Rc<OpenTransaction>> {
         Rc::try_unwrap(open)
+    }
+
+    fn inquiry(_: &OpenTransaction) {}
+
+    /// The server can be asked of no transaction that is over.
+    async fn inquire(
+        pool: &Inner,
+        (): (),
+        fault: Fault<tsumugi_firebird::Error>,
+    ) -> Result<()> {
+        let reason = pool.error("COMMIT", fault).into_reason();
+        Err(Error::CommitUnknown { xid: None, reason })
+    }
+
+    fn has_kept(state: &State) -> bool {
+        state.change.is_committed()
     }
 
     async fn commit(closing: OpenTransaction) -> tsumugi_firebird::Result<()> {
@@ -134,12 +152,24 @@ impl Transactional for Firebird {
             transaction: changed,
         } = closing;
         let pool = &transaction.pool;
+        let is_committed = Cell::new(false);
         let next = pool.timed(async {
             changed.commit().await?;
             change.note_commit();
+            is_committed.set(true);
             connection.begin(transaction.state.parameters).await
         });
-        let next = next.await.map_err(|fault| pool.error("COMMIT", fault))?;
+        let next = next.await.map_err(|fault| {
+            let is_unknown = fault.is_unanswered() && !is_committed.get();
+            let error = pool.error("COMMIT", fault);
+            match is_unknown {
+                true => Error::CommitUnknown {
+                    xid: None,
+                    reason: error.into_reason(),
+                },
+                false => error,
+            }
+        })?;
         transaction.replace(Rc::new(OpenTransaction {
             transaction: next,
             locks,
@@ -194,7 +224,8 @@ impl Transactional for Firebird {
         let run = tokio::time::timeout(pool.options.statement_timeout, run).await;
         let run = run.unwrap_or_else(|_| {
             transaction.end(EndReason::Stopped);
-            Err(pool.statement(sql, &[]).late())
+            let statement = pool.statement(sql, &[]);
+            Err(statement.late(StatementOutcome::RolledBack))
         });
         pool.stats.count(run)
     }

@@ -23,6 +23,8 @@ use crate::value::Value;
 pub struct Postgres {
     pub(super) plans: Plans,
     pub(super) connector: Connector,
+    /// Opens what asks what has become of a commit.
+    pub(super) primary: Connector,
     pub(super) listeners: Cell<usize>,
     /// The client watches where a pooler hands the server's sessions to others too.
     pub(super) limits: Limits,
@@ -58,6 +60,7 @@ impl ServerBackend for Postgres {
             _ => Limits::Server,
         };
         let name = config.database.as_str().into();
+        let primary = settings::primary(&config, &options);
         let connector = Connector::new(config);
         let link = Link {
             connector: connector.clone(),
@@ -66,6 +69,7 @@ impl ServerBackend for Postgres {
         let backend = Postgres {
             plans: Plans::default(),
             connector,
+            primary,
             listeners: Cell::new(0),
             limits,
         };
@@ -170,6 +174,9 @@ impl Session {
             StatementEffect::Session | StatementEffect::Procedure
         ) {
             self.changed.set(true);
+        }
+        if effect == StatementEffect::Procedure {
+            self.distrust_prepared();
         }
     }
 }

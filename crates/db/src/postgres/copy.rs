@@ -35,6 +35,8 @@ struct CopyCall {
     pool: Rc<Inner>,
     sql: Arc<str>,
     started: Option<Instant>,
+    /// What is lost with the connection is rolled back.
+    is_in_transaction: bool,
     /// After the COPY itself, so that the pool gets it back when that is gone.
     _connection: ExclusiveConnection,
 }
@@ -67,6 +69,7 @@ impl CopyCall {
             pool: Rc::clone(pool),
             sql,
             started,
+            is_in_transaction: false,
             _connection: connection,
         };
         if let Err(error) = &copy {
@@ -77,7 +80,11 @@ impl CopyCall {
     }
 
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
-        self.pool.error(&self.sql, error)
+        let error = self.pool.error(&self.sql, error);
+        match self.is_in_transaction {
+            true => error.undone(),
+            false => error,
+        }
     }
 }
 
@@ -97,17 +104,20 @@ impl Transaction<Postgres> {
     pub(crate) async fn copy_in(&self, sql: Arc<str>) -> Result<CopyIn> {
         let inner = self.inner();
         let open = inner.ready().await?;
-        let copy = CopyIn::begin(&inner.pool, Rc::clone(&open), sql).await?;
-        Ok(CopyIn {
-            transaction: Rc::downgrade(inner),
-            ..copy
-        })
+        let copy = CopyIn::begin(&inner.pool, Rc::clone(&open), sql).await;
+        let mut copy = copy.map_err(Error::undone)?;
+        copy.transaction = Rc::downgrade(inner);
+        copy.call.is_in_transaction = true;
+        Ok(copy)
     }
 
     pub(crate) async fn copy_out(&self, sql: Arc<str>) -> Result<CopyOut> {
         let inner = self.inner();
         let open = inner.ready().await?;
-        CopyOut::begin(&inner.pool, Rc::clone(&open), sql).await
+        let copy = CopyOut::begin(&inner.pool, Rc::clone(&open), sql).await;
+        let mut copy = copy.map_err(Error::undone)?;
+        copy.call.is_in_transaction = true;
+        Ok(copy)
     }
 }
 

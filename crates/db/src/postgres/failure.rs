@@ -6,7 +6,7 @@ use tsumugi_pg_proto::ServerError;
 use tsumugi_pg_proto::types::EncodeError;
 
 use super::plan::source_offset;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, StatementOutcome};
 use crate::server::DriverError;
 use crate::statement_context::{ConstraintKind, StatementContext};
 
@@ -21,9 +21,25 @@ impl DriverError for Driver {
         )
     }
 
+    fn is_unanswered(&self) -> bool {
+        match self {
+            Driver::Lost {
+                ran: StatementFate::Perhaps,
+                server,
+                ..
+            } => !is_idle_too_long(server.as_deref()),
+            Driver::Protocol(_) | Driver::Unreplicated => true,
+            _ => false,
+        }
+    }
+
     fn into_error(self, statement: StatementContext<'_>) -> Error {
         match self {
             Driver::Server(error) => server(statement, *error),
+            error @ Driver::Unreplicated => Error::CommitUnknown {
+                xid: None,
+                reason: error.to_string(),
+            },
             Driver::Lost {
                 reason,
                 ran,
@@ -45,14 +61,19 @@ impl DriverError for Driver {
 }
 
 fn lost(reason: String, ran: StatementFate, server: Option<&ServerError>) -> Error {
-    // The server ended the session because the transaction was idle: that is no loss of a statement.
-    if server.is_some_and(|error| error.code.as_str() == "25P03") {
+    if is_idle_too_long(server) {
         return Error::rolled_back("it was idle for longer than idle_timeout");
     }
-    Error::Lost {
-        reason,
-        ran: ran == StatementFate::Perhaps,
-    }
+    let outcome = match ran {
+        StatementFate::No => StatementOutcome::NotSent,
+        StatementFate::Perhaps => StatementOutcome::Unknown,
+    };
+    Error::Lost { reason, outcome }
+}
+
+/// Whether the server ended the session because its transaction was idle: that is no loss of a statement, which it has not read.
+fn is_idle_too_long(server: Option<&ServerError>) -> bool {
+    server.is_some_and(|error| error.code.as_str() == "25P03")
 }
 
 fn server(context: StatementContext<'_>, error: ServerError) -> Error {
@@ -86,7 +107,11 @@ fn server(context: StatementContext<'_>, error: ServerError) -> Error {
         "23514" => ConstraintKind::Check.error(constraint, statement),
         "40001" => Error::SerializationFailure { statement },
         "40P01" => Error::Deadlock { statement },
-        "57014" if message.contains("statement timeout") => Error::Timeout { limit, statement },
+        "57014" if message.contains("statement timeout") => Error::Timeout {
+            limit,
+            outcome: StatementOutcome::RolledBack,
+            statement,
+        },
         "57014" => Error::Cancelled {
             reason: message,
             statement,

@@ -7,6 +7,7 @@ mod backend;
 mod bind;
 mod copy;
 mod failure;
+mod inquiry;
 mod link;
 mod listen;
 mod pipeline;

@@ -36,7 +36,7 @@ impl Pool<Postgres> {
         {
             let connection = pool.exclusive("", &[]).await?;
             let outcomes = run(pool, &connection, &plans, statements, atomicity, unchecked).await;
-            return outcomes.map_err(|fault| pool.error("", fault));
+            return outcomes.map_err(|fault| pool.error("", fault.alone()));
         }
         let connection = pool.connections.shared().await;
         let connection = connection.map_err(|error| pool.not_acquired("", &[], error))?;
@@ -46,7 +46,7 @@ impl Pool<Postgres> {
             true => outcomes.and(Err(changed())),
             false => outcomes,
         };
-        outcomes.map_err(|fault| pool.error("", fault))
+        outcomes.map_err(|fault| pool.error("", fault.alone()))
     }
 }
 
@@ -57,7 +57,7 @@ impl Transaction<Postgres> {
         let open = inner.ready().await?;
         let outcomes = pipeline_on(&inner.pool, &open, statements, PipelineAtomicity::All).await?;
         inner.settle(&outcomes);
-        outcomes.map_err(|fault| inner.pool.error("", fault))
+        outcomes.map_err(|fault| inner.undone(inner.pool.error("", fault)))
     }
 }
 

@@ -146,7 +146,8 @@ impl Session {
             };
             return Err(Error::usage(refusal));
         }
-        let open = begin_within(&self.pool, &self.connection, options).await?;
+        let open = begin_within(&self.pool, &self.connection, options).await;
+        let open = open.map_err(Error::undone)?;
         self.pool.stats.count_transaction();
         let transaction = server::Transaction::new(&self.pool, open, ());
         self.transaction.replace(Rc::downgrade(transaction.inner()));

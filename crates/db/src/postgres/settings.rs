@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use tsumugi_pg::config::Pooler;
-use tsumugi_pg::{Config, Environment};
+use tsumugi_pg::config::{Pooler, TargetSessionAttrs};
+use tsumugi_pg::{Config, Connector, Environment};
 
 use crate::error::{Error, Result};
 use crate::options::{self, Options};
@@ -46,6 +46,17 @@ pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options
         }
     }
     Ok((config, options))
+}
+
+/// For connections to the primary alone, whatever the pool's go to. A host that does not answer leaves time within `acquire_timeout` for the others.
+pub(super) fn primary(config: &Config, options: &Options) -> Connector {
+    let mut config = config.clone();
+    config.target_session_attrs = TargetSessionAttrs::Primary;
+    let hosts = u32::try_from(config.hosts.len()).unwrap_or(u32::MAX);
+    let share = options.acquire_timeout / hosts.saturating_add(1);
+    let limit = config.connect_timeout.map_or(share, |limit| limit.min(share));
+    config.connect_timeout = Some(limit);
+    Connector::new(config)
 }
 
 /// Sets the server's limits for one transaction, where they are not set for the session.

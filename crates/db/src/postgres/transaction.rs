@@ -7,6 +7,7 @@ use tsumugi_pg::{Access as ServerAccess, Isolation as ServerIsolation};
 use tsumugi_pg_proto::TransactionStatus;
 
 use super::backend::{Inner, Postgres};
+use super::inquiry::CommitInquiry;
 use super::link::{ExclusiveConnection, Link};
 use super::plan::{self, Plan};
 use super::settings;
@@ -17,7 +18,7 @@ use crate::options::{Access, Isolation, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Limits, Outcome, SavepointCommand, SavepointName, ServerBackend as _, TransactionInner,
+    Fault, Limits, Outcome, SavepointCommand, SavepointName, ServerBackend as _, TransactionInner,
     Transactional,
 };
 use crate::sql_text::SqlText;
@@ -123,6 +124,7 @@ impl Transactional for Postgres {
     type Open = OpenTransaction;
     type Closing = OpenTransaction;
     type State = ();
+    type Inquiry = CommitInquiry;
 
     async fn begin(
         pool: &Inner,
@@ -139,6 +141,18 @@ impl Transactional for Postgres {
     /// What is still running comes before the end on the connection.
     fn close(open: OpenTransaction) -> Result<OpenTransaction, OpenTransaction> {
         Ok(open)
+    }
+
+    fn inquiry(closing: &OpenTransaction) -> CommitInquiry {
+        CommitInquiry::of(closing)
+    }
+
+    async fn inquire(
+        pool: &Inner,
+        inquiry: CommitInquiry,
+        fault: Fault<tsumugi_pg::Error>,
+    ) -> Result<()> {
+        inquiry.resolve(pool, fault).await
     }
 
     async fn commit(closing: OpenTransaction) -> tsumugi_pg::Result<()> {

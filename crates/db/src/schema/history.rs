@@ -101,11 +101,13 @@ impl MigrationSource {
     /// The error when what is around that code failed. Where a commit was lost, or no connection was to be had, the database says best what is known.
     fn failure_around(&self, direction: Direction, executor: &Executor, error: Error) -> Error {
         match error {
-            Error::Lost { reason, ran } => {
-                let name = &self.name;
-                let reason =
-                    format!("{reason}, at the end or the beginning of {name} ({direction})");
-                Error::Lost { reason, ran }
+            Error::Lost { reason, outcome } => {
+                let reason = self.located(&reason, direction);
+                Error::Lost { reason, outcome }
+            }
+            Error::CommitUnknown { xid, reason } => {
+                let reason = self.located(&reason, direction);
+                Error::CommitUnknown { xid, reason }
             }
             Error::Unreachable { .. }
             | Error::Open { .. }
@@ -116,6 +118,12 @@ impl MigrationSource {
             | Error::Cancelled { .. } => error,
             error => self.failure(direction, executor, &error.to_string(), Some(error)),
         }
+    }
+
+    /// What was lost, with where that was.
+    fn located(&self, reason: &str, direction: Direction) -> String {
+        let name = &self.name;
+        format!("{reason}, at the end or the beginning of {name} ({direction})")
     }
 
     fn error(&self, reason: String, source: Option<Error>) -> Error {

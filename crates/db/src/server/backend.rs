@@ -255,7 +255,7 @@ impl<B: ServerBackend> PoolInner<B> {
     ) -> Result<Answer> {
         let started = self.stats.start();
         let outcome = self.bounded_query(connection, plan, sql, values).await;
-        self.finish(started, sql, values, outcome)
+        self.finish(started, sql, values, outcome.map_err(Fault::alone))
     }
 
     pub(crate) async fn bounded_query(

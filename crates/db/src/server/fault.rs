@@ -3,15 +3,17 @@
 
 use std::fmt;
 
-use crate::error::Error;
+use crate::error::{Error, StatementOutcome};
 use crate::statement_context::StatementContext;
 
 /// Why a statement has no result.
 pub(crate) enum Fault<E> {
     /// The driver says why.
     Driver(E),
-    /// It took longer than `statement_timeout`, and was given up here.
+    /// It took longer than `statement_timeout`, and was given up here: in a transaction, which ends with that.
     Late,
+    /// It stood alone, took longer than `statement_timeout`, and was given up here: the server may have done it all the same.
+    LateAlone,
     /// The caller's mistake came to light when the statement had run.
     Usage(&'static str),
 }
@@ -19,6 +21,9 @@ pub(crate) enum Fault<E> {
 pub(crate) trait DriverError: fmt::Debug {
     /// Whether the connection ended before anything went out that could be kept.
     fn is_unsent(&self) -> bool;
+
+    /// Whether the server may have done what was sent, and has not said so.
+    fn is_unanswered(&self) -> bool;
 
     /// For the log: without data.
     fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,10 +40,28 @@ impl<E: DriverError> Fault<E> {
         matches!(self, Fault::Driver(error) if error.is_unsent())
     }
 
+    /// Whether the server may have done what was sent, and has not said so.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        match self {
+            Fault::Driver(error) => error.is_unanswered(),
+            Fault::Late | Fault::LateAlone => true,
+            Fault::Usage(_) => false,
+        }
+    }
+
+    /// Of a statement outside of a transaction.
+    pub(crate) fn alone(self) -> Fault<E> {
+        match self {
+            Fault::Late => Fault::LateAlone,
+            other => other,
+        }
+    }
+
     pub(crate) fn into_error(self, statement: StatementContext<'_>) -> Error {
         match self {
             Fault::Driver(error) => error.into_error(statement),
-            Fault::Late => statement.late(),
+            Fault::Late => statement.late(StatementOutcome::RolledBack),
+            Fault::LateAlone => statement.late(StatementOutcome::Unknown),
             Fault::Usage(message) => statement.usage(message),
         }
     }
@@ -54,7 +77,7 @@ impl<E: DriverError> fmt::Debug for Fault<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Driver(error) => error.write_log(f),
-            Fault::Late => f.write_str("statement_timeout has passed"),
+            Fault::Late | Fault::LateAlone => f.write_str("statement_timeout has passed"),
             Fault::Usage(message) => f.write_str(message),
         }
     }

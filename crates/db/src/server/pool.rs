@@ -104,7 +104,7 @@ impl<B: Transactional> Pool<B> {
                 Err(error) => return Err(pool.not_acquired(&sql, &values, error)),
             };
         }
-        pool.finish(started, &sql, &values, outcome)
+        pool.finish(started, &sql, &values, outcome.map_err(Fault::alone))
     }
 
     /// On another shared connection.
@@ -130,7 +130,7 @@ impl<B: Transactional> Pool<B> {
         let script = pool.plan_script(&sql)?;
         let connection = pool.exclusive(&sql, &[]).await?;
         let outcome = pool.script(&connection, &sql, script).await;
-        pool.finish_script(&sql, outcome)
+        pool.finish_script(&sql, outcome.map_err(Fault::alone))
     }
 
     pub(crate) async fn stream(

@@ -254,6 +254,7 @@ impl<B: Streaming> RowStream<B> {
         {
             lock.stop();
         }
+        let is_in_transaction = open.lock.is_some();
         let is_end_alone = matches!(next, Ok(None)) && open.has_rows;
         open.has_rows = true;
         if !matches!(&next, Ok(Some(batch)) if !batch.is_last) {
@@ -265,7 +266,11 @@ impl<B: Streaming> RowStream<B> {
         }
         let next = next.map_err(|fault| {
             let statement = self.pool.statement(self.sql.clone(), &self.values);
-            fault.into_error(statement)
+            let error = fault.into_error(statement);
+            match is_in_transaction {
+                true => error.undone(),
+                false => error,
+            }
         });
         let next = self.pool.stats.count(next)?;
         Ok(next.map(|batch| batch.rows))

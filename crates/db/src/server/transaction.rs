@@ -38,6 +38,8 @@ pub(crate) trait Transactional: Streaming {
     type Closing;
     /// What belongs to a transaction beside, also when it has ended.
     type State;
+    /// What finds out what has become of a commit.
+    type Inquiry;
 
     fn begin(
         pool: &PoolInner<Self>,
@@ -51,7 +53,23 @@ pub(crate) trait Transactional: Streaming {
     /// The only one, or all of them back while a call is running.
     fn close(open: Self::Open) -> Result<Self::Closing, Self::Open>;
 
+    /// Called before the commit.
+    fn inquiry(closing: &Self::Closing) -> Self::Inquiry;
+
     fn commit(closing: Self::Closing) -> impl Future<Output = Result<(), Self::Error>>;
+
+    /// What has become of a transaction whose commit was sent and not answered: as if it had been answered now, or
+    /// [`Error::CommitUnknown`]. `fault` is why there was no answer.
+    fn inquire(
+        pool: &PoolInner<Self>,
+        inquiry: Self::Inquiry,
+        fault: Fault<Self::Error>,
+    ) -> impl Future<Output = Result<()>>;
+
+    /// Whether a part of it was committed before its end.
+    fn has_kept(_: &Self::State) -> bool {
+        false
+    }
 
     fn roll_back(closing: Self::Closing) -> impl Future<Output = Result<(), Self::Error>>;
 
@@ -161,7 +179,8 @@ impl<B: Transactional> Transaction<B> {
         options: TransactionOptions,
     ) -> Result<Transaction<B>> {
         let connection = pool.exclusive("BEGIN", &[]).await?;
-        let (open, state) = B::begin(pool, connection, options).await?;
+        let begun = B::begin(pool, connection, options).await;
+        let (open, state) = begun.map_err(Error::undone)?;
         pool.stats.count_transaction();
         Ok(Transaction::new(pool, open, state))
     }
@@ -202,7 +221,8 @@ impl<B: Transactional> Transaction<B> {
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
-        B::script_within(&self.0, sql).await
+        let run = B::script_within(&self.0, sql).await;
+        run.map_err(|error| self.0.undone(error))
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -234,7 +254,8 @@ impl<B: Transactional> Transaction<B> {
         let cursor = B::cursor_within(pool, open, &plan, &sql, binds, by).await;
         drop(call);
         inner.settle(&cursor);
-        let stream = RowStream::new(pool, started, sql, values, cursor, Some(lock))?;
+        let stream = RowStream::new(pool, started, sql, values, cursor, Some(lock));
+        let stream = stream.map_err(|error| inner.undone(error))?;
         inner.stream.replace(stream.handle());
         Ok(stream)
     }
@@ -263,11 +284,26 @@ impl<B: Transactional> Transaction<B> {
         let closing = self.0.take().await?;
         self.0.ended.set(EndReason::Uncommitted);
         let pool = &self.0.pool;
-        let committed = pool.command("COMMIT", B::commit(closing)).await;
-        if committed.is_ok() {
-            self.0.ended.set(EndReason::Committed);
+        let inquiry = B::inquiry(&closing);
+        let committed = match pool.command("COMMIT", B::commit(closing)).await {
+            Ok(()) => Ok(()),
+            // Boxed, so that the future of what is answered stays small.
+            Err(fault) if fault.is_unanswered() => {
+                Box::pin(B::inquire(pool, inquiry, fault)).await
+            }
+            // What was not sent has not happened.
+            Err(fault) if fault.is_unsent() && !B::has_kept(&self.0.state) => {
+                let reason = pool.error("COMMIT", fault).into_reason();
+                Err(Error::LostUncommitted { reason })
+            }
+            Err(fault) => Err(pool.error("COMMIT", fault)),
+        };
+        match &committed {
+            Ok(()) => self.0.ended.set(EndReason::Committed),
+            Err(Error::LostUncommitted { .. }) => self.0.ended.set(EndReason::RolledBack),
+            Err(_) => {}
         }
-        committed.map_err(|fault| pool.error("COMMIT", fault))
+        committed
     }
 
     pub(crate) async fn roll_back(&self) -> Result<()> {
@@ -400,6 +436,14 @@ impl<B: Transactional> TransactionInner<B> {
         B::abandon(open);
     }
 
+    /// An error of a call before the commit: what is lost with the connection was rolled back.
+    pub(crate) fn undone(&self, error: Error) -> Error {
+        match B::has_kept(&self.state) {
+            true => error,
+            false => error.undone(),
+        }
+    }
+
     /// Ends the transaction if a call in it was given up for its time.
     pub(crate) fn settle<T>(&self, outcome: &Outcome<B, T>) {
         if matches!(outcome, Err(Fault::Late)) {
@@ -435,7 +479,8 @@ impl<B: Transactional> TransactionInner<B> {
         drop(open);
         drop(call);
         self.settle(&outcome);
-        self.pool.log(started, sql, values, outcome)
+        let answer = self.pool.log(started, sql, values, outcome);
+        answer.map_err(|error| self.undone(error))
     }
 
     pub(crate) async fn command(&self, open: &B::Open, sql: &str) -> Result<()> {
@@ -443,7 +488,7 @@ impl<B: Transactional> TransactionInner<B> {
         let run = self.pool.command(sql, B::run_command(open, sql)).await;
         drop(call);
         self.settle(&run);
-        run.map_err(|fault| self.pool.error(sql, fault))
+        run.map_err(|fault| self.undone(self.pool.error(sql, fault)))
     }
 
     fn note_use(&self) {

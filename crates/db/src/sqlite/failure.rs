@@ -3,7 +3,7 @@
 
 use rusqlite::ffi;
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, StatementOutcome};
 use crate::options::Options;
 use crate::statement_context::{ConstraintKind, StatementContext};
 
@@ -47,7 +47,7 @@ pub(super) fn error(
         return statement.usage("this transaction is read-only: begin one that may write");
     }
     if seen.stop == Some(Stop::TimedOut) && !matches!(fault, Fault::Usage(_)) {
-        return statement.late();
+        return statement.late(StatementOutcome::RolledBack);
     }
     match fault {
         Fault::Prepare(cause) => prepare(cause, seen, statement),
@@ -230,7 +230,7 @@ pub(super) fn own(
 ) -> Error {
     let statement = Statement::new(sql, Vec::new()).within(options);
     match seen.stop {
-        Some(Stop::TimedOut) => statement.late(),
+        Some(Stop::TimedOut) => statement.late(StatementOutcome::RolledBack),
         _ => run(cause, statement),
     }
 }

@@ -26,7 +26,8 @@ const RECOVERY: Duration = Duration::from_secs(60);
 /// Answers between two deaths.
 const ANSWERS: u64 = 50;
 /// What a caller may hear of a server that goes away, or of others who change the same rows.
-const EXPECTED: [&str; 6] = [
+const EXPECTED: [&str; 7] = [
+    "CommitUnknown",
     "ConnectionLost",
     "PoolTimeout",
     "QueryCanceled",

@@ -51,11 +51,13 @@ impl Load {
         };
         let kind = error.kind();
         let expected = [
+            "CommitUnknown",
             "ConnectionLost",
             "PoolTimeout",
             "QueryCanceled",
             "SerializationFailure",
             "DeadlockDetected",
+            "TransactionRolledBack",
         ];
         assert!(expected.contains(&kind), "{kind}: {error}");
         assert!(!error.to_string().is_empty());

@@ -87,6 +87,26 @@ impl Db {
         }
     }
 
+    /// The same, run again after an error that is [retryable](Error::is_retryable), so many times at most. It is never run again where it is not known
+    /// whether it was committed.
+    ///
+    /// # Errors
+    /// As [`Db::tx`], of the last time.
+    pub async fn tx_with_retries<T>(
+        &self,
+        retries: u32,
+        options: TransactionOptions,
+        run: impl AsyncFn(&Tx) -> Result<T>,
+    ) -> Result<T> {
+        let mut left = retries;
+        loop {
+            match self.tx_with(options, &run).await {
+                Err(error) if left > 0 && error.is_retryable() => left -= 1,
+                ended => return ended,
+            }
+        }
+    }
+
     /// Lets the connections go as they become free.
     pub async fn close(&self) {
         self.database.close();

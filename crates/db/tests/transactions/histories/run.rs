@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use tsumugi_db::{
-    Database, Error, Options, PipelineAtomicity, Rows, TransactionOptions, ValueRef, values,
+    Database, Error, Options, PipelineAtomicity, Rows, StatementOutcome, TransactionOptions,
+    ValueRef, values,
 };
 use tsumugi_testkit::poll::pend;
 
@@ -95,7 +96,9 @@ pub(super) fn describe<T>(what: &str, outcome: &Result<T, Error>) -> String {
 /// On Firebird a statement that nobody waits for and that does not stop is ended with its connection; of those that share that, and were not
 /// sent, it says so.
 fn is_unsent<T>(outcome: &Result<T, Error>, kind: Kind) -> bool {
-    kind == Kind::Firebird && matches!(outcome, Err(Error::Lost { ran: false, .. }))
+    let not_sent = StatementOutcome::NotSent;
+    kind == Kind::Firebird
+        && matches!(outcome, Err(Error::Lost { outcome, .. }) if *outcome == not_sent)
 }
 
 /// Whether it was stopped by `statement_timeout`.

@@ -28,6 +28,10 @@ fn scope_error<'c>(scope: &'c Scope<'_>, error: &Error) -> Result<'c, Raise<'c>>
         set("@code", scope.string(code)?)?;
     }
     set("@about_value", Value::boolean(error.is_about_value()))?;
+    set("@retryable", Value::boolean(error.is_retryable()))?;
+    if let Some(xid) = error.xid().and_then(|xid| i64::try_from(xid).ok()) {
+        set("@xid", scope.integer(xid))?;
+    }
     if let Some(refusal) = error.refusal() {
         set("@refusal", scope.string(refusal.text())?)?;
         set("@refusal_status", scope.integer(refusal.status().into()))?;
