@@ -1,10 +1,11 @@
 //! What tests of several crates share: throwaway PostgreSQL and Firebird servers, their processes and a guard that ends them, free ports, a
-//! command beside a server, and how the time of work grows. For tests only; knows no driver.
+//! proxy that cuts connections, a command beside a server, and how the time of work grows. For tests only; knows no driver.
 //! What fails here panics and says what to do, because a test has no better answer.
 
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
+mod cut_proxy;
 mod dice;
 pub mod firebird;
 pub mod growth;
@@ -20,6 +21,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+pub use self::cut_proxy::{Cut, CutProxy, ServerSide};
 pub use self::dice::Dice;
 pub use self::guard::Guard;
 pub use self::log_buffer::LogBuffer;

@@ -2,6 +2,7 @@
 
 mod chaos;
 mod connections;
+mod doubt;
 mod drops;
 mod kinds;
 mod load;

@@ -81,6 +81,70 @@ fn transaction_that_the_database_undid_is_no_lost_connection() {
     );
 }
 
+/// Ends its own connection at the commit, where 1 was inserted.
+const ENDS: &str = "db.execute_script \"create function gone() returns trigger language plpgsql as
+      'begin if new.n = 1 then perform pg_terminate_backend(pg_backend_pid()); end if; return null; end';
+    create constraint trigger gone after insert on t deferrable initially deferred for each row execute function gone()\"";
+
+#[test]
+fn transaction_whose_connection_is_lost_is_run_again_where_nothing_was_kept() {
+    let end = "db.query('select pg_terminate_backend(pg_backend_pid())')";
+    let tries = |retries: u32, block: &str| {
+        format!(
+            "tries = 0
+             error = begin
+               db.transaction(retries: {retries}) {{ tries += 1; {block} }}
+               nil
+             rescue DB::Error => e
+               [e.class.to_s, e.retryable?]
+             end
+             [tries, error, db.query('select count(*) as n from t').first[:n]]"
+        )
+    };
+    let insert = "db.execute('insert into t values (?)', tries)";
+    let amid = format!("{insert}; {end} if tries == 1");
+    let both = format!("db.execute('insert into t values (?)', tries + 20); {end}");
+    check_on(
+        Engine::Postgres,
+        &format!("{TABLE}{ENDS}"),
+        &[
+            (
+                &tries(0, &both),
+                r#"[1,["DB::ConnectionLost",true],0]"#,
+            ),
+            (
+                &tries(0, insert),
+                r#"[1,["DB::TransactionRolledBack",true],0]"#,
+            ),
+            (
+                &tries(0, "db.query('selec 1')"),
+                r#"[1,["DB::SyntaxError",false],0]"#,
+            ),
+            (&tries(1, &amid), "[2,null,1]"),
+            (&tries(2, &both), r#"[3,["DB::ConnectionLost",true],1]"#),
+        ],
+    );
+}
+
+#[test]
+fn commit_unknown_is_a_lost_connection_that_is_not_run_again() {
+    let block = "tries += 1; raise DB::CommitUnknown, 'as if'";
+    check(
+        TABLE,
+        &[(
+            &format!(
+                "tries = 0
+                 begin
+                   db.transaction(retries: 3) {{ {block} }}
+                 rescue DB::ConnectionLost => e
+                   [tries, e.class.to_s, e.xid, e.retryable?]
+                 end"
+            ),
+            r#"[1,"DB::CommitUnknown",null,false]"#,
+        )],
+    );
+}
+
 #[test]
 fn nested_transaction_joins_the_outer_one() {
     check(

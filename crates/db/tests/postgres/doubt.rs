@@ -1,0 +1,499 @@
+//! Commits whose answer is lost: by a proxy that cuts the connection at every byte of the exchange, by servers that crash, and by standbys that are
+//! promoted. Rule: what the caller is answered is what the table says. Committed is there, rolled back is not, and unknown is only where no
+//! server can know.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tsumugi_db::{
+    Database, Error, Options, SqlText, Transaction, TransactionOptions, Value, values,
+};
+use tsumugi_testkit::postgres::{Options as ServerOptions, Server, User};
+use tsumugi_testkit::{Cut, CutProxy, ServerSide};
+
+use crate::chaos::becomes;
+
+/// A server, a proxy in front of it, and a pool of one connection through that.
+struct Place<'a> {
+    server: &'a Server,
+    proxy: &'a CutProxy,
+    db: Database,
+}
+
+/// What the tests write to.
+const TABLE: &str = "create table t (n int primary key); \
+     create function put(n int) returns int language sql as 'insert into t values (n) returning n'";
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, test);
+}
+
+/// Runs a test with a server of its own; `options` are those of the pool.
+fn on(server: &Server, options: &str, test: impl AsyncFnOnce(Place<'_>)) {
+    server.psql(TABLE);
+    let proxy = CutProxy::start(server.port());
+    let own = format!(":{}/", server.port());
+    let url = server.url(User::ADMIN);
+    let url = url.replace(&own, &format!(":{}/", proxy.port())) + "?pool=1&pool_min=0" + options;
+    run(async {
+        let db = Database::connect(&url, Options::default()).await.unwrap();
+        let place = Place {
+            server,
+            proxy: &proxy,
+            db: db.clone(),
+        };
+        test(place).await;
+        db.close();
+    });
+}
+
+impl Place<'_> {
+    /// Another one where the connection that was cut before was not yet known to be lost.
+    async fn begin(&self) -> Transaction {
+        loop {
+            match self.db.begin(TransactionOptions::default()).await {
+                Ok(transaction) => return transaction,
+                Err(Error::Lost { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn has(&self, n: i64) -> bool {
+        has(self.server, n)
+    }
+
+    async fn is_cut(&self) {
+        while self.proxy.is_armed() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+fn has(server: &Server, n: i64) -> bool {
+    server.psql(&format!("select count(*) from t where n = {n}")) == "1"
+}
+
+/// What a commit came to, checked against the table. True if it is committed.
+#[track_caller]
+fn check(committed: &Result<(), Error>, is_there: bool, context: &str) -> bool {
+    match committed {
+        Ok(()) => assert!(is_there, "{context}: committed and missing"),
+        Err(error @ Error::LostUncommitted { .. }) => {
+            assert!(!is_there, "{context}: rolled back and there");
+            assert!(error.is_retryable(), "{context}");
+            assert_eq!(error.kind(), "TransactionRolledBack", "{context}");
+        }
+        Err(error) => panic!("{context}: {} {error}", error.kind()),
+    }
+    committed.is_ok()
+}
+
+/// The ways to write. Behind the first ones the number of the transaction is asked for in the same write, behind the others before the commit.
+const WAYS: [(&str, bool); 10] = [
+    ("a statement", true),
+    ("a statement behind reads", true),
+    ("a pipeline", true),
+    ("a function", true),
+    ("a savepoint that is undone before", true),
+    ("a savepoint after an error", true),
+    ("a statement when nothing is prepared any more", true),
+    ("a script", false),
+    ("a stream", false),
+    ("a copy", false),
+];
+
+async fn write(tx: &Transaction, way: &str, n: i64) {
+    let insert = "insert into t values (?) returning n";
+    match way {
+        "a statement" => {
+            tx.execute(insert, values![n]).await.unwrap();
+        }
+        "a statement behind reads" => {
+            tx.query("select count(*) from t", []).await.unwrap();
+            tx.execute("set transaction read write", []).await.unwrap();
+            tx.execute(insert, values![n]).await.unwrap();
+        }
+        "a pipeline" => {
+            let read: (SqlText, Vec<Value>) = ("select 1".into(), vec![]);
+            let statements = vec![read.clone(), (insert.into(), values![n]), read];
+            let outcomes = tx.pipeline(statements).await.unwrap();
+            let rows: Vec<_> = outcomes.into_iter().map(|one| one.unwrap().len()).collect();
+            assert_eq!(rows, [1, 1, 1]);
+        }
+        "a function" => {
+            let rows = tx.query("select put(?::int)", values![n]).await.unwrap();
+            assert_eq!(rows.len(), 1);
+        }
+        "a savepoint that is undone before" => {
+            let savepoint = tx.savepoint().await.unwrap();
+            tx.execute(insert, values![-n - 1]).await.unwrap();
+            savepoint.roll_back().await.unwrap();
+            tx.execute(insert, values![n]).await.unwrap();
+        }
+        "a savepoint after an error" => {
+            let savepoint = tx.savepoint().await.unwrap();
+            tx.execute("insert into t values (null)", [])
+                .await
+                .unwrap_err();
+            savepoint.roll_back().await.unwrap();
+            tx.execute(insert, values![n]).await.unwrap();
+        }
+        "a statement when nothing is prepared any more" => {
+            tx.execute("deallocate all", []).await.unwrap();
+            tx.execute(insert, values![n]).await.unwrap();
+        }
+        "a script" => {
+            let script = format!("insert into t values ({n}); select 1");
+            tx.execute_script(script).await.unwrap();
+        }
+        "a stream" => {
+            let mut stream = tx.stream(insert, values![n]).await.unwrap();
+            while stream.next().await.unwrap().is_some() {}
+        }
+        "a copy" => {
+            let mut copy = tx.copy_in("copy t from stdin").await.unwrap();
+            copy.send(format!("{n}\n").as_bytes()).await.unwrap();
+            assert_eq!(copy.finish().await.unwrap(), 1);
+        }
+        other => unreachable!("{other}"),
+    }
+}
+
+/// Cuts a commit behind every byte of one direction, until it comes to its end before the cut. How many were committed of all.
+async fn cut_everywhere(
+    place: &Place<'_>,
+    way: &str,
+    next: &mut i64,
+    cut: fn(usize) -> Cut,
+) -> (usize, usize) {
+    let mut committed = 0;
+    for bytes in 0.. {
+        assert!(bytes < 1_000, "{way}: it never ends");
+        *next += 1;
+        let n = *next;
+        let tx = place.begin().await;
+        write(&tx, way, n).await;
+        place.proxy.cut_once(cut(bytes), ServerSide::Closes);
+        let outcome = tx.commit().await;
+        let was_cut = !place.proxy.is_armed();
+        place.proxy.disarm();
+        let context = format!("{way}, {:?}", cut(bytes));
+        committed += usize::from(check(&outcome, place.has(n), &context));
+        if !was_cut {
+            outcome.unwrap();
+            return (committed, bytes + 1);
+        }
+    }
+    unreachable!("it has returned")
+}
+
+#[test]
+fn commit_cut_at_every_byte_is_answered_as_the_table_says() {
+    on(
+        &Server::start(),
+        "&acquire_timeout_ms=30000",
+        async |place| {
+            let mut n = 0;
+            for way in ["a statement", "a script"] {
+                let (kept, all) = cut_everywhere(&place, way, &mut n, Cut::ToServer).await;
+                // Behind its last byte, and where it was not cut at all.
+                assert_eq!(kept, 2, "{way}: of {all}");
+                let (kept, all) = cut_everywhere(&place, way, &mut n, Cut::ToClient).await;
+                // Of a statement the number is known before, whatever is lost of the answer.
+                if way == "a statement" {
+                    assert_eq!(kept, all, "{way}");
+                }
+                assert!(kept > 10 && all > 10, "{way}: {kept} of {all}");
+            }
+        },
+    );
+}
+
+#[test]
+fn number_of_a_transaction_is_known_before_its_commit_however_it_wrote() {
+    on(
+        &Server::start(),
+        "&acquire_timeout_ms=30000",
+        async |place| {
+            for (n, (way, is_asked_behind)) in (1..).zip(WAYS) {
+                let tx = place.begin().await;
+                write(&tx, way, n).await;
+                place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+                let outcome = tx.commit().await;
+                let is_committed = check(&outcome, place.has(n), way);
+                // Else the answer to the question is cut, and no COMMIT is sent.
+                assert_eq!(is_committed, is_asked_behind, "{way}");
+                let tx = place.begin().await;
+                write(&tx, way, n + 100).await;
+                place.proxy.cut_once(Cut::ToServer(0), ServerSide::Closes);
+                let outcome = tx.commit().await;
+                assert!(!check(&outcome, place.has(n + 100), way), "{way}");
+            }
+        },
+    );
+}
+
+#[test]
+fn commit_of_what_only_read_is_not_missed_where_that_is_certain() {
+    on(&Server::start(), "", async |place| {
+        let read = "select count(*) from t";
+        let db = &place.db;
+        let tx = db.begin(TransactionOptions::read_only()).await.unwrap();
+        tx.query(read, []).await.unwrap();
+        place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+        tx.commit().await.unwrap();
+        let tx = place.begin().await;
+        tx.query(read, []).await.unwrap();
+        place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+        let error = tx.commit().await.unwrap_err();
+        assert!(
+            matches!(error, Error::CommitUnknown { xid: None, .. }),
+            "{error}"
+        );
+        assert!(!error.is_retryable());
+    });
+}
+
+#[test]
+fn statement_whose_connection_is_lost_in_a_transaction_says_that_it_is_rolled_back() {
+    on(&Server::start(), "", async |place| {
+        let tx = place.begin().await;
+        write(&tx, "a statement", 1).await;
+        place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+        let error = tx.query("select 1", []).await.unwrap_err();
+        assert_eq!(error.kind(), "ConnectionLost", "{error}");
+        assert!(error.is_retryable(), "{error}");
+        let text = error.to_string();
+        assert!(text.ends_with("its transaction was rolled back"), "{text}");
+        let error = tx.commit().await.unwrap_err();
+        assert!(matches!(error, Error::LostUncommitted { .. }), "{error}");
+        drop(tx);
+        // A statement by itself may have run.
+        place.begin().await.roll_back().await.unwrap();
+        place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+        let insert = place.db.execute("insert into t values (2)", []).await;
+        let error = insert.unwrap_err();
+        assert!(!error.is_retryable(), "{error}");
+        let text = error.to_string();
+        assert!(text.ends_with("may or may not have run"), "{text}");
+    });
+}
+
+#[test]
+fn commit_that_is_in_progress_for_too_long_is_unknown() {
+    on(
+        &Server::start(),
+        "&acquire_timeout_ms=1000",
+        async |place| {
+            let tx = place.begin().await;
+            write(&tx, "a statement", 1).await;
+            // The server waits for the rest of the COMMIT.
+            place.proxy.cut_once(Cut::ToServer(3), ServerSide::StaysOpen);
+            let error = tx.commit().await.unwrap_err();
+            assert_eq!(error.kind(), "CommitUnknown", "{error}");
+            assert!(error.xid().is_some(), "{error}");
+            assert!(error.to_string().contains("still in progress"), "{error}");
+            assert!(!error.is_retryable());
+            assert!(!place.has(1));
+        },
+    );
+}
+
+/// How many commits wait for a standby.
+const WAITING: &str = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+
+/// A server whose commits wait for a standby that never comes, where they ask for that.
+fn lonely() -> Server {
+    ServerOptions::default()
+        .setting("synchronous_standby_names", "nobody")
+        .start()
+}
+
+async fn write_synchronously(tx: &Transaction, n: i64) {
+    tx.execute("set local synchronous_commit = on", [])
+        .await
+        .unwrap();
+    write(tx, "a statement", n).await;
+}
+
+#[test]
+fn commit_whose_wait_for_a_standby_is_cancelled_is_unknown() {
+    on(&lonely(), "", async |place| {
+        let tx = place.begin().await;
+        write_synchronously(&tx, 1).await;
+        let cancel = async {
+            becomes(place.server, WAITING, "1").await;
+            let waiting = WAITING.replace("count(*)", "pg_cancel_backend(pid)");
+            place.server.psql(&waiting);
+        };
+        let (outcome, ()) = tokio::join!(tx.commit(), cancel);
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), "CommitUnknown", "{error}");
+        assert!(error.xid().is_some(), "{error}");
+        assert!(place.has(1));
+        // The connection goes on.
+        let tx = place.begin().await;
+        write(&tx, "a statement", 2).await;
+        tx.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn backend_ended_while_it_waits_for_a_standby_leaves_the_commit_unknown() {
+    on(&lonely(), "", async |place| {
+        let tx = place.begin().await;
+        write_synchronously(&tx, 1).await;
+        let end = async {
+            becomes(place.server, WAITING, "1").await;
+            let waiting = WAITING.replace("count(*)", "pg_terminate_backend(pid)");
+            place.server.psql(&waiting);
+        };
+        let (outcome, ()) = tokio::join!(tx.commit(), end);
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), "CommitUnknown", "{error}");
+        assert!(place.has(1));
+    });
+}
+
+#[test]
+fn commit_that_is_not_awaited_goes_on_waiting_for_its_standby() {
+    on(&lonely(), "", async |place| {
+        let tx = place.begin().await;
+        write_synchronously(&tx, 1).await;
+        tokio::select! {
+            outcome = tx.commit() => panic!("it has no standby: {outcome:?}"),
+            () = becomes(place.server, WAITING, "1") => {}
+        }
+        drop(tx);
+        // Longer than an abandoned statement is left alone.
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(place.server.psql(WAITING), "1");
+    });
+}
+
+/// Commits 1, the answer of which is lost, while `meanwhile` goes on, during which the proxy lets no other connection through.
+async fn commit_through(
+    place: &Place<'_>,
+    synchronous: bool,
+    meanwhile: impl AsyncFnOnce(),
+) -> Result<(), Error> {
+    let tx = place.begin().await;
+    match synchronous {
+        true => write_synchronously(&tx, 1).await,
+        false => write(&tx, "a statement", 1).await,
+    }
+    place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+    place.proxy.refuse(true);
+    let meanwhile = async {
+        place.is_cut().await;
+        meanwhile().await;
+        place.proxy.refuse(false);
+    };
+    let (outcome, ()) = tokio::join!(tx.commit(), meanwhile);
+    outcome
+}
+
+#[test]
+fn commit_that_was_flushed_is_found_after_a_crash() {
+    on(
+        &Server::start(),
+        "&acquire_timeout_ms=120000",
+        async |place| {
+            let crash = async || {
+                place.server.kill_9();
+                place.server.start_again();
+            };
+            let outcome = commit_through(&place, true, crash).await;
+            assert!(check(&outcome, place.has(1), "after a crash"));
+        },
+    );
+}
+
+#[test]
+fn commit_that_a_crash_undid_is_not_taken_for_another_with_its_number() {
+    on(
+        &Server::start(),
+        "&acquire_timeout_ms=120000",
+        async |place| {
+            place.server.psql("create table other (n int)");
+            // What was committed before is on disk.
+            place.server.psql("checkpoint");
+            let crash_and_go_on = async || {
+                place.server.kill_9();
+                place.server.start_again();
+                // Their numbers begin where those of the log end that was kept.
+                for _ in 0..20 {
+                    place.server.psql("insert into other values (1)");
+                }
+            };
+            let outcome = commit_through(&place, false, crash_and_go_on).await;
+            if let Err(Error::CommitUnknown { xid, .. }) = &outcome {
+                assert!(xid.is_some());
+            } else {
+                check(&outcome, place.has(1), "after a crash");
+            }
+        },
+    );
+}
+
+/// Runs a test with a primary and its standby, which are both in the URL: the primary behind a proxy.
+fn with_standby(test: impl AsyncFnOnce(Place<'_>, &Server)) {
+    let primary = Server::start();
+    primary.psql(TABLE);
+    let standby = primary.standby();
+    let proxy = CutProxy::start(primary.port());
+    let url = format!(
+        "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=primary&pool=1&pool_min=0&acquire_timeout_ms=120000",
+        proxy.port(),
+        standby.port()
+    );
+    run(async {
+        let db = Database::connect(&url, Options::default()).await.unwrap();
+        let place = Place {
+            server: &primary,
+            proxy: &proxy,
+            db: db.clone(),
+        };
+        test(place, &standby).await;
+        db.close();
+    });
+}
+
+#[test]
+fn commit_that_a_standby_had_received_is_found_there_when_it_is_promoted() {
+    with_standby(async |place, standby| {
+        let fail_over = async || {
+            standby.catch_up(place.server);
+            place.server.kill_9();
+            standby.psql("select pg_promote()");
+        };
+        let outcome = commit_through(&place, false, fail_over).await;
+        assert!(check(&outcome, has(standby, 1), "on the standby"));
+    });
+}
+
+#[test]
+fn commit_that_the_promoted_standby_had_not_received_is_rolled_back() {
+    with_standby(async |place, standby| {
+        standby.psql("alter system set primary_conninfo = ''");
+        standby.psql("select pg_reload_conf()");
+        becomes(
+            place.server,
+            "select count(*) from pg_stat_replication",
+            "0",
+        )
+        .await;
+        let fail_over = async || {
+            place.server.kill_9();
+            standby.psql("select pg_promote()");
+        };
+        let outcome = commit_through(&place, true, fail_over).await;
+        let is_committed = check(&outcome, has(standby, 1), "on the standby");
+        assert!(!is_committed);
+    });
+}
