@@ -232,7 +232,7 @@ pub enum Error {
     },
     /// The answer to a commit did not come, and no server can say whether it has happened; or it has happened on a server that may be lost
     /// with it, because no synchronous standby has confirmed it. Look at what it was to change before it is run again.
-    #[error("it is not known whether the transaction{} was committed: {reason}", .xid.map(|xid| format!(" {xid}")).unwrap_or_default())]
+    #[error("it is not known whether the transaction{} is committed: {reason}", .xid.map(|xid| format!(" {xid}")).unwrap_or_default())]
     CommitUnknown {
         /// The number of the transaction, where the server has given it one and says so: PostgreSQL's `xid8`.
         xid: Option<u64>,

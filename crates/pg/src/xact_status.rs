@@ -6,7 +6,8 @@
 //! has recovered, after the crash or at its promotion, at least as far in the log as the transaction had written when its number became known.
 //! "Aborted" counts on every server that writes this timeline or a later one: had the transaction been committed in what lives on there, its
 //! number would say so and could not have been given out again. That is so too where a standby was promoted that had not received the commit:
-//! the old primary may have committed it, and what it had beyond the standby is gone.
+//! the old primary may have committed it, and what it had beyond the standby is gone. What this cannot see: a transaction whose number became
+//! known by a write to a temporary or unlogged table has nothing in the log by then, and two crashes one after the other before it is asked.
 
 use tsumugi_pg_proto::sqlstate::SqlState;
 

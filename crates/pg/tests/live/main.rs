@@ -17,6 +17,7 @@ mod secure;
 mod sizes;
 mod statements;
 mod typed;
+mod xacts;
 
 use std::pin::Pin;
 

@@ -1,0 +1,164 @@
+//! Numbers of transactions: when they become known, and what another connection is answered about them. As a role without rights.
+
+use tsumugi_pg::{
+    Access, Atomicity, Connection, Statement, Transaction, TransactionOptions, XactId, XactVerdict,
+};
+
+use crate::{int, open, run};
+
+const INSERT: &str = "insert into t values ($1) returning n";
+
+/// A connection with a table of its own, and another one that is asked.
+async fn pair() -> (Connection, Connection) {
+    let db = open("").await;
+    db.script("create temp table t (n int primary key)")
+        .await
+        .unwrap();
+    (db, open("").await)
+}
+
+async fn begin(db: &Connection) -> Transaction<'_> {
+    let transaction = db.begin(TransactionOptions::default()).await.unwrap();
+    assert_eq!(db.xact_id(), None);
+    transaction
+}
+
+async fn status(asked: &Connection, db: &Connection, id: XactId) -> XactVerdict {
+    let server = db.server_identity().expect("any role may ask who it is");
+    asked.xact_status(id, &server).await.unwrap()
+}
+
+/// The number as a statement of the transaction itself is answered.
+async fn number(db: &Connection) -> u64 {
+    let sql = "select pg_current_xact_id()::text::int8";
+    let rows = db.query(sql, &()).await.unwrap();
+    let number: i64 = rows.first().unwrap().unwrap().value(0).unwrap();
+    u64::try_from(number).unwrap()
+}
+
+#[test]
+fn number_comes_with_the_first_write_and_stays() {
+    run(async {
+        let (db, other) = pair().await;
+        let transaction = begin(&db).await;
+        let rows = db.query("select n from t where n = $1", &(1,)).await;
+        assert_eq!(rows.unwrap().len(), 0);
+        assert_eq!(db.xact_id(), None);
+        let none = db.execute("update t set n = n where n = $1", &(1,)).await;
+        assert_eq!(none.unwrap(), 0);
+        assert_eq!(db.xact_id(), None);
+        let rows = db.query(INSERT, &(1,)).await.unwrap();
+        assert_eq!((rows.len(), rows.affected(), int(&rows)), (1, 1, 1));
+        let id = db.xact_id().unwrap();
+        assert_eq!(id.number, number(&db).await);
+        assert_eq!(status(&other, &db, id).await, XactVerdict::InProgress);
+        db.query(INSERT, &(2,)).await.unwrap();
+        assert_eq!(db.xact_id(), Some(id));
+        transaction.commit().await.unwrap();
+        assert_eq!(db.xact_id(), Some(id));
+        assert_eq!(status(&other, &db, id).await, XactVerdict::Committed);
+        // Outside of one nothing is asked.
+        let rows = db.query(INSERT, &(3,)).await.unwrap();
+        assert_eq!(rows.len(), 1);
+        assert_eq!(db.xact_id(), Some(id));
+    });
+}
+
+#[test]
+fn number_of_what_was_rolled_back_is_that_of_nothing() {
+    run(async {
+        let (db, other) = pair().await;
+        let transaction = begin(&db).await;
+        let savepoint = transaction.savepoint().await.unwrap();
+        db.query(INSERT, &(1,)).await.unwrap();
+        db.query(INSERT, &(1,)).await.unwrap_err();
+        savepoint.roll_back().await.unwrap();
+        let id = db.xact_id().unwrap();
+        db.query(INSERT, &(1,)).await.unwrap();
+        transaction.roll_back().await.unwrap();
+        assert_eq!(status(&other, &db, id).await, XactVerdict::RolledBack);
+        let later = XactId {
+            number: id.number + 1_000_000,
+            ..id
+        };
+        assert_eq!(status(&other, &db, later).await, XactVerdict::RolledBack);
+    });
+}
+
+#[test]
+fn number_comes_behind_pipelines_and_before_the_commit_of_others() {
+    run(async {
+        let (db, other) = pair().await;
+        let insert = Statement {
+            sql: INSERT,
+            values: &(1,),
+        };
+        let read = Statement {
+            sql: "select n from t",
+            values: &(),
+        };
+        let transaction = begin(&db).await;
+        let rows = db.pipeline(&[insert, read], Atomicity::All).await.unwrap();
+        let rows = rows.into_iter().map(|one| one.unwrap().len());
+        assert_eq!(rows.collect::<Vec<_>>(), [1, 1]);
+        let id = db.xact_id().unwrap();
+        transaction.commit().await.unwrap();
+        assert_eq!(status(&other, &db, id).await, XactVerdict::Committed);
+        let transaction = begin(&db).await;
+        db.script("insert into t values (2)").await.unwrap();
+        assert_eq!(db.xact_id(), None);
+        transaction.commit().await.unwrap();
+        let id = db.xact_id().unwrap();
+        assert_eq!(status(&other, &db, id).await, XactVerdict::Committed);
+    });
+}
+
+#[test]
+fn statements_that_come_before_the_first_snapshot_still_may() {
+    run(async {
+        let (db, _) = pair().await;
+        let transaction = begin(&db).await;
+        for sql in [
+            "set local statement_timeout = 60000",
+            "lock table t",
+            "set transaction isolation level serializable",
+        ] {
+            db.execute(sql, &()).await.unwrap();
+        }
+        db.query(INSERT, &(1,)).await.unwrap();
+        assert!(db.xact_id().is_some());
+        transaction.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn transaction_that_may_only_read_is_known_as_such() {
+    run(async {
+        let (db, _) = pair().await;
+        let options = TransactionOptions {
+            access: Access::ReadOnly,
+            ..TransactionOptions::default()
+        };
+        let transaction = db.begin(options).await.unwrap();
+        db.query("select n from t", &()).await.unwrap();
+        assert!(db.has_only_read());
+        db.query("select pg_notify('c', 'x')", &()).await.unwrap();
+        assert!(!db.has_only_read());
+        transaction.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn numbers_are_learnt_where_nothing_stays_prepared() {
+    run(async {
+        let db = open("?statement_cache=0").await;
+        db.script("create temp table t (n int primary key)")
+            .await
+            .unwrap();
+        let transaction = begin(&db).await;
+        let rows = db.query(INSERT, &(1,)).await.unwrap();
+        assert_eq!((rows.len(), int(&rows)), (1, 1));
+        assert_eq!(db.xact_id().unwrap().number, number(&db).await);
+        transaction.commit().await.unwrap();
+    });
+}
