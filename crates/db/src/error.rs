@@ -6,68 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::refusal::Refusal;
+use crate::statement_outcome::StatementOutcome;
 use crate::value::Value;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// The response to a request that is not the application's fault. What the database says itself is not in it: it has names of the schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// A client's value is not one that the database takes.
-    Value,
-    /// No connection became free in time, or too many wait for one; nothing was run.
-    Busy,
-}
-
-impl Refusal {
-    /// The status of HTTP.
-    pub fn status(self) -> u16 {
-        match self {
-            Refusal::Value => 422,
-            Refusal::Busy => 503,
-        }
-    }
-
-    /// The text for the client.
-    pub fn text(self) -> &'static str {
-        match self {
-            Refusal::Value => "a value is not one that the database takes",
-            Refusal::Busy => "the database is busy; try again later",
-        }
-    }
-}
-
-/// What is known of a statement whose answer did not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatementOutcome {
-    /// It was not sent.
-    NotSent,
-    /// It was undone, together with the transaction that it belongs to.
-    RolledBack,
-    /// It may have run, or not.
-    Unknown,
-}
-
-impl fmt::Display for StatementOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            StatementOutcome::NotSent => "the statement was not sent",
-            StatementOutcome::RolledBack => "its transaction was rolled back",
-            StatementOutcome::Unknown => "the statement may or may not have run",
-        })
-    }
-}
-
-impl StatementOutcome {
-    /// What the error of a statement that was given up adds.
-    fn addition(self) -> &'static str {
-        match self {
-            StatementOutcome::Unknown => " and may or may not have run",
-            StatementOutcome::NotSent | StatementOutcome::RolledBack => "",
-        }
-    }
-}
 
 /// Why a statement, a transaction or a connection failed.
 #[non_exhaustive]

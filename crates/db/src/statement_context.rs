@@ -1,9 +1,10 @@
 //! A statement that failed: what every driver makes of that. Knows no driver's errors.
 //! Rule: the statement goes into the error, for callers that look at it.
 
-use crate::error::{Error, FailedStatement, StatementOutcome};
+use crate::error::{Error, FailedStatement};
 use crate::options::Options;
 use crate::sql_text::SqlText;
+use crate::statement_outcome::StatementOutcome;
 use crate::value::Value;
 
 /// What failed, and with what options.

@@ -217,6 +217,9 @@ impl Connection {
                 each(tag);
             }
         }
+        if reply.status == TransactionStatus::Idle {
+            self.0.driver.xact.end();
+        }
         succeeded(&reply)
     }
 

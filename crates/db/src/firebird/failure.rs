@@ -8,10 +8,11 @@ use tsumugi_firebird_proto::status::{Argument, Clause};
 use tsumugi_firebird_proto::values::EncodeError;
 use tsumugi_firebird_proto::{GdsCode, ServerError};
 
-use crate::error::{Code, Error, FailedStatement, StatementOutcome};
+use crate::error::{Code, Error, FailedStatement};
 use crate::options::Names;
 use crate::server::DriverError;
 use crate::statement_context::{ConstraintKind, StatementContext};
+use crate::statement_outcome::StatementOutcome;
 
 impl DriverError for Driver {
     fn is_unsent(&self) -> bool {

@@ -15,7 +15,7 @@ use super::plan::StatementEffect;
 use super::rows::Rows;
 use super::stream::CursorRows;
 use crate::batch::BatchSize;
-use crate::error::{Error, Result, StatementOutcome};
+use crate::error::{Error, Result};
 use crate::options::{Isolation, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
@@ -24,6 +24,7 @@ use crate::server::{
     TransactionInner, Transactional,
 };
 use crate::sql_text::SqlText;
+use crate::statement_outcome::StatementOutcome;
 use crate::value::Value;
 
 /// What belongs to a transaction beside what is open.

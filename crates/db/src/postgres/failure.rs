@@ -6,9 +6,10 @@ use tsumugi_pg_proto::ServerError;
 use tsumugi_pg_proto::types::EncodeError;
 
 use super::plan::source_offset;
-use crate::error::{Code, Error, StatementOutcome};
+use crate::error::{Code, Error};
 use crate::server::DriverError;
 use crate::statement_context::{ConstraintKind, StatementContext};
+use crate::statement_outcome::StatementOutcome;
 
 impl DriverError for Driver {
     fn is_unsent(&self) -> bool {

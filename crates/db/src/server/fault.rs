@@ -3,8 +3,9 @@
 
 use std::fmt;
 
-use crate::error::{Error, StatementOutcome};
+use crate::error::Error;
 use crate::statement_context::StatementContext;
+use crate::statement_outcome::StatementOutcome;
 
 /// Why a statement has no result.
 pub(crate) enum Fault<E> {

@@ -3,9 +3,10 @@
 
 use rusqlite::ffi;
 
-use crate::error::{Code, Error, StatementOutcome};
+use crate::error::{Code, Error};
 use crate::options::Options;
 use crate::statement_context::{ConstraintKind, StatementContext};
+use crate::statement_outcome::StatementOutcome;
 
 use super::job::Statement;
 use super::policy::Refusal;
