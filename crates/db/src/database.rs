@@ -113,9 +113,10 @@ impl Database {
     /// # Errors
     /// [`Error::Usage`] where the call is wrong: another number of values than placeholders, several statements, one that connections of a pool do not
     /// take, more than [`BINDS_BYTES_MAX`](crate::limits::BINDS_BYTES_MAX). [`Error::PoolTimeout`], [`Error::QueueFull`] or [`Error::Unreachable`] where no
-    /// connection was to be had; nothing ran then. [`Error::Timeout`] after `statement_timeout`, [`Error::TooLarge`] of rows beyond the limit of a
-    /// result, [`Error::Lost`] where the connection ended before the answer. Else what the database says: of constraints, of values, of conflicts with
-    /// others, [`Error::Syntax`], or [`Error::Database`].
+    /// connection was to be had; nothing ran then. [`Error::Timeout`] after `statement_timeout`, [`Error::Lost`] where the connection ended before the
+    /// answer; both say whether the statement may have run. [`Error::TooLarge`] of rows beyond the limit of a result, [`Error::CommitUnknown`] where
+    /// PostgreSQL has committed it and a synchronous standby has not. Else what the database says: of constraints, of values, of conflicts with others,
+    /// [`Error::Syntax`], or [`Error::Database`].
     pub async fn query(
         &self,
         sql: impl Into<SqlText>,
@@ -364,7 +365,9 @@ impl Transaction {
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
     ///
     /// # Errors
-    /// What the database says: a deferred constraint, a conflict with another transaction. [`Error::Lost`] where it is not known whether it was committed.
+    /// What the database says: a deferred constraint, a conflict with another transaction. [`Error::LostUncommitted`] where the server was lost and
+    /// nothing was kept, [`Error::CommitUnknown`] where it is not known whether it was committed: on PostgreSQL the primary is asked before, and a
+    /// promotion is waited for within `acquire_timeout`.
     /// [`Error::Closed`] or [`Error::RolledBack`] once the transaction is over, [`Error::Usage`] while a stream of it is open or a statement of it runs for
     /// longer than `statement_timeout`.
     pub async fn commit(&self) -> Result<()> {

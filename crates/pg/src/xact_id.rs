@@ -7,10 +7,12 @@ use std::rc::Rc;
 use tsumugi_pg_proto::backend::{Message, TransactionStatus};
 use tsumugi_pg_proto::connection::{Request, Shape};
 use tsumugi_pg_proto::frontend::ResultFormats;
+use tsumugi_pg_proto::sqlstate::SqlState;
 use tsumugi_pg_proto::types::Format;
 
 use crate::connection::{Answer, Connection, FlushMode, Pooling, ServerReply, Ticket};
 use crate::error::{Error, Result};
+use crate::query::failure;
 use crate::statement_text::TextKind;
 use crate::xact::{IDENTITY, ServerIdentity, XactFunctions, XactId};
 
@@ -78,18 +80,21 @@ impl Connection {
     /// What the server answered to that.
     pub(crate) fn note_identity(&self, replies: Vec<Result<ServerReply>>) {
         let xact = &self.0.driver.xact;
-        let mut replies = replies.into_iter().map(|reply| {
-            let reply = reply.ok()?;
-            reply.error.is_none().then_some(reply)
-        });
-        if replies.next().flatten().is_none() {
-            xact.note_functions(None);
+        let mut replies = replies.into_iter().filter_map(Result::ok);
+        let Some(reply) = replies.next() else {
             return;
+        };
+        match failure(&reply) {
+            Ok(None) => {}
+            // An earlier try to prepare it came to nothing.
+            Ok(Some(error)) if error.code == SqlState::INVALID_SQL_STATEMENT_NAME => {
+                return xact.forget_session();
+            }
+            Ok(Some(_)) | Err(_) => return xact.note_functions(None),
         }
         let version = self.parameter("server_version").unwrap_or_default();
         xact.note_functions(XactFunctions::of(&version));
-        let identity = replies.next().flatten();
-        let identity = identity.and_then(|reply| {
+        let identity = replies.next().and_then(|reply| {
             reply.messages().find_map(|message| match message {
                 Ok(Message::DataRow(row)) => ServerIdentity::read(row),
                 _ => None,
