@@ -1,8 +1,11 @@
 //! Tables, migrations, seeds and keys of an application in Rust, on SQLite in memory. What they do on each database is tested below, in db.
 //! Rule: a migration here is a module, as in applications.
 
+use std::cell::Cell;
+
 use serde::Serialize;
 use tsumugi::{Db, Error, Migration, Plugin, Result, Router, Tx, Worker, trial};
+use tsumugi_db::TransactionOptions;
 use tsumugi_db::schema::State;
 use tsumugi_sql::col;
 use tsumugi_sql::schema::{Table, increments, integer, string, text};
@@ -184,6 +187,36 @@ fn key_of_a_rolled_back_table_is_dropped() {
         .await
         .unwrap();
         assert_eq!(db.table("t").insert(AN).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn transaction_is_run_again_after_an_error_that_is_retryable_and_no_other() {
+    with_db(async |db| {
+        let tries = Cell::new(0);
+        let run = async |retries: u32, error: fn() -> tsumugi_db::Error| {
+            tries.set(0);
+            let work = async |_: &Tx| {
+                tries.set(tries.get() + 1);
+                match tries.get() {
+                    3 => Ok(()),
+                    _ => Err(Error::from(error())),
+                }
+            };
+            let options = TransactionOptions::default();
+            let outcome = db.tx_with_retries(retries, options, work).await;
+            (outcome.is_ok(), tries.get())
+        };
+        let lost = || tsumugi_db::Error::LostUncommitted {
+            reason: "gone".to_owned(),
+        };
+        let unknown = || tsumugi_db::Error::CommitUnknown {
+            xid: Some(7),
+            reason: "gone".to_owned(),
+        };
+        assert_eq!(run(1, lost).await, (false, 2));
+        assert_eq!(run(2, lost).await, (true, 3));
+        assert_eq!(run(2, unknown).await, (false, 1));
     });
 }
 
