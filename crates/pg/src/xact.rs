@@ -237,17 +237,9 @@ impl Xact {
         }
     }
 
-    /// Whether the server is to be asked who it is before a transaction begins: not yet known, or it only replayed a timeline then.
+    /// Whether the server is to be asked who it is before a transaction begins.
     pub(crate) fn needs_identity(&self) -> bool {
-        match self.support.get() {
-            XactSupport::Unknown => true,
-            XactSupport::Missing => false,
-            XactSupport::Present(_) => {
-                let identity = self.identity.borrow();
-                let identity = identity.as_ref();
-                identity.is_some_and(|identity| identity.timeline.is_none())
-            }
-        }
+        matches!(self.support.get(), XactSupport::Unknown)
     }
 
     /// What came of asking for numbers; none where that failed, and it is not asked again.
@@ -260,8 +252,8 @@ impl Xact {
         self.identity.borrow().clone()
     }
 
-    pub(crate) fn note_identity(&self, identity: Option<ServerIdentity>) {
-        self.identity.replace(identity.map(Rc::new));
+    pub(crate) fn note_identity(&self, identity: ServerIdentity) {
+        self.identity.replace(Some(Rc::new(identity)));
     }
 
     pub(crate) fn statement(&self) -> Option<StatementName> {

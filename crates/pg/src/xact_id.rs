@@ -92,15 +92,23 @@ impl Connection {
             }
             Ok(Some(_)) | Err(_) => return xact.note_functions(None),
         }
-        let version = self.parameter("server_version").unwrap_or_default();
-        xact.note_functions(XactFunctions::of(&version));
         let identity = replies.next().and_then(|reply| {
             reply.messages().find_map(|message| match message {
                 Ok(Message::DataRow(row)) => ServerIdentity::read(row),
                 _ => None,
             })
         });
-        xact.note_identity(identity);
+        match identity {
+            // A standby: nothing is written there, and it is asked again when it may have been promoted.
+            Some(identity) if identity.timeline.is_none() => {}
+            Some(identity) => {
+                let version = self.parameter("server_version").unwrap_or_default();
+                xact.note_functions(XactFunctions::of(&version));
+                xact.note_identity(identity);
+            }
+            // It does not tell places in its log, or not this role: the question would fail.
+            None => xact.note_functions(None),
+        }
     }
 
     /// Whether the question is to be put behind this statement, and notes what the statement may do.
