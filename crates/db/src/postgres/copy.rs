@@ -19,8 +19,6 @@ use crate::server::{Pool, Transaction, TransactionInner};
 /// Data on their way into a table. Dropped before [`CopyIn::finish`] nothing is copied.
 pub struct CopyIn {
     copy: tsumugi_pg::CopyIn,
-    /// The one that ends when it is not known what was copied; none outside of one.
-    transaction: Weak<TransactionInner<Postgres>>,
     call: CopyCall,
 }
 
@@ -35,8 +33,8 @@ struct CopyCall {
     pool: Rc<Inner>,
     sql: Arc<str>,
     started: Option<Instant>,
-    /// What is lost with the connection is rolled back.
-    is_in_transaction: bool,
+    /// The one that ends when it is not known what was copied; none outside of one.
+    transaction: Weak<TransactionInner<Postgres>>,
     /// After the COPY itself, so that the pool gets it back when that is gone.
     _connection: ExclusiveConnection,
 }
@@ -69,7 +67,7 @@ impl CopyCall {
             pool: Rc::clone(pool),
             sql,
             started,
-            is_in_transaction: false,
+            transaction: Weak::new(),
             _connection: connection,
         };
         if let Err(error) = &copy {
@@ -81,9 +79,9 @@ impl CopyCall {
 
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
         let error = self.pool.error(&self.sql, error);
-        match self.is_in_transaction {
-            true => error.undone(),
-            false => error,
+        match self.transaction.upgrade() {
+            Some(transaction) => transaction.undone(error),
+            None => error,
         }
     }
 }
@@ -105,9 +103,8 @@ impl Transaction<Postgres> {
         let inner = self.inner();
         let open = inner.ready().await?;
         let copy = CopyIn::begin(&inner.pool, Rc::clone(&open), sql).await;
-        let mut copy = copy.map_err(Error::undone)?;
-        copy.transaction = Rc::downgrade(inner);
-        copy.call.is_in_transaction = true;
+        let mut copy = copy.map_err(|error| inner.undone(error))?;
+        copy.call.transaction = Rc::downgrade(inner);
         Ok(copy)
     }
 
@@ -115,8 +112,8 @@ impl Transaction<Postgres> {
         let inner = self.inner();
         let open = inner.ready().await?;
         let copy = CopyOut::begin(&inner.pool, Rc::clone(&open), sql).await;
-        let mut copy = copy.map_err(Error::undone)?;
-        copy.call.is_in_transaction = true;
+        let mut copy = copy.map_err(|error| inner.undone(error))?;
+        copy.call.transaction = Rc::downgrade(inner);
         Ok(copy)
     }
 }
@@ -129,11 +126,7 @@ impl CopyIn {
     ) -> Result<CopyIn> {
         let open = async |on: &Connection, sql: &str| on.copy_in(sql).await;
         let (copy, call) = CopyCall::open(pool, connection, sql, CopyEnd::Stdin, open).await?;
-        Ok(CopyIn {
-            copy,
-            transaction: Weak::new(),
-            call,
-        })
+        Ok(CopyIn { copy, call })
     }
 
     /// Sends some data, which need not end where a row ends. Waits while the server is slower. In a transaction, dropping the future
@@ -142,7 +135,7 @@ impl CopyIn {
     /// # Errors
     /// What the server says to data sent before. The COPY is over then.
     pub async fn send(&mut self, data: &[u8]) -> Result<()> {
-        let sent = guarded!(self.transaction.clone(), self.copy.send(data));
+        let sent = guarded!(self.call.transaction.clone(), self.copy.send(data));
         if let Err(error) = &sent {
             self.call.ended(Err(error));
         }
@@ -154,12 +147,8 @@ impl CopyIn {
     /// # Errors
     /// What the server says to the data; nothing is copied then.
     pub async fn finish(self) -> Result<u64> {
-        let CopyIn {
-            copy,
-            transaction,
-            call,
-        } = self;
-        let finished = guarded!(transaction, copy.finish());
+        let CopyIn { copy, call } = self;
+        let finished = guarded!(call.transaction.clone(), copy.finish());
         call.ended(finished.as_ref().map(|rows| Some(*rows)));
         finished.map_err(|error| call.failed(error))
     }

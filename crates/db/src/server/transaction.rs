@@ -436,9 +436,13 @@ impl<B: Transactional> TransactionInner<B> {
         B::abandon(open);
     }
 
-    /// An error of a call before the commit: what is lost with the connection was rolled back.
+    /// An error of a call in it: what is lost with the connection was rolled back, unless a commit is on its way behind the call.
     pub(crate) fn undone(&self, error: Error) -> Error {
-        match B::has_kept(&self.state) {
+        let is_ending = matches!(
+            self.ended.get(),
+            EndReason::Uncommitted | EndReason::Committed
+        );
+        match is_ending || B::has_kept(&self.state) {
             true => error,
             false => error.undone(),
         }
