@@ -1,6 +1,6 @@
 //! Backends and the whole server are killed and frozen while tasks move money and ask for what is theirs. Short here; with
 //! TSUMUGI_CHAOS_ROUNDS=20 it is a part of `make soak`. Rule: every call ends, no answer is another caller's, no money is lost,
-//! and nothing is left over.
+//! what a commit came to is what the caller was answered, and nothing is left over.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ use tsumugi_testkit::postgres::{Server, User};
 const POOL: usize = 5;
 const ACCOUNTS: u64 = 20;
 const SUM: i64 = 20_000;
+/// What is acknowledged survives the death of the server.
+const DURABLY: &str = "&options=-c%20synchronous_commit%3Don";
 /// Above all limits of the pool below, and generous.
 const EVERY_CALL: Duration = Duration::from_secs(30);
 const RECOVERY: Duration = Duration::from_secs(60);
@@ -36,6 +38,15 @@ struct Load {
     shared: Arc<Shared>,
     dice: Dice,
     errors: RefCell<BTreeMap<&'static str, u64>>,
+    /// What was answered of each transfer, by its number.
+    transfers: RefCell<Vec<Answer>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Committed,
+    RolledBack,
+    Unknown,
 }
 
 impl Load {
@@ -105,17 +116,64 @@ async fn read_a_row(load: &Load) -> Result<(), Error> {
 }
 
 async fn move_money(load: &Load) -> Result<(), Error> {
+    let number = load.transfers.borrow().len();
+    load.transfers.borrow_mut().push(Answer::Unknown);
+    let moved = transfer(load, i64::try_from(number).unwrap()).await;
+    let answer = match &moved {
+        Ok(answer) => *answer,
+        Err(Error::CommitUnknown { .. }) => Answer::Unknown,
+        Err(error) => {
+            let text = error.to_string();
+            assert!(!text.contains("may or may not have run"), "{text}");
+            Answer::RolledBack
+        }
+    };
+    load.transfers.borrow_mut()[number] = answer;
+    moved.map(drop)
+}
+
+async fn transfer(load: &Load, number: i64) -> Result<Answer, Error> {
     let from = i64::try_from(load.dice.below(ACCOUNTS)).unwrap();
     let to = i64::try_from(load.dice.below(ACCOUNTS)).unwrap();
     let amount = i64::try_from(load.dice.below(50)).unwrap();
     let transaction = load.db.begin(TransactionOptions::default()).await?;
     let change = "update account set balance = balance + ? where id = ?";
     transaction.execute(change, values![-amount, from]).await?;
+    let note = "insert into transfer values (?)";
+    transaction.execute(note, values![number]).await?;
     if load.dice.below(10) == 0 {
-        return Ok(()); // dropped half-way
+        return Ok(Answer::RolledBack); // dropped half-way
     }
     transaction.execute(change, values![amount, to]).await?;
-    transaction.commit().await
+    transaction.commit().await?;
+    Ok(Answer::Committed)
+}
+
+/// What was answered of transfers, against the table: none acknowledged is missing, none that was rolled back is there.
+async fn check_transfers(db: &Database, answers: &[Answer]) {
+    let rows = db.query("select number from transfer", []).await.unwrap();
+    let mut kept = vec![0; answers.len()];
+    for row in rows.iter() {
+        match row.value(0) {
+            Some(ValueRef::Integer(number)) => kept[usize::try_from(number).unwrap()] += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    for (number, (answer, kept)) in answers.iter().zip(kept).enumerate() {
+        let expected = match answer {
+            Answer::Committed => 1,
+            Answer::RolledBack => 0,
+            Answer::Unknown => kept,
+        };
+        assert_eq!(kept, expected, "transfer {number} was {answer:?}");
+    }
+    let count = |wanted: Answer| answers.iter().filter(|answer| **answer == wanted).count();
+    println!(
+        "soak     pool     transfers: {} committed, {} rolled back, {} unknown",
+        count(Answer::Committed),
+        count(Answer::RolledBack),
+        count(Answer::Unknown)
+    );
 }
 
 async fn sum(db: &Database) -> Result<i64, Error> {
@@ -225,12 +283,13 @@ pub(crate) async fn becomes(server: &Server, sql: &str, expected: &str) {
     }
 }
 
-async fn under_load(db: &Database, shared: &Arc<Shared>) {
+async fn under_load(db: &Database, shared: &Arc<Shared>) -> Vec<Answer> {
     let load = Rc::new(Load {
         db: db.clone(),
         shared: Arc::clone(shared),
         dice: Dice::new(1),
         errors: RefCell::default(),
+        transfers: RefCell::default(),
     });
     let mut tasks = Vec::new();
     for _ in 0..4 {
@@ -248,6 +307,7 @@ async fn under_load(db: &Database, shared: &Arc<Shared>) {
         shared.good.load(Relaxed),
         load.errors.borrow()
     );
+    load.transfers.take()
 }
 
 #[test]
@@ -255,10 +315,11 @@ fn killed_backends_and_servers_lose_no_money_and_mix_no_answers() {
     let rounds = setting("TSUMUGI_CHAOS_ROUNDS", 4);
     let server = Server::start();
     let url = server.url(User::ADMIN)
-        + &format!("?pool={POOL}&acquire_timeout_ms=4000&statement_timeout_ms=3000");
+        + &format!("?pool={POOL}&acquire_timeout_ms=4000&statement_timeout_ms=3000{DURABLY}");
     server.psql(&format!(
         "create table account (id int primary key, balance int8 not null); \
          insert into account select n, {SUM} / {ACCOUNTS} from generate_series(0, {ACCOUNTS} - 1) n; \
+         create table transfer (number int); \
          create table item (id int primary key, name text); \
          insert into item select n, 'item ' || n from generate_series(0, 999) n"
     ));
@@ -280,9 +341,10 @@ fn killed_backends_and_servers_lose_no_money_and_mix_no_answers() {
         });
         runtime.block_on(async {
             let db = Database::connect(&url, Options::default()).await.unwrap();
-            under_load(&db, &shared).await;
+            let answers = under_load(&db, &shared).await;
             destroyer.join().unwrap();
             assert_eq!(sum(&db).await.unwrap(), SUM);
+            check_transfers(&db, &answers).await;
             nothing_is_left(&server, db).await;
         });
         assert_eq!(runtime.metrics().num_alive_tasks(), 0);
