@@ -308,7 +308,7 @@ fn commit_that_is_in_progress_for_too_long_is_unknown() {
 const WAITING: &str = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
 
 /// A server whose commits wait for a standby that never comes, where they ask for that.
-fn lonely() -> Server {
+fn without_its_standby() -> Server {
     ServerOptions::default()
         .setting("synchronous_standby_names", "nobody")
         .start()
@@ -323,7 +323,7 @@ async fn write_synchronously(tx: &Transaction, n: i64) {
 
 #[test]
 fn commit_whose_wait_for_a_standby_is_cancelled_is_unknown() {
-    on(&lonely(), "", async |place| {
+    on(&without_its_standby(), "", async |place| {
         let tx = place.begin().await;
         write_synchronously(&tx, 1).await;
         let cancel = async {
@@ -345,7 +345,7 @@ fn commit_whose_wait_for_a_standby_is_cancelled_is_unknown() {
 
 #[test]
 fn backend_ended_while_it_waits_for_a_standby_leaves_the_commit_unknown() {
-    on(&lonely(), "", async |place| {
+    on(&without_its_standby(), "", async |place| {
         let tx = place.begin().await;
         write_synchronously(&tx, 1).await;
         let end = async {
@@ -362,7 +362,7 @@ fn backend_ended_while_it_waits_for_a_standby_leaves_the_commit_unknown() {
 
 #[test]
 fn commit_that_is_not_awaited_goes_on_waiting_for_its_standby() {
-    on(&lonely(), "", async |place| {
+    on(&without_its_standby(), "", async |place| {
         let tx = place.begin().await;
         write_synchronously(&tx, 1).await;
         tokio::select! {
