@@ -103,14 +103,17 @@ struct BeginAnswers {
 impl Connection {
     /// Writes what begins a transaction. In front of it, in the same write, goes what is still to be learnt of the server, once for a connection.
     fn write_begin(&self, options: TransactionOptions) -> Result<BeginAnswers> {
-        let is_read_only = options.access != Access::ReadWrite;
-        let identity = match is_read_only {
-            true => None,
-            false => self.ask_identity()?,
+        let may_write = options.access == Access::ReadWrite;
+        let identity = match may_write {
+            true => self.ask_identity()?,
+            false => None,
         };
         let begun = self.simple(&options.sql())?;
         self.enter_transaction();
-        self.0.driver.xact.begin(is_read_only);
+        match may_write {
+            true => self.0.driver.xact.begin(),
+            false => self.0.driver.xact.begin_read_only(),
+        }
         Ok(BeginAnswers { identity, begun })
     }
 

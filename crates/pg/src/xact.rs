@@ -180,10 +180,16 @@ pub(crate) struct Xact {
 }
 
 impl Xact {
+    /// A transaction begins that the server lets write nothing.
+    pub(crate) fn begin_read_only(&self) {
+        self.begin();
+        self.is_read_only.set(true);
+    }
+
     /// A transaction begins.
-    pub(crate) fn begin(&self, is_read_only: bool) {
+    pub(crate) fn begin(&self) {
         self.is_followed.set(true);
-        self.is_read_only.set(is_read_only);
+        self.is_read_only.set(false);
         self.only_reads.set(true);
         self.is_unasked.set(false);
         self.id.set(None);

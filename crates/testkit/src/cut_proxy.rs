@@ -98,9 +98,14 @@ impl CutProxy {
         self.shared.state().armed = None;
     }
 
-    /// Closes new connections at once, or no longer.
-    pub fn refuse(&self, refuses: bool) {
-        self.shared.state().refuses = refuses;
+    /// Closes new connections at once.
+    pub fn refuse(&self) {
+        self.shared.state().refuses = true;
+    }
+
+    /// Closes new connections no longer.
+    pub fn accept(&self) {
+        self.shared.state().refuses = false;
     }
 }
 

@@ -388,11 +388,11 @@ async fn commit_through(
         false => write(&tx, "a statement", 1).await,
     }
     place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
-    place.proxy.refuse(true);
+    place.proxy.refuse();
     let meanwhile = async {
         place.is_cut().await;
         meanwhile().await;
-        place.proxy.refuse(false);
+        place.proxy.accept();
     };
     let (outcome, ()) = tokio::join!(tx.commit(), meanwhile);
     outcome
