@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use tsumugi_db::{Access, Database, Isolation, TransactionOptions, values};
+use tsumugi_db::{
+    Access, Database, Error, Isolation, Options, Transaction, TransactionOptions, values,
+};
+use tsumugi_testkit::firebird::Server;
+use tsumugi_testkit::{Cut, CutProxy, ServerSide};
 
-use super::{json, text, with, words};
+use super::{json, run, text, with, words};
 
 fn with_isolation(isolation: Isolation) -> TransactionOptions {
     let mut options = TransactionOptions::default();
@@ -357,5 +361,50 @@ fn a_change_of_tables_waits_for_no_statement_of_a_transaction_that_uses_others()
             ended = tx.query(slow, []) => panic!("{ended:?}"),
             made = change => drop(made.expect("it does not wait").unwrap()),
         }
+    });
+}
+
+/// Another one where the connection that was cut before was not yet known to be lost.
+async fn begin_again(db: &Database) -> Transaction {
+    loop {
+        match db.begin(TransactionOptions::default()).await {
+            Ok(transaction) => return transaction,
+            Err(Error::Lost { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn commit_whose_answer_is_lost_is_unknown_and_says_no_number() {
+    let server = Server::shared();
+    let database = server.database();
+    let proxy = CutProxy::start(server.port());
+    let own = format!(":{}/", server.port());
+    let url = database
+        .url()
+        .replace(&own, &format!(":{}/", proxy.port()));
+    run(async {
+        let db = Database::connect(&(url + "?pool=1"), Options::default())
+            .await
+            .unwrap();
+        words(&db).await;
+        for (cut, word) in [(Cut::ToServer(0), "a"), (Cut::ToClient(0), "b")] {
+            let tx = begin_again(&db).await;
+            let insert = "insert into words(word) values (?)";
+            tx.execute(insert, values![word]).await.unwrap();
+            proxy.cut_once(cut, ServerSide::Closes);
+            let error = tx.commit().await.unwrap_err();
+            assert!(
+                matches!(error, Error::CommitUnknown { xid: None, .. }),
+                "{cut:?}: {error}"
+            );
+            assert!(!error.is_retryable());
+        }
+        let tx = begin_again(&db).await;
+        let rows = tx.query("select word from words", []).await.unwrap();
+        assert_eq!(text(&rows), r#"[{"word":"b"}]"#);
+        tx.roll_back().await.unwrap();
+        db.close();
     });
 }
