@@ -14,6 +14,8 @@ pub struct Snapshot {
     pub errors: u64,
     /// Transactions begun.
     pub transactions: u64,
+    /// Of those, transactions of which it is not known whether they were committed.
+    pub commits_unknown: u64,
     /// Callers that have got a connection so far.
     pub acquired: u64,
     /// How long those waited for it, added up.
@@ -41,6 +43,7 @@ impl std::ops::AddAssign for Snapshot {
         self.statements += other.statements;
         self.errors += other.errors;
         self.transactions += other.transactions;
+        self.commits_unknown += other.commits_unknown;
         self.acquired += other.acquired;
         self.wait += other.wait;
         self.waiting += other.waiting;

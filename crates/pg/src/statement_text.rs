@@ -200,9 +200,13 @@ mod tests {
 
     #[test]
     fn statement_without_a_snapshot_is_known_by_its_first_word() {
-        let check = |sql: &str, expected: TextKind| assert_eq!(TextKind::of(sql), expected, "{sql}");
+        let check =
+            |sql: &str, expected: TextKind| assert_eq!(TextKind::of(sql), expected, "{sql}");
         check("select a from t where b = $1 for update", TextKind::Reads);
-        check("Set transaction isolation level serializable", TextKind::Silent);
+        check(
+            "Set transaction isolation level serializable",
+            TextKind::Silent,
+        );
         check("-- first\n lock table t", TextKind::Silent);
         check("/* a */ ROLLBACK to savepoint s", TextKind::Silent);
         check("settle", TextKind::Writes);

@@ -113,7 +113,9 @@ static SINCE_10: XactFunctions = XactFunctions {
 impl XactFunctions {
     /// Those of a server that says it is of this version, such as `15.14 (Debian 15.14-0+deb12u1)`; none where there are none.
     pub(crate) fn of(version: &str) -> Option<&'static XactFunctions> {
-        let digits = version.split(|letter: char| !letter.is_ascii_digit()).next();
+        let digits = version
+            .split(|letter: char| !letter.is_ascii_digit())
+            .next();
         match digits?.parse().ok()? {
             13..=u32::MAX => Some(&SINCE_13),
             10..13 => Some(&SINCE_10),
@@ -224,7 +226,8 @@ impl Xact {
     /// There may be something to commit, and it was not asked for a number.
     pub(crate) fn note_unasked(&self) {
         self.note_write();
-        self.is_unasked.set(self.functions().is_some() && self.id.get().is_none());
+        self.is_unasked
+            .set(self.functions().is_some() && self.id.get().is_none());
     }
 
     pub(crate) fn is_unasked(&self) -> bool {

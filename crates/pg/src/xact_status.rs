@@ -56,7 +56,9 @@ impl Connection {
             return Ok(XactVerdict::Unknown(TOO_OLD));
         };
         let Some(found) = self.ask_who_it_is().await? else {
-            return Ok(XactVerdict::Unknown("the server does not say which one it is"));
+            return Ok(XactVerdict::Unknown(
+                "the server does not say which one it is",
+            ));
         };
         if let Some(verdict) = judge_server(&found, server) {
             return Ok(verdict);
@@ -216,7 +218,11 @@ mod tests {
             check(NumberStatus::Aborted, &crashed, "rolled back");
             check(NumberStatus::Unused, &crashed, "rolled back");
             check(NumberStatus::InProgress, &crashed, "in progress");
-            check(NumberStatus::Committed, &server(40, Some(3), replayed), expected);
+            check(
+                NumberStatus::Committed,
+                &server(40, Some(3), replayed),
+                expected,
+            );
         }
     }
 

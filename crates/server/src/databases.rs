@@ -95,7 +95,7 @@ pub(crate) fn write<'a>(
 /// A figure of a database: its name, its help, its value.
 type Figure = (&'static str, &'static str, fn(&Snapshot) -> f64);
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 8] = [
     (
         "tsumugi_database_connections",
         "Connections to the database that are open.",
@@ -125,6 +125,11 @@ const FIGURES: [Figure; 7] = [
         "tsumugi_database_transactions_total",
         "Transactions begun.",
         |figures| figures.transactions as f64,
+    ),
+    (
+        "tsumugi_database_commits_unknown_total",
+        "Transactions of which it is not known whether they were committed.",
+        |figures| figures.commits_unknown as f64,
     ),
     (
         "tsumugi_database_wait_seconds_total",

@@ -105,11 +105,7 @@ impl Transactional for Firebird {
     fn inquiry(_: &OpenTransaction) {}
 
     /// The server can be asked of no transaction that is over.
-    async fn inquire(
-        pool: &Inner,
-        (): (),
-        fault: Fault<tsumugi_firebird::Error>,
-    ) -> Result<()> {
+    async fn inquire(pool: &Inner, (): (), fault: Fault<tsumugi_firebird::Error>) -> Result<()> {
         let reason = pool.error("COMMIT", fault).into_reason();
         Err(Error::CommitUnknown { xid: None, reason })
     }

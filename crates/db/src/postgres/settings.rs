@@ -54,7 +54,9 @@ pub(super) fn primary(config: &Config, options: &Options) -> Connector {
     config.target_session_attrs = TargetSessionAttrs::Primary;
     let hosts = u32::try_from(config.hosts.len()).unwrap_or(u32::MAX);
     let share = options.acquire_timeout / hosts.saturating_add(1);
-    let limit = config.connect_timeout.map_or(share, |limit| limit.min(share));
+    let limit = config
+        .connect_timeout
+        .map_or(share, |limit| limit.min(share));
     config.connect_timeout = Some(limit);
     Connector::new(config)
 }

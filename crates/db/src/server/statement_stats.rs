@@ -16,6 +16,7 @@ pub(crate) struct StatementStats {
     statements: Cell<u64>,
     errors: Cell<u64>,
     transactions: Cell<u64>,
+    commits_unknown: Cell<u64>,
 }
 
 impl StatementStats {
@@ -25,6 +26,7 @@ impl StatementStats {
             statements: Cell::new(0),
             errors: Cell::new(0),
             transactions: Cell::new(0),
+            commits_unknown: Cell::new(0),
         }
     }
 
@@ -70,11 +72,17 @@ impl StatementStats {
         self.transactions.set(self.transactions.get() + 1);
     }
 
+    /// Counts a transaction of which it is not known whether it was committed.
+    pub(crate) fn count_unknown_commit(&self) {
+        self.commits_unknown.set(self.commits_unknown.get() + 1);
+    }
+
     pub(crate) fn snapshot(&self, figures: Figures) -> Snapshot {
         Snapshot {
             statements: self.statements.get(),
             errors: self.errors.get(),
             transactions: self.transactions.get(),
+            commits_unknown: self.commits_unknown.get(),
             acquired: figures.acquired,
             wait: figures.wait,
             waiting: figures.waiting,

@@ -288,9 +288,7 @@ impl<B: Transactional> Transaction<B> {
         let committed = match pool.command("COMMIT", B::commit(closing)).await {
             Ok(()) => Ok(()),
             // Boxed, so that the future of what is answered stays small.
-            Err(fault) if fault.is_unanswered() => {
-                Box::pin(B::inquire(pool, inquiry, fault)).await
-            }
+            Err(fault) if fault.is_unanswered() => Box::pin(B::inquire(pool, inquiry, fault)).await,
             // What was not sent has not happened.
             Err(fault) if fault.is_unsent() && !B::has_kept(&self.0.state) => {
                 let reason = pool.error("COMMIT", fault).into_reason();
@@ -301,6 +299,7 @@ impl<B: Transactional> Transaction<B> {
         match &committed {
             Ok(()) => self.0.ended.set(EndReason::Committed),
             Err(Error::LostUncommitted { .. }) => self.0.ended.set(EndReason::RolledBack),
+            Err(Error::CommitUnknown { .. }) => pool.stats.count_unknown_commit(),
             Err(_) => {}
         }
         committed

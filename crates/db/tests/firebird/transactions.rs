@@ -381,9 +381,7 @@ fn commit_whose_answer_is_lost_is_unknown_and_says_no_number() {
     let database = server.database();
     let proxy = CutProxy::start(server.port());
     let own = format!(":{}/", server.port());
-    let url = database
-        .url()
-        .replace(&own, &format!(":{}/", proxy.port()));
+    let url = database.url().replace(&own, &format!(":{}/", proxy.port()));
     run(async {
         let db = Database::connect(&(url + "?pool=1"), Options::default())
             .await

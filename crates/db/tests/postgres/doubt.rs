@@ -293,12 +293,15 @@ fn commit_that_is_in_progress_for_too_long_is_unknown() {
             let tx = place.begin().await;
             write(&tx, "a statement", 1).await;
             // The server waits for the rest of the COMMIT.
-            place.proxy.cut_once(Cut::ToServer(3), ServerSide::StaysOpen);
+            place
+                .proxy
+                .cut_once(Cut::ToServer(3), ServerSide::StaysOpen);
             let error = tx.commit().await.unwrap_err();
             assert_eq!(error.kind(), "CommitUnknown", "{error}");
             assert!(error.xid().is_some(), "{error}");
             assert!(error.to_string().contains("still in progress"), "{error}");
             assert!(!error.is_retryable());
+            assert_eq!(place.db.snapshot().commits_unknown, 1);
             assert!(!place.has(1));
         },
     );

@@ -108,10 +108,7 @@ fn transaction_whose_connection_is_lost_is_run_again_where_nothing_was_kept() {
         Engine::Postgres,
         &format!("{TABLE}{ENDS}"),
         &[
-            (
-                &tries(0, &both),
-                r#"[1,["DB::ConnectionLost",true],0]"#,
-            ),
+            (&tries(0, &both), r#"[1,["DB::ConnectionLost",true],0]"#),
             (
                 &tries(0, insert),
                 r#"[1,["DB::TransactionRolledBack",true],0]"#,
