@@ -67,6 +67,15 @@ impl Connection {
         Ok(judge(status, id, &found, server))
     }
 
+    /// Waits until the synchronous standbys have all that this server has committed, at the level that this session asks for. At once where the server
+    /// has none. A server that has recovered from a crash, or was made to stop waiting, shows what they have not got.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]; [`Error::Unreplicated`].
+    pub async fn await_standbys(&self) -> Result<()> {
+        self.script_rows(STANDBYS_BARRIER).await.map(drop)
+    }
+
     async fn ask_who_it_is(&self) -> Result<Option<ServerIdentity>> {
         let results = self.script_rows(IDENTITY).await?;
         let row = results.first().map(Rows::first).transpose()?;
@@ -97,6 +106,10 @@ impl Connection {
         })
     }
 }
+
+/// A commit waits for the standbys where it has something for them: here a message for logical decoding, which nobody reads.
+const STANDBYS_BARRIER: &str = "SELECT CASE WHEN pg_catalog.current_setting('synchronous_standby_names') <> '' \
+     THEN pg_catalog.pg_logical_emit_message(true, 'tsumugi', '') END";
 
 const TOO_OLD: &str = "the server is older than PostgreSQL 10 or keeps no such record";
 

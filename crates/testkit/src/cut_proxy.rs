@@ -153,10 +153,7 @@ impl Shared {
 
     fn pump(&self, way: Way, mut from: TcpStream, mut to: TcpStream, stays_open: &AtomicBool) {
         let mut buffer = [0; 16 * 1024];
-        loop {
-            let Ok(count @ 1..) = from.read(&mut buffer) else {
-                break;
-            };
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
             let (passing, cut) = self.passing(way, count);
             let bytes = buffer.get(..passing).unwrap_or_default();
             let passed = to.write_all(bytes).is_ok();

@@ -78,20 +78,31 @@ async fn find_out(
 ) -> Result<CommitOutcome, String> {
     let until = Instant::now() + pool.options.acquire_timeout;
     let mut pause = INQUIRY_PAUSE_MIN;
-    let mut connection = None;
+    let mut kept = None;
     let mut reason = "no primary answered within acquire_timeout".to_owned();
     loop {
-        let asked = timeout_at(until, ask(pool, &mut connection, id, server));
-        match asked.await {
-            Ok(Ok(XactVerdict::Committed)) => return Ok(CommitOutcome::Committed),
-            Ok(Ok(XactVerdict::RolledBack)) => return Ok(CommitOutcome::RolledBack),
-            Ok(Ok(XactVerdict::Unknown(why))) => return Err(why.to_owned()),
-            Ok(Ok(XactVerdict::InProgress)) => {
-                reason = "it was still in progress after acquire_timeout".to_owned();
+        let asked = ask(pool, kept.take(), id, server);
+        let Ok(asked) = timeout_at(until, asked).await else {
+            return Err(reason);
+        };
+        match asked {
+            Ok((XactVerdict::Committed, connection)) => {
+                match timeout_at(until, connection.await_standbys()).await {
+                    Ok(Ok(())) => return Ok(CommitOutcome::Committed),
+                    // Another server may be primary, which has not got it.
+                    Ok(Err(Driver::Lost { .. })) => {}
+                    Ok(Err(error)) => return Err(format!("{UNCONFIRMED}: {error}")),
+                    Err(_) => return Err(UNCONFIRMED.to_owned()),
+                }
             }
-            Ok(Ok(XactVerdict::Elsewhere(why))) => reason = why.to_owned(),
-            Ok(Err(error)) => reason = error.to_string(),
-            Err(_) => return Err(reason),
+            Ok((XactVerdict::RolledBack, _)) => return Ok(CommitOutcome::RolledBack),
+            Ok((XactVerdict::Unknown(why), _)) => return Err(why.to_owned()),
+            Ok((XactVerdict::InProgress, connection)) => {
+                reason = "it was still in progress after acquire_timeout".to_owned();
+                kept = Some(connection);
+            }
+            Ok((XactVerdict::Elsewhere(why), _)) => reason = why.to_owned(),
+            Err(error) => reason = error.to_string(),
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -102,20 +113,21 @@ async fn find_out(
     }
 }
 
-/// Asks once. The connection is kept for the next time while the transaction is in progress there.
+/// Why what a primary has committed does not count. A failover would lose it.
+const UNCONFIRMED: &str =
+    "the primary has committed it, and no synchronous standby has confirmed that";
+
+/// Asks once, on a connection that is there already or a new one.
 async fn ask(
     pool: &Inner,
-    kept: &mut Option<Connection>,
+    kept: Option<Connection>,
     id: XactId,
     server: &ServerIdentity,
-) -> tsumugi_pg::Result<XactVerdict> {
-    let connection = match kept.take().filter(Connection::is_open) {
+) -> tsumugi_pg::Result<(XactVerdict, Connection)> {
+    let connection = match kept.filter(Connection::is_open) {
         Some(connection) => connection,
         None => Connection::open(&pool.backend.primary).await?,
     };
     let verdict = connection.xact_status(id, server).await?;
-    if verdict == XactVerdict::InProgress {
-        *kept = Some(connection);
-    }
-    Ok(verdict)
+    Ok((verdict, connection))
 }

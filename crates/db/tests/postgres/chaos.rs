@@ -19,7 +19,7 @@ const POOL: usize = 5;
 const ACCOUNTS: u64 = 20;
 const SUM: i64 = 20_000;
 /// What is acknowledged survives the death of the server.
-const DURABLY: &str = "&options=-c%20synchronous_commit%3Don";
+pub(crate) const DURABLY: &str = "&options=-c%20synchronous_commit%3Don";
 /// Above all limits of the pool below, and generous.
 const EVERY_CALL: Duration = Duration::from_secs(30);
 const RECOVERY: Duration = Duration::from_secs(60);
@@ -310,19 +310,19 @@ async fn under_load(db: &Database, shared: &Arc<Shared>) -> Vec<Answer> {
     load.transfers.take()
 }
 
-#[test]
-fn killed_backends_and_servers_lose_no_money_and_mix_no_answers() {
-    let rounds = setting("TSUMUGI_CHAOS_ROUNDS", 4);
-    let server = Server::start();
-    let url = server.url(User::ADMIN)
-        + &format!("?pool={POOL}&acquire_timeout_ms=4000&statement_timeout_ms=3000{DURABLY}");
-    server.psql(&format!(
+/// What the load reads and writes.
+fn tables() -> String {
+    format!(
         "create table account (id int primary key, balance int8 not null); \
          insert into account select n, {SUM} / {ACCOUNTS} from generate_series(0, {ACCOUNTS} - 1) n; \
          create table transfer (number int); \
          create table item (id int primary key, name text); \
          insert into item select n, 'item ' || n from generate_series(0, 999) n"
-    ));
+    )
+}
+
+/// Loads a database while `destroy` breaks its server. `survivor` is the one that runs at the end.
+fn survives(url: &str, survivor: &Server, destroy: impl FnOnce(&Shared) + Send) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build_local(tokio::runtime::LocalOptions::default())
@@ -330,25 +330,62 @@ fn killed_backends_and_servers_lose_no_money_and_mix_no_answers() {
     let shared = Arc::new(Shared::default());
     std::thread::scope(|scope| {
         let destroyer = scope.spawn({
-            let (server, shared) = (&server, &*shared);
+            let shared = &*shared;
             move || {
                 let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                    destroy(server, shared, rounds);
+                    destroy(shared);
                 }));
                 shared.ended.store(true, Relaxed);
                 ended.unwrap();
             }
         });
         runtime.block_on(async {
-            let db = Database::connect(&url, Options::default()).await.unwrap();
+            let db = Database::connect(url, Options::default()).await.unwrap();
             let answers = under_load(&db, &shared).await;
             destroyer.join().unwrap();
             assert_eq!(sum(&db).await.unwrap(), SUM);
             check_transfers(&db, &answers).await;
-            nothing_is_left(&server, db).await;
+            nothing_is_left(survivor, db).await;
         });
         assert_eq!(runtime.metrics().num_alive_tasks(), 0);
     });
+}
+
+#[test]
+fn killed_backends_and_servers_lose_no_money_and_mix_no_answers() {
+    let rounds = setting("TSUMUGI_CHAOS_ROUNDS", 4);
+    let server = Server::start();
+    let url = server.url(User::ADMIN)
+        + &format!("?pool={POOL}&acquire_timeout_ms=4000&statement_timeout_ms=3000{DURABLY}");
+    server.psql(&tables());
+    survives(&url, &server, |shared| destroy(&server, shared, rounds));
+}
+
+#[test]
+fn failover_to_a_synchronous_standby_loses_no_acknowledged_transfer() {
+    for _ in 0..setting("TSUMUGI_CHAOS_ROUNDS", 4).div_ceil(4) {
+        let primary = Server::start();
+        primary.psql(&tables());
+        let standby = primary.standby();
+        primary.psql("alter system set synchronous_standby_names = '*'");
+        primary.psql("select pg_reload_conf()");
+        let is_synchronous = "select sync_state from pg_stat_replication";
+        while primary.psql(is_synchronous) != "sync" {
+            pause(50);
+        }
+        let url = format!(
+            "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=primary&pool={POOL}&acquire_timeout_ms=15000&statement_timeout_ms=3000{DURABLY}",
+            primary.port(),
+            standby.port()
+        );
+        survives(&url, &standby, |shared| {
+            recovers(shared);
+            primary.kill_9();
+            standby.psql("select pg_promote()");
+            recovers(shared);
+            shared.ended.store(true, Relaxed);
+        });
+    }
 }
 
 async fn nothing_is_left(server: &Server, db: Database) {

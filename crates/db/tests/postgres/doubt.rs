@@ -1,5 +1,5 @@
-//! Commits whose answer is lost: by a proxy that cuts the connection at every byte of the exchange, by servers that crash, and by standbys that are
-//! promoted. Rule: what the caller is answered is what the table says. Committed is there, rolled back is not, and unknown is only where no
+//! Commits whose answer is lost: by a proxy that cuts the connection at every byte of the exchange, by servers that crash, and where the wait for a
+//! standby is ended. Rule: what the caller is answered is what the table says. Committed is there, rolled back is not, and unknown is only where no
 //! server can know.
 
 use std::time::Duration;
@@ -8,23 +8,23 @@ use tokio::time::sleep;
 use tsumugi_db::{
     Database, Error, Options, SqlText, Transaction, TransactionOptions, Value, values,
 };
-use tsumugi_testkit::postgres::{Options as ServerOptions, Server, User};
+use tsumugi_testkit::postgres::{Options as ServerOptions, Server};
 use tsumugi_testkit::{Cut, CutProxy, ServerSide};
 
 use crate::chaos::becomes;
 
 /// A server, a proxy in front of it, and a pool of one connection through that.
-struct Place<'a> {
-    server: &'a Server,
-    proxy: &'a CutProxy,
-    db: Database,
+pub(crate) struct Place<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) proxy: &'a CutProxy,
+    pub(crate) db: Database,
 }
 
 /// What the tests write to.
-const TABLE: &str = "create table t (n int primary key); \
+pub(crate) const TABLE: &str = "create table t (n int primary key); \
      create function put(n int) returns int language sql as 'insert into t values (n) returning n'";
 
-fn run(test: impl Future<Output = ()>) {
+pub(crate) fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -33,12 +33,23 @@ fn run(test: impl Future<Output = ()>) {
 }
 
 /// Runs a test with a server of its own; `options` are those of the pool.
-fn on(server: &Server, options: &str, test: impl AsyncFnOnce(Place<'_>)) {
+pub(crate) fn on(server: &Server, options: &str, test: impl AsyncFnOnce(Place<'_>)) {
     server.psql(TABLE);
-    let proxy = CutProxy::start(server.port());
-    let own = format!(":{}/", server.port());
-    let url = server.url(User::ADMIN);
-    let url = url.replace(&own, &format!(":{}/", proxy.port())) + "?pool=1&pool_min=0" + options;
+    on_port(server, server.port(), options, test);
+}
+
+/// The same with a port at which the server is reached, and tables that are there.
+pub(crate) fn on_port(
+    server: &Server,
+    port: u16,
+    options: &str,
+    test: impl AsyncFnOnce(Place<'_>),
+) {
+    let proxy = CutProxy::start(port);
+    let url = format!(
+        "postgres://postgres@127.0.0.1:{}/postgres?pool=1&pool_min=0{options}",
+        proxy.port()
+    );
     run(async {
         let db = Database::connect(&url, Options::default()).await.unwrap();
         let place = Place {
@@ -53,7 +64,7 @@ fn on(server: &Server, options: &str, test: impl AsyncFnOnce(Place<'_>)) {
 
 impl Place<'_> {
     /// Another one where the connection that was cut before was not yet known to be lost.
-    async fn begin(&self) -> Transaction {
+    pub(crate) async fn begin(&self) -> Transaction {
         loop {
             match self.db.begin(TransactionOptions::default()).await {
                 Ok(transaction) => return transaction,
@@ -63,24 +74,25 @@ impl Place<'_> {
         }
     }
 
-    fn has(&self, n: i64) -> bool {
+    pub(crate) fn has(&self, n: i64) -> bool {
         has(self.server, n)
     }
 
-    async fn is_cut(&self) {
+    pub(crate) async fn is_cut(&self) {
         while self.proxy.is_armed() {
             sleep(Duration::from_millis(5)).await;
         }
     }
 }
 
-fn has(server: &Server, n: i64) -> bool {
+pub(crate) fn has(server: &Server, n: i64) -> bool {
     server.psql(&format!("select count(*) from t where n = {n}")) == "1"
 }
 
 /// What a commit came to, checked against the table. True if it is committed.
 #[track_caller]
-fn check(committed: &Result<(), Error>, is_there: bool, context: &str) -> bool {
+pub(crate) fn check(committed: &Result<(), Error>, server: &Server, n: i64, context: &str) -> bool {
+    let is_there = has(server, n);
     match committed {
         Ok(()) => assert!(is_there, "{context}: committed and missing"),
         Err(error @ Error::LostUncommitted { .. }) => {
@@ -107,7 +119,7 @@ const WAYS: [(&str, bool); 10] = [
     ("a copy", false),
 ];
 
-async fn write(tx: &Transaction, way: &str, n: i64) {
+pub(crate) async fn write(tx: &Transaction, way: &str, n: i64) {
     let insert = "insert into t values (?) returning n";
     match way {
         "a statement" => {
@@ -183,7 +195,7 @@ async fn cut_everywhere(
         let was_cut = !place.proxy.is_armed();
         place.proxy.disarm();
         let context = format!("{way}, {:?}", cut(bytes));
-        committed += usize::from(check(&outcome, place.has(n), &context));
+        committed += usize::from(check(&outcome, place.server, n, &context));
         if !was_cut {
             outcome.unwrap();
             return (committed, bytes + 1);
@@ -225,14 +237,14 @@ fn number_of_a_transaction_is_known_before_its_commit_however_it_wrote() {
                 write(&tx, way, n).await;
                 place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
                 let outcome = tx.commit().await;
-                let is_committed = check(&outcome, place.has(n), way);
+                let is_committed = check(&outcome, place.server, n, way);
                 // Else the answer to the question is cut, and no COMMIT is sent.
                 assert_eq!(is_committed, is_asked_behind, "{way}");
                 let tx = place.begin().await;
                 write(&tx, way, n + 100).await;
                 place.proxy.cut_once(Cut::ToServer(0), ServerSide::Closes);
                 let outcome = tx.commit().await;
-                assert!(!check(&outcome, place.has(n + 100), way), "{way}");
+                assert!(!check(&outcome, place.server, n + 100, way), "{way}");
             }
         },
     );
@@ -308,7 +320,8 @@ fn commit_that_is_in_progress_for_too_long_is_unknown() {
 }
 
 /// How many commits wait for a standby.
-const WAITING: &str = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+pub(crate) const WAITING: &str =
+    "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
 
 /// A server whose commits wait for a standby that never comes, where they ask for that.
 fn without_its_standby() -> Server {
@@ -317,7 +330,7 @@ fn without_its_standby() -> Server {
         .start()
 }
 
-async fn write_synchronously(tx: &Transaction, n: i64) {
+pub(crate) async fn write_synchronously(tx: &Transaction, n: i64) {
     tx.execute("set local synchronous_commit = on", [])
         .await
         .unwrap();
@@ -379,16 +392,23 @@ fn commit_that_is_not_awaited_goes_on_waiting_for_its_standby() {
     });
 }
 
+/// Whether a commit waits until it is on disk, and for a standby.
+#[derive(Clone, Copy)]
+pub(crate) enum Durability {
+    Synchronous,
+    Asynchronous,
+}
+
 /// Commits 1, the answer of which is lost, while `meanwhile` goes on, during which the proxy lets no other connection through.
-async fn commit_through(
+pub(crate) async fn commit_through(
     place: &Place<'_>,
-    synchronous: bool,
+    durability: Durability,
     meanwhile: impl AsyncFnOnce(),
 ) -> Result<(), Error> {
     let tx = place.begin().await;
-    match synchronous {
-        true => write_synchronously(&tx, 1).await,
-        false => write(&tx, "a statement", 1).await,
+    match durability {
+        Durability::Synchronous => write_synchronously(&tx, 1).await,
+        Durability::Asynchronous => write(&tx, "a statement", 1).await,
     }
     place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
     place.proxy.refuse();
@@ -411,8 +431,8 @@ fn commit_that_was_flushed_is_found_after_a_crash() {
                 place.server.kill_9();
                 place.server.start_again();
             };
-            let outcome = commit_through(&place, true, crash).await;
-            assert!(check(&outcome, place.has(1), "after a crash"));
+            let outcome = commit_through(&place, Durability::Synchronous, crash).await;
+            assert!(check(&outcome, place.server, 1, "after a crash"));
         },
     );
 }
@@ -434,69 +454,12 @@ fn commit_that_a_crash_undid_is_not_taken_for_another_with_its_number() {
                     place.server.psql("insert into other values (1)");
                 }
             };
-            let outcome = commit_through(&place, false, crash_and_go_on).await;
+            let outcome = commit_through(&place, Durability::Asynchronous, crash_and_go_on).await;
             if let Err(Error::CommitUnknown { xid, .. }) = &outcome {
                 assert!(xid.is_some());
             } else {
-                check(&outcome, place.has(1), "after a crash");
+                check(&outcome, place.server, 1, "after a crash");
             }
         },
     );
-}
-
-/// Runs a test with a primary and its standby, which are both in the URL: the primary behind a proxy.
-fn with_standby(test: impl AsyncFnOnce(Place<'_>, &Server)) {
-    let primary = Server::start();
-    primary.psql(TABLE);
-    let standby = primary.standby();
-    let proxy = CutProxy::start(primary.port());
-    let url = format!(
-        "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=primary&pool=1&pool_min=0&acquire_timeout_ms=120000",
-        proxy.port(),
-        standby.port()
-    );
-    run(async {
-        let db = Database::connect(&url, Options::default()).await.unwrap();
-        let place = Place {
-            server: &primary,
-            proxy: &proxy,
-            db: db.clone(),
-        };
-        test(place, &standby).await;
-        db.close();
-    });
-}
-
-#[test]
-fn commit_that_a_standby_had_received_is_found_there_when_it_is_promoted() {
-    with_standby(async |place, standby| {
-        let fail_over = async || {
-            standby.catch_up(place.server);
-            place.server.kill_9();
-            standby.psql("select pg_promote()");
-        };
-        let outcome = commit_through(&place, false, fail_over).await;
-        assert!(check(&outcome, has(standby, 1), "on the standby"));
-    });
-}
-
-#[test]
-fn commit_that_the_promoted_standby_had_not_received_is_rolled_back() {
-    with_standby(async |place, standby| {
-        standby.psql("alter system set primary_conninfo = ''");
-        standby.psql("select pg_reload_conf()");
-        becomes(
-            place.server,
-            "select count(*) from pg_stat_replication",
-            "0",
-        )
-        .await;
-        let fail_over = async || {
-            place.server.kill_9();
-            standby.psql("select pg_promote()");
-        };
-        let outcome = commit_through(&place, true, fail_over).await;
-        let is_committed = check(&outcome, has(standby, 1), "on the standby");
-        assert!(!is_committed);
-    });
 }

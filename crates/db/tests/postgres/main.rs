@@ -4,6 +4,7 @@ mod chaos;
 mod connections;
 mod doubt;
 mod drops;
+mod failover;
 mod kinds;
 mod load;
 mod procedures;

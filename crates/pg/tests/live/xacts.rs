@@ -162,3 +162,11 @@ fn numbers_are_learnt_where_nothing_stays_prepared() {
         transaction.commit().await.unwrap();
     });
 }
+
+#[test]
+fn standbys_are_not_waited_for_where_there_are_none_by_any_role() {
+    run(async {
+        let db = open("").await;
+        db.await_standbys().await.unwrap();
+    });
+}
