@@ -13,7 +13,7 @@ use crate::connection::{Connection, Slot};
 use crate::limits::ACCEPT_REST;
 use crate::listen::{Backlog, WorkerListener};
 use crate::shared::{WorkerCounters, count};
-use crate::{Current, Peer, SocketStream, WorkerHandle, WorkerService};
+use crate::{Current, DrainReason, Peer, SocketStream, WorkerHandle, WorkerService};
 
 /// Where connections come in on one worker.
 pub(crate) struct ConnectionGate<S: WorkerService> {
@@ -33,7 +33,7 @@ impl<S: WorkerService> Clone for ConnectionGate<S> {
 }
 
 impl<S: WorkerService> ConnectionGate<S> {
-    /// Accepts until a drain begins, then takes what is still in the backlog and closes the listener.
+    /// Accepts until a drain begins, then takes what is still in the backlog, unless another process does, and closes the listener.
     pub async fn accept(self, listener: WorkerListener) -> io::Result<()> {
         let index = listener.index;
         let listener = listener.open()?;
@@ -56,7 +56,10 @@ impl<S: WorkerService> ConnectionGate<S> {
                 }
             }
         }
-        self.empty(&listener.close()?, index);
+        let backlog = listener.close()?;
+        if self.worker.drain_reason() != Some(DrainReason::HandedOver) {
+            self.empty(&backlog, index);
+        }
         Ok(())
     }
 

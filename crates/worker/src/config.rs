@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::thread;
+use std::time::Duration;
 
 use crate::{ListenAddress, WorkerLimits};
 
@@ -18,6 +19,9 @@ pub struct Config {
     pub scheduling: Scheduling,
     /// Who answers the process's signals.
     pub signals: Signals,
+    /// How long everything goes on after the server was asked to drain, so that those who send it requests can learn of it before its
+    /// listeners close. None when another process takes over.
+    pub drain_delay: Duration,
     /// The limits.
     pub limits: WorkerLimits,
 }
@@ -30,6 +34,7 @@ impl Default for Config {
             pinning: Pinning::Off,
             scheduling: Scheduling::Batches,
             signals: Signals::Leave,
+            drain_delay: Duration::ZERO,
             limits: WorkerLimits::default(),
         }
     }

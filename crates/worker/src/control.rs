@@ -9,12 +9,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use crate::handle::{ServerCommand, State};
+use crate::handle::{LendableSockets, ServerCommand, State};
 use crate::lifecycle::{Command, WorkerEvent, WorkerReport};
 use crate::limits::STOP_GRACE;
 use crate::listen::SocketFile;
+use crate::phase::{PhaseObserver, ServerPhase};
 use crate::shared::ServerShared;
-use crate::{Error, Handle, LoadFailure, Result};
+use crate::{DrainReason, Error, Handle, LoadFailure, Result};
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,10 @@ pub(crate) struct Control {
     pub reports: mpsc::Receiver<WorkerReport>,
     pub stop: watch::Sender<bool>,
     pub files: Vec<SocketFile>,
+    /// Until a drain begins.
+    pub sockets: Option<LendableSockets>,
+    pub drain_delay: Duration,
+    pub observer: PhaseObserver,
     /// Workers whose threads have not ended.
     pub alive: usize,
     /// Why a worker ended although it was not asked to.
@@ -69,9 +74,14 @@ impl Control {
     pub async fn govern(mut self) -> Result<Exit> {
         let failure = match self.load().await {
             Round::Loaded => {
+                self.observer.tell(ServerPhase::Loaded);
+                self.files.iter_mut().for_each(SocketFile::take_over);
                 self.send_to_all(Command::Commit);
                 tracing::info!(workers = self.commands.len(), "serving");
+                self.observer.tell(ServerPhase::Serving);
                 self.serve().await;
+                self.observer.tell(ServerPhase::Ending);
+                self.linger().await;
                 None
             }
             Round::Failed(failure) => Some(Error::Load(failure)),
@@ -103,6 +113,25 @@ impl Control {
         }
     }
 
+    /// Goes on for `drain_delay`, unless another process has taken over or the server is to end at once.
+    async fn linger(&mut self) {
+        if self.drain_delay.is_zero() {
+            return;
+        }
+        let deadline = Instant::now() + self.drain_delay;
+        tracing::info!("serving on for the drain delay of {:?}", self.drain_delay);
+        while self.state.command() == ServerCommand::Drain
+            && !self.state.is_handed_over()
+            && self.lost.is_none()
+            && self.alive == self.commands.len()
+        {
+            tokio::select! {
+                report = self.next() => drop(report),
+                () = sleep_until(deadline) => return,
+            }
+        }
+    }
+
     async fn load(&mut self) -> Round {
         self.send_to_all(Command::Load);
         let mut missing = self.commands.len();
@@ -125,6 +154,7 @@ impl Control {
     /// One reload for all requests made before it began.
     async fn reload(&mut self, number: u64) {
         tracing::info!("reloading");
+        self.observer.tell(ServerPhase::Reloading);
         match self.load().await {
             Round::Loaded => {
                 self.send_to_all(Command::Commit);
@@ -136,8 +166,9 @@ impl Control {
                 self.state.reloaded(number, Err(failure));
                 self.discard().await;
             }
-            Round::Interrupted => {}
+            Round::Interrupted => return,
         }
+        self.observer.tell(ServerPhase::Serving);
     }
 
     /// Waits until every worker has given up what it loaded, so that no late report meets the next reload.
@@ -152,8 +183,13 @@ impl Control {
     }
 
     async fn drain(&mut self, deadline: Instant) -> Exit {
+        let reason = match self.state.is_handed_over() {
+            true => DrainReason::HandedOver,
+            false => DrainReason::Ending,
+        };
         tracing::info!(connections = self.connections(), "draining");
-        self.send_to_all(Command::Drain);
+        self.sockets = None;
+        self.send_to_all(Command::Drain(reason));
         let mut listening = self.commands.len();
         while self.alive > 0 {
             if self.state.command() == ServerCommand::Abort {
@@ -167,7 +203,7 @@ impl Control {
                 listening -= 1;
                 if listening == 0 {
                     // Removed as soon as no listener is left, so that a successor's socket is never mistaken for ours.
-                    self.files.clear();
+                    self.release_files();
                 }
             }
         }
@@ -177,7 +213,7 @@ impl Control {
     /// Ends what still runs; offloaded jobs have until `rest`.
     async fn finish(&mut self, exit: Exit, rest: Instant) -> Exit {
         self.stop.send_replace(true);
-        self.files.clear();
+        self.release_files();
         match exit {
             Exit::Drained => {
                 let pool = self.shared.pool.clone();
@@ -201,6 +237,14 @@ impl Control {
             Exit::Aborted => tracing::warn!(connections = self.connections(), "ending at once"),
         }
         exit
+    }
+
+    /// Removes the files of UNIX sockets, unless they are another process's now.
+    fn release_files(&mut self) {
+        if self.state.leaves_files() {
+            self.files.iter_mut().for_each(SocketFile::leave);
+        }
+        self.files.clear();
     }
 
     async fn all_ended(&mut self) {

@@ -2,13 +2,14 @@
 //! Requests are flags and numbers, never a queue: any number of them before the server looks is one.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
 use crate::shared::ServerShared;
-use crate::{Error, LoadFailure, Result, ServerSnapshot};
+use crate::{Error, ListeningSocket, LoadFailure, Result, ServerSnapshot};
 
 /// Controls a running server. Cheap to clone; usable from any thread.
 #[derive(Clone, Debug)]
@@ -29,8 +30,14 @@ pub(crate) enum ServerCommand {
 pub(crate) struct State {
     shared: Arc<ServerShared>,
     command: AtomicU8,
+    /// Whether another process accepts from the sockets.
+    handed_over: AtomicBool,
     /// Number of the last reload asked for.
     reload: AtomicU64,
+    /// What listens, until a drain begins.
+    sockets: Mutex<Vec<ListeningSocket>>,
+    /// Processes that were given the sockets and may take over.
+    loans: AtomicUsize,
     /// Tells the control thread to look.
     pub changed: Notify,
     outcome: watch::Sender<Outcome>,
@@ -56,7 +63,10 @@ impl Handle {
             state: Arc::new(State {
                 shared,
                 command,
+                handed_over: AtomicBool::new(false),
                 reload,
+                sockets: Mutex::default(),
+                loans: AtomicUsize::new(0),
                 changed: Notify::new(),
                 outcome,
             }),
@@ -95,9 +105,38 @@ impl Handle {
         self.state.request(ServerCommand::Drain);
     }
 
+    /// The same for a server whose sockets another process accepts from: what waits in their backlog is that one's, and so are the files
+    /// of UNIX sockets.
+    pub fn hand_over(&self) {
+        self.state.handed_over.store(true, Ordering::Release);
+        self.drain();
+    }
+
     /// Ends the server at once, whatever runs.
     pub fn abort(&self) {
         self.state.request(ServerCommand::Abort);
+    }
+
+    /// Whether the server was asked to drain or to end.
+    pub fn is_ending(&self) -> bool {
+        self.state.command() != ServerCommand::Serve
+    }
+
+    /// Whether another process accepts from the server's sockets.
+    pub fn is_handed_over(&self) -> bool {
+        self.state.is_handed_over()
+    }
+
+    /// The sockets that the server listens on, for a process that may take over; none once a drain has begun. This server goes on
+    /// accepting from them. While the loan lasts, a drain leaves the files of UNIX sockets where they are.
+    ///
+    /// # Errors
+    /// When the limit of open files is reached.
+    pub fn lend_sockets(&self) -> io::Result<(Vec<ListeningSocket>, SocketLoan)> {
+        let loan = SocketLoan::new(&self.state);
+        let sockets = self.state.sockets();
+        let sockets: io::Result<Vec<_>> = sockets.iter().map(ListeningSocket::try_clone).collect();
+        Ok((sockets?, loan))
     }
 
     /// Figures of this moment.
@@ -106,7 +145,55 @@ impl Handle {
     }
 }
 
+/// Keeps the files of UNIX sockets for the process that was given the sockets.
+#[derive(Debug)]
+pub struct SocketLoan(Arc<State>);
+
+impl SocketLoan {
+    fn new(state: &Arc<State>) -> Self {
+        state.loans.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(state))
+    }
+}
+
+impl Drop for SocketLoan {
+    fn drop(&mut self) {
+        self.0.loans.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// What can be lent, for as long as this lives: a socket listens until its last descriptor is closed.
+#[derive(Debug)]
+pub(crate) struct LendableSockets(Arc<State>);
+
+impl LendableSockets {
+    pub fn new(handle: &Handle, sockets: Vec<ListeningSocket>) -> Self {
+        *handle.state.sockets() = sockets;
+        Self(Arc::clone(&handle.state))
+    }
+}
+
+impl Drop for LendableSockets {
+    fn drop(&mut self) {
+        self.0.sockets().clear();
+    }
+}
+
 impl State {
+    fn sockets(&self) -> MutexGuard<'_, Vec<ListeningSocket>> {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether another process accepts from the sockets.
+    pub fn is_handed_over(&self) -> bool {
+        self.handed_over.load(Ordering::Acquire)
+    }
+
+    /// Whether the files of UNIX sockets may be another process's.
+    pub fn leaves_files(&self) -> bool {
+        self.is_handed_over() || self.loans.load(Ordering::Acquire) > 0
+    }
+
     /// What was asked for last.
     pub fn command(&self) -> ServerCommand {
         match self.command.load(Ordering::Acquire) {
@@ -118,6 +205,7 @@ impl State {
 
     fn request(&self, command: ServerCommand) {
         self.command.fetch_max(command as u8, Ordering::AcqRel);
+        self.shared.leaving.store(true, Ordering::Relaxed);
         self.changed.notify_one();
     }
 
@@ -133,8 +221,9 @@ impl State {
             .send_modify(|outcome| (outcome.reload, outcome.result) = (number, result));
     }
 
-    /// Answers every reload that will not happen.
+    /// Answers every reload that will not happen, and notes that the server ends, also where nobody has asked for it.
     pub fn end(&self) {
+        self.request(ServerCommand::Drain);
         self.outcome.send_modify(|outcome| outcome.ended = true);
     }
 }

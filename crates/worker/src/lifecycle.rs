@@ -18,7 +18,7 @@ use crate::host::{ThreadClock, work_in_batches};
 use crate::limits::RUNTIME_THREADS_MAX;
 use crate::listen::WorkerListener;
 use crate::shared::ServerShared;
-use crate::{BoxError, Current, Scheduling, WorkerHandle, WorkerService};
+use crate::{BoxError, Current, DrainReason, Scheduling, WorkerHandle, WorkerService};
 
 /// What the control thread tells a worker.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub(crate) enum Command {
     /// Give up what was loaded or is loading. Answered by `Discarded`.
     Discard,
     /// Close the listeners (`Closed`), finish, retire, end (`Ended`).
-    Drain,
+    Drain(DrainReason),
 }
 
 /// What a worker tells the control thread.
@@ -160,19 +160,20 @@ impl<S: WorkerService> Life<'_, S> {
         mut commands: mpsc::Receiver<Command>,
         mut arrivals: mpsc::Receiver<Arrival>,
     ) {
-        loop {
+        let reason = loop {
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(Command::Load) => self.load(),
                     Some(Command::Commit) => self.commit(),
                     Some(Command::Discard) => self.discard().await,
-                    Some(Command::Drain) | None => break,
+                    Some(Command::Drain(reason)) => break reason,
+                    None => break DrainReason::Ending,
                 },
                 outcome = finished(&mut self.loading) => self.loaded(outcome),
                 Some(arrival) = arrivals.recv(), if self.door.is_some() => self.admit(arrival),
             }
-        }
-        self.drain(arrivals).await;
+        };
+        self.drain(arrivals, reason).await;
     }
 
     fn load(&mut self) {
@@ -217,6 +218,7 @@ impl<S: WorkerService> Life<'_, S> {
             self.accepting.spawn_local(self.worker.watched(accepting));
         }
         self.door = Some(door);
+        self.worker.begin_serving();
     }
 
     async fn discard(&mut self) {
@@ -254,8 +256,8 @@ impl<S: WorkerService> Life<'_, S> {
         }
     }
 
-    async fn drain(mut self, mut arrivals: mpsc::Receiver<Arrival>) {
-        self.worker.begin_drain();
+    async fn drain(mut self, mut arrivals: mpsc::Receiver<Arrival>, reason: DrainReason) {
+        self.worker.begin_drain(reason);
         arrivals.close();
         self.abandon().await;
         self.listeners.clear();

@@ -1,4 +1,4 @@
-//! Binds listening sockets, and owns the files of UNIX sockets. Chooses no worker and serves nothing.
+//! Binds listening sockets or takes those that are bound already, and owns the files of UNIX sockets. Chooses no worker and serves nothing.
 //! Everything is bound before any worker starts, so that a wrong address is an error and not half a server.
 
 use std::fs::{self, Metadata};
@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
 
-use crate::{Config, Error, ListenAddress, Peer, Result, SocketStream, WorkerLimits};
+use crate::{
+    Config, Error, FileOwner, ListenAddress, ListeningSocket, Peer, Result, SocketStream,
+    WorkerLimits,
+};
 
 /// A listening socket of one worker, not yet registered with its event loop.
 #[derive(Debug)]
@@ -91,9 +94,12 @@ pub(crate) struct BoundListeners {
     /// The addresses as they are, ports filled in.
     pub addresses: Vec<ListenAddress>,
     pub files: Vec<SocketFile>,
+    /// Each socket once more, for a process that takes over.
+    pub sockets: Vec<ListeningSocket>,
 }
 
-pub(crate) fn bind(config: &Config) -> Result<BoundListeners> {
+/// Binds what is configured; what is among `given` already is taken as it is.
+pub(crate) fn bind(config: &Config, mut given: Vec<ListeningSocket>) -> Result<BoundListeners> {
     if config.listen.is_empty() {
         return Err(Error::NoAddress);
     }
@@ -102,34 +108,106 @@ pub(crate) fn bind(config: &Config) -> Result<BoundListeners> {
         workers: (0..workers).map(|_| Vec::new()).collect(),
         addresses: Vec::new(),
         files: Vec::new(),
+        sockets: Vec::new(),
     };
     for (index, address) in config.listen.iter().enumerate() {
-        let (kind, sockets) = match address {
-            ListenAddress::Tcp(wanted) => {
-                let (actual, sockets) = tcp((*wanted).into(), workers, &config.limits)
-                    .map_err(cannot_listen(address.clone()))?;
-                let actual = actual.as_socket().map(ListenAddress::Tcp);
-                bound
-                    .addresses
-                    .push(actual.unwrap_or_else(|| address.clone()));
-                (ListenerKind::Tcp, sockets)
-            }
-            ListenAddress::Unix(path) => {
-                let (file, sockets) = unix(path, workers, &config.limits)?;
-                bound.addresses.push(address.clone());
-                bound.files.push(file);
-                (ListenerKind::Unix, sockets)
-            }
+        let own: Vec<ListeningSocket> = given
+            .extract_if(.., |socket| socket.address() == address)
+            .collect();
+        let kind = match address {
+            ListenAddress::Tcp(_) => ListenerKind::Tcp,
+            ListenAddress::Unix(_) => ListenerKind::Unix,
         };
-        for (listeners, socket) in bound.workers.iter_mut().zip(sockets) {
-            listeners.push(WorkerListener {
+        let sockets = match own.is_empty() {
+            true => bound.bind(address, workers, &config.limits)?,
+            false => bound.adopt(address, workers, own)?,
+        };
+        for (worker, socket) in sockets {
+            bound.workers[worker].push(WorkerListener {
                 socket,
                 index,
                 kind,
             });
         }
     }
+    for socket in given {
+        tracing::warn!(
+            address = %socket.address(),
+            "a listening socket was passed to this server, which does not listen there; it is closed"
+        );
+    }
     Ok(bound)
+}
+
+/// Sockets with the workers that accept from them.
+type WorkerSockets = Vec<(usize, Socket)>;
+
+impl BoundListeners {
+    /// Binds one address for every worker.
+    fn bind(
+        &mut self,
+        address: &ListenAddress,
+        workers: usize,
+        limits: &WorkerLimits,
+    ) -> Result<WorkerSockets> {
+        let failed = cannot_listen(address.clone());
+        let mut actual = address.clone();
+        let (sockets, distinct) = match address {
+            ListenAddress::Tcp(wanted) => {
+                let (local, sockets) = tcp((*wanted).into(), workers, limits).map_err(&failed)?;
+                if let Some(local) = local.as_socket() {
+                    actual = ListenAddress::Tcp(local);
+                }
+                (sockets, workers)
+            }
+            ListenAddress::Unix(path) => {
+                let (file, sockets) = unix(path, workers, limits)?;
+                self.files.push(file);
+                // All are the same.
+                (sockets, 1)
+            }
+        };
+        for socket in sockets.iter().take(distinct) {
+            let again = ListeningSocket::bound(socket, &actual);
+            self.sockets.push(again.map_err(&failed)?);
+        }
+        self.addresses.push(actual);
+        Ok(sockets.into_iter().enumerate().collect())
+    }
+
+    /// Takes the sockets of an address that something else has bound.
+    fn adopt(
+        &mut self,
+        address: &ListenAddress,
+        workers: usize,
+        own: Vec<ListeningSocket>,
+    ) -> Result<WorkerSockets> {
+        let failed = cannot_listen(address.clone());
+        if let (ListenAddress::Unix(path), FileOwner::Server) = (address, own[0].owner()) {
+            let mut file = SocketFile::new(path).map_err(&failed)?;
+            // The process that has bound it may go on.
+            file.leave();
+            self.files.push(file);
+        }
+        for socket in &own {
+            self.sockets.push(socket.try_clone().map_err(&failed)?);
+        }
+        self.addresses.push(address.clone());
+        spread(own, workers).map_err(&failed)
+    }
+}
+
+/// Which worker accepts from which socket of one address: every socket has a worker, so that no connection waits for ever, and every worker
+/// has a socket.
+fn spread(given: Vec<ListeningSocket>, workers: usize) -> io::Result<WorkerSockets> {
+    let count = given.len();
+    let mut spread = Vec::with_capacity(count.max(workers));
+    for worker in count..workers {
+        spread.push((worker, given[worker % count].socket.try_clone()?));
+    }
+    let given = given.into_iter().enumerate();
+    spread.extend(given.map(|(place, given)| (place % workers, given.socket)));
+    Ok(spread)
 }
 
 fn cannot_listen(address: ListenAddress) -> impl Fn(io::Error) -> Error {
@@ -229,17 +307,33 @@ pub fn remove_stale_socket(path: &Path) -> Result<()> {
 
 /// The file of a UNIX socket; dropping this removes it, unless another server has put its own there.
 #[derive(Debug)]
-pub(crate) struct SocketFile {
+pub struct SocketFile {
     path: PathBuf,
     identity: (u64, u64, i64, i64),
+    is_left: bool,
 }
 
 impl SocketFile {
-    fn new(path: &Path) -> io::Result<Self> {
+    /// The file that is there now.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn new(path: &Path) -> io::Result<Self> {
         Ok(Self {
             path: path.to_owned(),
             identity: identity(&fs::symlink_metadata(path)?),
+            is_left: false,
         })
+    }
+
+    /// Leaves the file to the process that has the socket now.
+    pub(crate) fn leave(&mut self) {
+        self.is_left = true;
+    }
+
+    /// Removes the file at the end, though another process has made it.
+    pub(crate) fn take_over(&mut self) {
+        self.is_left = false;
     }
 }
 
@@ -255,6 +349,9 @@ fn identity(metadata: &Metadata) -> (u64, u64, i64, i64) {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
+        if self.is_left {
+            return;
+        }
         let own = fs::symlink_metadata(&self.path)
             .is_ok_and(|metadata| identity(&metadata) == self.identity);
         if own && let Err(error) = fs::remove_file(&self.path) {

@@ -10,15 +10,17 @@ use tokio::sync::{mpsc, watch};
 
 use crate::arrival::Arrival;
 use crate::control::{Control, Exit, handle_signals};
+use crate::handle::LendableSockets;
 use crate::host::{Cores, ThreadClock, raise_open_files};
 use crate::lifecycle::{self, Command, Reports, ThreadSetup, WorkerReport};
 use crate::limits::{COMMANDS_MAX, STACK_BYTES_MIN};
 use crate::listen::{self, BoundListeners, WorkerListener};
+use crate::phase::{PhaseObserver, ServerPhase};
 use crate::shared::ServerShared;
 use crate::watchdog::Watchdog;
 use crate::{
-    Config, Error, Handle, ListenAddress, Pinning, Result, Scheduling, Signals, WorkerHandle,
-    WorkerLimits, WorkerService,
+    Config, Error, Handle, ListenAddress, ListeningSocket, Pinning, Result, Scheduling, Signals,
+    WorkerHandle, WorkerLimits, WorkerService,
 };
 
 /// A server that is bound and not yet running. Connections wait in its backlog.
@@ -29,6 +31,8 @@ pub struct BoundServer {
     shared: Arc<ServerShared>,
     arrivals: Vec<mpsc::Receiver<Arrival>>,
     handle: Handle,
+    sockets: LendableSockets,
+    observer: PhaseObserver,
 }
 
 impl BoundServer {
@@ -37,21 +41,38 @@ impl BoundServer {
     /// # Errors
     /// [`Error::Listen`], [`Error::SocketInUse`], [`Error::NotASocket`] or [`Error::NoAddress`]; nothing stays bound.
     pub fn bind(config: Config) -> Result<Self> {
+        Self::bind_with(config, Vec::new())
+    }
+
+    /// The same with sockets that were bound by something else: an address that one of `given` has is not bound again. What is given for
+    /// an address that is not configured is closed, with a warning.
+    ///
+    /// # Errors
+    /// As [`BoundServer::bind`].
+    pub fn bind_with(config: Config, given: Vec<ListeningSocket>) -> Result<Self> {
         raise_open_files();
-        let bound = listen::bind(&config)?;
+        let mut bound = listen::bind(&config, given)?;
         let cores = match config.pinning {
             Pinning::Off => Cores::any(),
             Pinning::Cores => Cores::allowed(),
         };
         let (shared, arrivals) = ServerShared::new(config.workers.get(), config.limits, cores);
         let handle = Handle::new(Arc::clone(&shared));
+        let sockets = LendableSockets::new(&handle, std::mem::take(&mut bound.sockets));
         Ok(Self {
             config,
             bound,
             shared,
             arrivals,
             handle,
+            sockets,
+            observer: PhaseObserver::default(),
         })
+    }
+
+    /// Calls `observer` whenever the server begins to do something else as a whole, on the thread of [`BoundServer::run`].
+    pub fn on_phase(&mut self, observer: impl FnMut(ServerPhase) + Send + 'static) {
+        self.observer.add(Box::new(observer));
     }
 
     /// The addresses as they are, in the order of the configuration: port 0 is replaced by the kernel's choice.
@@ -85,6 +106,8 @@ impl BoundServer {
             shared,
             arrivals,
             handle,
+            sockets,
+            observer,
         } = self;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -114,6 +137,9 @@ impl BoundServer {
             reports,
             stop,
             files: bound.files,
+            sockets: Some(sockets),
+            drain_delay: config.drain_delay,
+            observer,
             alive: workers,
             lost: None,
         };
@@ -189,6 +215,7 @@ where
     let _watchdog = Watchdog::start(Arc::clone(&shared))?;
     let runtime = lifecycle::runtime().map_err(Error::start("the event loop"))?;
     let worker = WorkerHandle::new(0, Arc::clone(&shared));
+    worker.begin_serving();
     let value = runtime.block_on(async {
         let program = program(worker.clone());
         worker.watched(program).await

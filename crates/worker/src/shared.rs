@@ -1,7 +1,7 @@
 //! What the threads of one server share: a lane per worker, the offload pool, the limits.
 //! Knows no runtime. Each lane's hot words lie on cache lines of their own, so that workers do not slow each other.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -23,6 +23,8 @@ pub(crate) struct ServerShared {
     pub cores: Cores,
     pub lanes: Box<[WorkerLane]>,
     pub loads: Arc<Loads>,
+    /// Whether the server was asked to drain or to end. Written once.
+    pub leaving: AtomicBool,
     pub full: LogThrottle,
     pub starved: LogThrottle,
 }
@@ -43,6 +45,7 @@ impl ServerShared {
             cores,
             lanes: senders.into_iter().map(WorkerLane::new).collect(),
             loads: Arc::new(Loads::new(workers, limits.connections_max)),
+            leaving: AtomicBool::new(false),
             full: LogThrottle::new(),
             starved: LogThrottle::new(),
         });

@@ -31,8 +31,19 @@ pub(crate) struct WorkerInner {
     pub open: Cell<usize>,
     /// Told when `open` falls to 0.
     pub idle: Notify,
-    draining: Cell<bool>,
+    draining: Cell<Option<DrainReason>>,
     drain: Notify,
+    serving: Cell<bool>,
+    serve: Notify,
+}
+
+/// Why a worker drains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrainReason {
+    /// The server ends, and nothing listens any more.
+    Ending,
+    /// Another process accepts from the same sockets.
+    HandedOver,
 }
 
 impl WorkerInner {
@@ -49,8 +60,10 @@ impl WorkerHandle {
                 shared,
                 open: Cell::new(0),
                 idle: Notify::new(),
-                draining: Cell::new(false),
+                draining: Cell::new(None),
                 drain: Notify::new(),
+                serving: Cell::new(false),
+                serve: Notify::new(),
             }),
         }
     }
@@ -141,7 +154,17 @@ impl WorkerHandle {
 
     /// Whether a drain has begun.
     pub fn draining(&self) -> bool {
+        self.drain_reason().is_some()
+    }
+
+    /// Why a drain has begun, if one has.
+    pub fn drain_reason(&self) -> Option<DrainReason> {
         self.inner.draining.get()
+    }
+
+    /// Whether the server was asked to drain or to end: clients do well to send their next request on another connection.
+    pub fn is_leaving(&self) -> bool {
+        self.inner.shared.leaving.load(Ordering::Relaxed)
     }
 
     /// Resolves when a drain begins, at once when it has. Allocates nothing.
@@ -151,14 +174,30 @@ impl WorkerHandle {
             let mut notified = std::pin::pin!(inner.drain.notified());
             // Registers before the flag is read, so that no drain falls between the two.
             notified.as_mut().enable();
-            if !inner.draining.get() {
+            if inner.draining.get().is_none() {
                 notified.await;
             }
         }
     }
 
-    pub(crate) fn begin_drain(&self) {
-        self.inner.draining.set(true);
+    /// Resolves once this worker serves, at once when it does: all workers have loaded the application for the first time.
+    pub fn serving_started(&self) -> impl Future<Output = ()> + 'static {
+        let inner = Rc::clone(&self.inner);
+        async move {
+            while !inner.serving.get() {
+                // One thread: nothing happens between the look and the registration.
+                inner.serve.notified().await;
+            }
+        }
+    }
+
+    pub(crate) fn begin_serving(&self) {
+        self.inner.serving.set(true);
+        self.inner.serve.notify_waiters();
+    }
+
+    pub(crate) fn begin_drain(&self, reason: DrainReason) {
+        self.inner.draining.set(Some(reason));
         self.inner.drain.notify_waiters();
     }
 

@@ -162,7 +162,10 @@ pub struct Running {
 }
 
 pub fn start(config: Config, script: &Script) -> Running {
-    let server = BoundServer::bind(config).unwrap();
+    run(BoundServer::bind(config).unwrap(), script)
+}
+
+pub fn run(server: BoundServer, script: &Script) -> Running {
     let (addresses, handle, script) =
         (server.addresses().to_vec(), server.handle(), script.clone());
     let thread = thread::spawn(move || server.run(move |worker| script.service(worker)));

@@ -1,0 +1,191 @@
+//! A second server on the sockets of a first one: whoever connects is served by one of them, and the first one goes on when the second
+//! does not come to serve.
+
+mod support;
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use support::{Client, PATIENCE, Running, Script, config, run, start, until};
+use tsumugi_worker::{BoundServer, Config, Exit, ListenAddress, ServerPhase};
+
+/// A server on one TCP and one UNIX address.
+fn first(workers: usize, path: &Path) -> Running {
+    let unix = format!("unix:{}", path.display());
+    start(config(workers, &["127.0.0.1:0", &unix]), &Script::plain())
+}
+
+fn taking_over(first: &Running, workers: usize) -> Config {
+    Config {
+        listen: first.addresses.clone(),
+        ..config(workers, &[])
+    }
+}
+
+fn client(address: &ListenAddress) -> io::Result<Client> {
+    match address {
+        ListenAddress::Tcp(address) => Client::tcp(*address),
+        ListenAddress::Unix(path) => Client::unix(path),
+    }
+}
+
+#[test]
+fn clients_that_connect_all_the_time_are_served_across_handovers() {
+    for (before, after) in [(1, 1), (3, 1), (1, 3), (2, 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let old = first(before, &path);
+        let addresses = old.addresses.clone();
+        let (over, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let ask = |address: &ListenAddress| {
+            while !over.load(Ordering::Relaxed) {
+                client(address).unwrap().ask("who");
+                asked.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        thread::scope(|scope| {
+            for address in addresses.iter().chain(&addresses) {
+                scope.spawn(move || ask(address));
+            }
+            let asked_more = || {
+                let seen = asked.load(Ordering::Relaxed);
+                until(|| asked.load(Ordering::Relaxed) > seen + 50);
+            };
+            asked_more();
+            let (sockets, loan) = old.handle.lend_sockets().unwrap();
+            let server = BoundServer::bind_with(taking_over(&old, after), sockets).unwrap();
+            let new = run(server, &Script::plain());
+            asked_more();
+            old.handle.hand_over();
+            assert_eq!(old.join().unwrap(), Exit::Drained);
+            drop(loan);
+            assert!(path.exists(), "the file is the successor's");
+            asked_more();
+            // A further one, from the one that took over.
+            let (sockets, _loan) = new.handle.lend_sockets().unwrap();
+            let server = BoundServer::bind_with(taking_over(&new, before), sockets).unwrap();
+            let third = run(server, &Script::plain());
+            new.handle.hand_over();
+            assert_eq!(new.join().unwrap(), Exit::Drained);
+            asked_more();
+            over.store(true, Ordering::Relaxed);
+            thread::park_timeout(Duration::from_millis(20));
+            assert_eq!(third.drain(), Exit::Drained);
+        });
+        assert!(!path.exists(), "the last one removes the file");
+        assert!(client(&addresses[0]).is_err());
+    }
+}
+
+#[test]
+fn successor_that_does_not_come_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let old = first(2, &path);
+    {
+        let (sockets, _loan) = old.handle.lend_sockets().unwrap();
+        drop(BoundServer::bind_with(taking_over(&old, 2), sockets).unwrap());
+    }
+    for address in &old.addresses {
+        client(address).unwrap().ask("who");
+    }
+    let addresses = old.addresses.clone();
+    assert_eq!(old.drain(), Exit::Drained);
+    for address in &addresses {
+        assert!(client(address).is_err());
+    }
+}
+
+#[test]
+fn server_that_ends_while_its_sockets_are_lent_leaves_the_file_to_the_successor() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let old = first(2, &path);
+    let (sockets, loan) = old.handle.lend_sockets().unwrap();
+    let server = BoundServer::bind_with(taking_over(&old, 2), sockets).unwrap();
+    let addresses = old.addresses.clone();
+    assert_eq!(old.drain(), Exit::Drained);
+    // Connected before anybody accepts.
+    let mut waiting: Vec<Client> = addresses.iter().map(|one| client(one).unwrap()).collect();
+    waiting.iter_mut().for_each(|client| client.send("who"));
+    let new = run(server, &Script::plain());
+    for mut client in waiting {
+        client.answer();
+    }
+    drop(loan);
+    assert_eq!(new.drain(), Exit::Drained);
+    assert!(!path.exists());
+}
+
+#[test]
+fn nothing_is_lent_once_a_drain_has_begun() {
+    let old = start(config(1, &["127.0.0.1:0"]), &Script::plain());
+    old.connect().ask("who");
+    let handle = old.handle.clone();
+    assert_eq!(handle.lend_sockets().unwrap().0.len(), 1);
+    assert_eq!(old.drain(), Exit::Drained);
+    assert!(handle.lend_sockets().unwrap().0.is_empty());
+}
+
+#[test]
+fn everything_goes_on_for_the_drain_delay() {
+    let mut config = config(1, &["127.0.0.1:0"]);
+    config.drain_delay = Duration::from_millis(300);
+    let server = start(config, &Script::plain());
+    let mut idle = server.connect();
+    idle.ask("who");
+    let asked = Instant::now();
+    server.handle.drain();
+    assert!(server.handle.is_ending());
+    while asked.elapsed() < Duration::from_millis(150) {
+        server.connect().ask("who");
+        idle.ask("who");
+    }
+    let address = server.tcp();
+    assert_eq!(server.join().unwrap(), Exit::Drained);
+    assert!(asked.elapsed() >= Duration::from_millis(300));
+    assert!(Client::tcp(address).is_err());
+}
+
+#[test]
+fn second_request_to_end_does_not_wait_for_the_drain_delay() {
+    let mut config = config(1, &["127.0.0.1:0"]);
+    config.drain_delay = PATIENCE * 2;
+    let server = start(config, &Script::plain());
+    server.connect().ask("who");
+    server.handle.drain();
+    thread::park_timeout(Duration::from_millis(20));
+    server.handle.abort();
+    assert_eq!(server.join().unwrap(), Exit::Aborted);
+}
+
+#[test]
+fn phases_are_reported_in_their_order() {
+    let script = Script::new(|_, number| match number {
+        2 => Err("this one does not load".into()),
+        _ => Ok(()),
+    });
+    let mut server = BoundServer::bind(config(2, &["127.0.0.1:0"])).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let phases = Arc::clone(&seen);
+    server.on_phase(move |phase| phases.lock().unwrap().push(phase));
+    let server = run(server, &script);
+    server.connect().ask("who");
+    assert!(server.reload().is_err());
+    server.reload().unwrap();
+    assert_eq!(server.drain(), Exit::Drained);
+    let expected = [
+        ServerPhase::Loaded,
+        ServerPhase::Serving,
+        ServerPhase::Reloading,
+        ServerPhase::Serving,
+        ServerPhase::Reloading,
+        ServerPhase::Serving,
+        ServerPhase::Ending,
+    ];
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
