@@ -5,9 +5,11 @@ use std::fmt;
 use std::future::poll_fn;
 use std::path::Path;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::task::Poll;
+use std::thread;
+use std::time::Instant;
 
 use bytes::Bytes;
 
@@ -15,8 +17,9 @@ use crate::clock::Clock;
 use crate::close_state::CloseState;
 use crate::disk::Disk;
 use crate::engine::{Engine, EngineShared};
-use crate::error::{Error, Result};
-use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX};
+use crate::engine_slot::EngineSlot;
+use crate::error::{Error, LockHolder, Result};
+use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX, TAKEOVER_LOOK, TAKEOVER_REST};
 use crate::memory::MemoryEngine;
 use crate::metrics::{KvCounters, KvSnapshot};
 use crate::notify::{Waiter, Waiters};
@@ -26,6 +29,7 @@ use crate::search::{SearchMode, search};
 use crate::single_flight::StoreId;
 use crate::spec::Spec;
 use crate::sweeper;
+use crate::takeover::{AwaitedDatabase, Takeover, TakeoverStage};
 use crate::watch::PrefixWatch;
 use crate::write::{Write, WriteResult, check_key};
 
@@ -37,7 +41,7 @@ pub struct KvDatabase {
 
 /// What the clones share.
 pub(crate) struct Open {
-    engine: Arc<dyn Engine>,
+    slot: EngineSlot,
     shared: Arc<EngineShared>,
     waiters: Arc<Waiters>,
     closed: Arc<CloseState>,
@@ -69,22 +73,96 @@ impl KvDatabase {
             watches: Arc::default(),
             counters: KvCounters::default(),
         });
-        let engine: Arc<dyn Engine> = if spec.is_in_memory() {
+        if spec.is_in_memory() {
             let memory: Arc<dyn Engine> = Arc::new(MemoryEngine::new(shared.clone()));
             sweeper::enlist(Arc::downgrade(&memory))?;
-            memory
-        } else {
-            Arc::new(Disk::open(shared.clone(), closed.clone())?)
-        };
-        Ok(Self {
+            return Ok(Self::of(EngineSlot::with(memory), shared, closed));
+        }
+        // Asked for first: what is let go meanwhile is opened.
+        let takeover = Takeover::of_process();
+        match (Disk::open(shared.clone(), closed.clone()), takeover) {
+            (Ok(disk), _) => Ok(Self::of(EngineSlot::with(Arc::new(disk)), shared, closed)),
+            (Err(Error::Locked { path, .. }), Some(takeover)) => {
+                let holder = LockHolder::Predecessor;
+                let slot = EngineSlot::awaited(Error::Locked { path, holder });
+                let database = Self::of(slot, shared, closed);
+                database.open_later(takeover)?;
+                Ok(database)
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    fn of(slot: EngineSlot, shared: Arc<EngineShared>, closed: Arc<CloseState>) -> Self {
+        Self {
             open: Arc::new(Open {
-                engine,
+                slot,
                 shared,
                 waiters: Arc::default(),
                 closed,
                 number: NUMBERS.fetch_add(1, Relaxed),
             }),
-        })
+        }
+    }
+
+    /// A database that cannot be had, for this reason: every call of it answers so. Nothing is opened, and nobody else has the same one.
+    #[must_use]
+    pub fn unavailable(spec: &Spec, why: Error) -> Self {
+        let shared = Arc::new(EngineShared {
+            spec: spec.clone(),
+            clock: Clock::System,
+            watches: Arc::default(),
+            counters: KvCounters::default(),
+        });
+        Self::of(EngineSlot::missing(why), shared, Arc::default())
+    }
+
+    /// Has a thread open it once the process before this one has let it go.
+    fn open_later(&self, takeover: Takeover) -> Result<()> {
+        let (shared, closed) = (self.open.shared.clone(), self.open.closed.clone());
+        let path = shared.spec.path.clone();
+        closed.open();
+        let later = LaterOpening {
+            open: Arc::downgrade(&self.open),
+            shared,
+            closed: closed.clone(),
+            takeover,
+            _awaited: AwaitedDatabase::new(),
+        };
+        let thread = thread::Builder::new().name("tsumugi-kv-later".to_owned());
+        if let Err(source) = thread.spawn(move || later.run()) {
+            closed.close();
+            return Err(Error::Io {
+                action: "starting a thread for",
+                path,
+                source: Arc::new(source),
+            });
+        }
+        Ok(())
+    }
+
+    fn engine(&self) -> Result<&Arc<dyn Engine>> {
+        self.open.slot.engine()
+    }
+
+    /// Whether every call is answered with the same reason, because the database cannot be had. Opening its path again is worth a try.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        self.open.slot.is_given_up()
+    }
+
+    /// Whether it is opened once the process before this one has let it go, which it has not yet.
+    #[must_use]
+    pub fn is_awaited(&self) -> bool {
+        self.open.slot.is_awaited()
+    }
+
+    /// Blocks the thread until the process before this one has let the database go and it is open. At once for any other.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or another process has it by then.
+    pub fn wait_open(&self) -> Result<()> {
+        self.open.slot.wait()
     }
 
     /// Lets go of the database, and if this was the last handle, blocks the thread until all that was submitted is written and
@@ -131,7 +209,7 @@ impl KvDatabase {
     /// Whether writes are taken. One that is not healthy still answers reads.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
-        self.open.engine.is_healthy()
+        self.engine().is_ok_and(|engine| engine.is_healthy())
     }
 
     /// The value at `key`. Never waits for a write; on disk it may read a block from a file.
@@ -141,7 +219,7 @@ impl KvDatabase {
     /// write that failed what keeps the folder from being opened again, such as [`Error::DiskFull`]. A database in memory has no others.
     pub fn get(&self, key: &[u8]) -> Result<Option<Bytes>> {
         check_key(key)?;
-        self.open.engine.value(key)
+        self.engine()?.value(key)
     }
 
     /// How many records there are, exactly. While many have expired that were not swept yet, it looks at each of them: call it where
@@ -150,14 +228,14 @@ impl KvDatabase {
     /// # Errors
     /// On disk, as [`get`](Self::get) but for keys; none in memory.
     pub fn count(&self) -> Result<u64> {
-        self.open.engine.count()
+        self.engine()?.count()
     }
 
     /// [`count`](Self::count), if it is known without a look at records; `None` while some have expired that were not swept yet, and for
     /// moments in which records change.
     #[must_use]
     pub fn known_count(&self) -> Option<u64> {
-        self.open.engine.known_count()
+        self.engine().ok()?.known_count()
     }
 
     /// Bytes that the database takes: of memory as the capacity counts them, or of disk.
@@ -165,7 +243,7 @@ impl KvDatabase {
     /// # Errors
     /// On disk, as [`count`](Self::count); none in memory.
     pub fn file_size(&self) -> Result<u64> {
-        self.open.engine.size()
+        self.engine()?.size()
     }
 
     /// The record at a place in the order. Passes over all that has expired before it: call it where blocking is allowed.
@@ -191,12 +269,12 @@ impl KvDatabase {
         // A cursor that was sent to a key mostly finds it, and a look at a table costs less than one at the order.
         if let Seek::AtOrAfter(key) | Seek::AtOrBefore(key) = seek
             && check_key(key).is_ok()
-            && let Some(value) = self.open.engine.value(key)?
+            && let Some(value) = self.engine()?.value(key)?
         {
             return Ok(SeekOutcome::Found((key.clone(), value)));
         }
         let range = KeyRange::from(seek);
-        let mut read = self.open.engine.read(&range, 1, SEEK_LOOKS_MAX)?;
+        let mut read = self.engine()?.read(&range, 1, SEEK_LOOKS_MAX)?;
         Ok(match (read.pairs.pop(), read.seen) {
             (Some(pair), _) => SeekOutcome::Found(pair),
             (None, Some(seen)) => SeekOutcome::Farther(seek.beyond(seen)),
@@ -216,7 +294,7 @@ impl KvDatabase {
             return Ok(Vec::new());
         }
         let limit = limit.min(PAGE_RECORDS_MAX);
-        Ok(self.open.engine.read(range, limit, usize::MAX)?.pairs)
+        Ok(self.engine()?.read(range, limit, usize::MAX)?.pairs)
     }
 
     /// Keys that fit a pattern, at most `capacity`, or
@@ -245,8 +323,9 @@ impl KvDatabase {
         if self.spec().read_only {
             return Pending::ready(Err(self.read_only()));
         }
-        match write.check(self.spec().value_max) {
-            Ok(()) => self.open.engine.submit(write),
+        let checked = write.check(self.spec().value_max);
+        match checked.and_then(|()| self.engine()) {
+            Ok(engine) => engine.submit(write),
             Err(error) => Pending::ready(Err(error)),
         }
     }
@@ -269,7 +348,10 @@ impl KvDatabase {
 
     /// Answers once the disk has confirmed all that was written before, whatever the durability. At once in memory.
     pub fn synchronize(&self) -> Pending {
-        self.open.engine.synchronize()
+        match self.engine() {
+            Ok(engine) => engine.synchronize(),
+            Err(error) => Pending::ready(Err(error)),
+        }
     }
 
     /// Puts what is on disk in better order. Blocks the thread, for long.
@@ -280,7 +362,7 @@ impl KvDatabase {
         if self.spec().read_only {
             return Err(self.read_only());
         }
-        self.open.engine.rebuild()
+        self.engine()?.rebuild()
     }
 
     /// Writes a database on disk with the records of this moment to `folder`, which must not exist yet. Blocks the thread;
@@ -289,7 +371,7 @@ impl KvDatabase {
     /// # Errors
     /// [`Error::Io`] where the folder exists or cannot be written, [`Error::DiskFull`], and [`Error::Broken`] where the database is.
     pub fn backup(&self, folder: &Path) -> Result<()> {
-        self.open.engine.backup(folder)
+        self.engine()?.backup(folder)
     }
 
     /// The changes of the keys that begin with `prefix`, from now on.
@@ -353,15 +435,74 @@ impl KvDatabase {
 
     /// Removes what has expired. It is done in the background too; what has expired is never returned.
     pub fn sweep(&self) {
-        self.open.engine.sweep();
+        if let Ok(engine) = self.engine() {
+            engine.sweep();
+        }
     }
 
     /// The figures since the database was opened.
     #[must_use]
     pub fn metrics(&self) -> KvSnapshot {
         let mut snapshot = self.open.shared.counters.snapshot();
-        self.open.engine.measure(&mut snapshot);
+        if let Ok(engine) = self.engine() {
+            engine.measure(&mut snapshot);
+        }
         snapshot
+    }
+}
+
+/// What waits for a database of the process before this one.
+struct LaterOpening {
+    open: Weak<Open>,
+    shared: Arc<EngineShared>,
+    closed: Arc<CloseState>,
+    takeover: Takeover,
+    _awaited: AwaitedDatabase,
+}
+
+impl LaterOpening {
+    /// Tries until it is open, or cannot be, or is not wanted any more.
+    fn run(self) {
+        let mut gone_since = None;
+        // Looked at without holding it, so that its last user closes it.
+        while self.open.strong_count() > 0 {
+            // Before the look: what has gone by then holds nothing.
+            let has_gone = self.takeover.stage() == TakeoverStage::Over;
+            match Disk::open(self.shared.clone(), self.closed.clone()) {
+                Ok(disk) => return self.fill(disk),
+                Err(why @ Error::Locked { .. }) if has_gone => {
+                    let since = *gone_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > TAKEOVER_REST {
+                        return self.give_up(why);
+                    }
+                }
+                Err(Error::Locked { .. }) => {}
+                Err(why) => return self.give_up(why),
+            }
+            thread::park_timeout(TAKEOVER_LOOK);
+        }
+        self.closed.close();
+    }
+
+    fn fill(self, disk: Disk) {
+        let path = self.shared.spec.path.display();
+        match self.open.upgrade() {
+            Some(open) => {
+                open.slot.fill(Arc::new(disk));
+                tracing::info!(%path, "a database was taken over");
+            }
+            // It closes by itself.
+            None => drop(disk),
+        }
+    }
+
+    fn give_up(self, why: Error) {
+        let path = self.shared.spec.path.display();
+        tracing::error!(%path, error = %why, "a database cannot be taken over");
+        if let Some(open) = self.open.upgrade() {
+            open.slot.give_up(why);
+        }
+        self.closed.close();
     }
 }
 

@@ -96,7 +96,8 @@ pub enum Error {
         /// The database's folder, or its name in memory.
         path: PathBuf,
     },
-    /// A process has the database open. End it, or ask it over its service; a backup may have another name.
+    /// A process has the database open. End it, or ask it over its service; a backup may have another name. While a process takes over from
+    /// another one, it has the database once it serves.
     #[error("the database {} is {holder}", .path.display())]
     Locked {
         /// The database's folder.
@@ -137,12 +138,17 @@ pub enum LockHolder {
     Other,
     /// The one that would replace the database by a backup.
     Own,
+    /// The one that this process takes over from.
+    Predecessor,
 }
 
 impl fmt::Display for LockHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             LockHolder::Other => "open in another process",
+            LockHolder::Predecessor => {
+                "open in the process that this one takes over from, which keeps it until this one serves: an application that uses its store while it loads is restarted instead"
+            }
             LockHolder::Own => {
                 "open in the process that makes the backup: give the backup another name, or close that database first"
             }

@@ -22,7 +22,8 @@
 //!
 //! A database is ordered records in memory, or in a folder on disk; `crates/kv/src/spec.rs` says which. Both engines share `decide.rs`, a pure
 //! function from a write and the records it reads to an answer and changes, so a compare-and-exchange means the same everywhere. One path
-//! is one database per process, whatever the number of workers and through reloads (`registry.rs`); a lock file keeps other processes out.
+//! is one database per process, whatever the number of workers and through reloads (`registry.rs`); a lock file keeps other processes out. A
+//! process that takes over from another one opens what that one has once it has let it go (`takeover.rs`).
 //!
 //! **In memory** a database has 32 parts, chosen by a hash of the key, each with a lock that is held for one step. A write that concerns
 //! several records takes all of them, in order. One more lock, taken last and only when a key comes or goes, guards the order of all keys, which scans and
@@ -73,6 +74,7 @@ mod database;
 mod decide;
 mod disk;
 mod engine;
+mod engine_slot;
 mod error;
 pub mod limits;
 mod memory;
@@ -86,6 +88,7 @@ mod search;
 pub mod single_flight;
 mod spec;
 mod sweeper;
+mod takeover;
 mod watch;
 mod write;
 
@@ -103,5 +106,6 @@ pub use range::{KeyRange, Pair, ReadDirection, Seek, SeekOutcome};
 pub use record::StoredRecord;
 pub use search::SearchMode;
 pub use spec::{Durability, IgnoredSetting, Spec, WhenFull};
+pub use takeover::{Takeover, has_awaited, none_awaited};
 pub use watch::{ChangeEvent, NextChange, PrefixWatch};
 pub use write::{Desired, Expected, RekeySource, SetMode, Write, WriteResult};

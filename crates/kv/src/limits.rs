@@ -60,6 +60,11 @@ pub const WATCHES_MAX: usize = 4_096;
 /// Callers of one database that may wait to be notified.
 pub const WAITERS_MAX: usize = 65_536;
 
+/// How often a database is tried that another process is about to let go.
+pub const TAKEOVER_LOOK: Duration = Duration::from_millis(5);
+/// How long a database is tried once that process has gone: by then a third one has it.
+pub const TAKEOVER_REST: Duration = Duration::from_secs(1);
+
 /// Callers of `fetch` in the process that may wait for values that others compute.
 pub const FETCH_WAITERS_MAX: usize = 65_536;
 

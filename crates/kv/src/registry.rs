@@ -81,8 +81,14 @@ fn join_or_open(
             table.insert(name, Entry { open, closed });
             return Ok(opened);
         };
-        if let Some(open) = entry.open.upgrade() {
-            return join(KvDatabase { open }, spec);
+        let open = entry.open.upgrade().map(|open| KvDatabase { open });
+        if let Some(open) = open {
+            if !open.is_unavailable() {
+                return join(open, spec);
+            }
+            // Whoever has that one keeps it, and its place is taken by one that may open.
+            table.remove(&name);
+            continue;
         }
         let closed = entry.closed.clone();
         drop(guard);
