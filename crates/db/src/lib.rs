@@ -66,7 +66,7 @@ pub use inserts::KeyedExecutor;
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
-    AbsentFile, Access, Isolation, Names, Options, PipelineAtomicity, StatementLog,
+    AbsentFile, Access, Isolation, MigrationScope, Names, Options, PipelineAtomicity, StatementLog,
     TransactionMode, TransactionOptions,
 };
 pub use postgres::{CopyIn, CopyOut, Listener, ListenerEvent, Session};

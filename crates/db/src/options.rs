@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -296,6 +296,67 @@ impl AbsentFile {
     }
 }
 
+tokio::task_local! {
+    static MIGRATED: (MigrationScope, RefCell<Vec<PathBuf>>);
+}
+
+/// Which databases an application may migrate while a command looks at it; it leaves those that others use as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MigrationScope {
+    /// Those in memory, and files below this folder. A file elsewhere that is not there is not made: it is a database in memory.
+    Below(PathBuf),
+    /// Those in memory, and files that are made meanwhile.
+    NewFiles,
+}
+
+impl MigrationScope {
+    /// Runs this so that other databases are not migrated: what is pending there stays so, and counts as nothing to do.
+    pub async fn within<T>(self, run: impl Future<Output = T>) -> T {
+        let scope = match self {
+            // As the paths of databases are.
+            MigrationScope::Below(folder) => {
+                MigrationScope::Below(std::fs::canonicalize(&folder).unwrap_or(folder))
+            }
+            MigrationScope::NewFiles => MigrationScope::NewFiles,
+        };
+        MIGRATED.scope((scope, RefCell::default()), run).await
+    }
+
+    /// Whether the caller is within such a scope, in which the database of this file, or of a server, is not migrated.
+    pub(crate) fn leaves(path: Option<&Path>) -> bool {
+        let leaves = MIGRATED.try_with(|(scope, made)| match (scope, path) {
+            (_, None) => true,
+            (MigrationScope::Below(folder), Some(path)) => !path.starts_with(folder),
+            (MigrationScope::NewFiles, Some(path)) => {
+                let is_same =
+                    |made: &PathBuf| std::fs::canonicalize(made).is_ok_and(|own| own == path);
+                !made.borrow().iter().any(is_same)
+            }
+        });
+        leaves.unwrap_or(false)
+    }
+
+    /// Where to connect when this file is not there; none for the file itself.
+    fn instead(&self, path: &Path, made: &RefCell<Vec<PathBuf>>) -> Option<Location> {
+        match self {
+            MigrationScope::NewFiles => {
+                made.borrow_mut().push(path.to_owned());
+                None
+            }
+            MigrationScope::Below(folder) => {
+                let parent = path
+                    .parent()
+                    .filter(|parent| !parent.as_os_str().is_empty());
+                let parent = std::fs::canonicalize(parent.unwrap_or(Path::new(".")));
+                let is_below = parent.is_ok_and(|parent| parent.starts_with(folder));
+                // By its path, so that whoever connects to the file has the same one.
+                let name = || path.to_string_lossy().into_owned();
+                (!is_below).then(|| Location::Memory(name()))
+            }
+        }
+    }
+}
+
 impl Location {
     /// Where to connect: elsewhere if the caller is [`AbsentFile::within`] something.
     pub(crate) fn unless_absent(self) -> Result<Location> {
@@ -304,6 +365,10 @@ impl Location {
         };
         if *missing == MissingFile::Fail || path.exists() {
             return Ok(self);
+        }
+        let instead = MIGRATED.try_with(|(scope, made)| scope.instead(path, made));
+        if let Ok(Some(instead)) = instead {
+            return Ok(instead);
         }
         let place = ABSENT.try_with(|(absent, begun)| match absent {
             AbsentFile::Empty => Ok(Some(Location::Memory(String::new()))),

@@ -9,9 +9,11 @@ use ring::digest::{SHA256, digest};
 use tsumugi_sql::schema::{Table, char, string, timestamp};
 use tsumugi_sql::{Record, col, table};
 
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::limits::VERSION_DIGITS_MAX;
+use crate::options::MigrationScope;
 use crate::query::sendable;
 use crate::value::Value;
 
@@ -215,6 +217,18 @@ pub struct History<M> {
     trial: RefCell<Option<Notes>>,
 }
 
+/// Whether this database is not migrated by the command that runs.
+fn is_left(executor: &Executor) -> bool {
+    match executor {
+        Executor::Database(Database::Sqlite(pool)) => {
+            let path = pool.path();
+            path.is_some() && MigrationScope::leaves(path)
+        }
+        Executor::Database(_) => MigrationScope::leaves(None),
+        Executor::Session(_) | Executor::Transaction(_) => false,
+    }
+}
+
 impl<M: AsRef<MigrationSource>> History<M> {
     /// Of migrations in any order.
     ///
@@ -248,6 +262,10 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// [`Error::MigrationFailed`] if one that is applied has another text now; what the database says.
     pub async fn pending(&self, executor: &Executor, steps: Option<usize>) -> Result<Vec<&M>> {
+        if is_left(executor) {
+            tracing::info!(target: "tsumugi_db", "this command migrates no database of others: what is pending stays so");
+            return Ok(Vec::new());
+        }
         let notes = &self.notes_in_table(executor).await?;
         let all_that_are = |state| {
             let all = self.migrations.values();

@@ -39,6 +39,8 @@ pub(super) struct Engine {
     /// None in memory, where one connection does everything.
     readers: Option<usize>,
     options: Arc<Options>,
+    /// None in memory.
+    path: Option<PathBuf>,
 }
 
 impl Engine {
@@ -97,6 +99,7 @@ impl Engine {
             counters: counters.clone(),
             readers,
             options,
+            path: opening.path.clone(),
         });
         let opening = Arc::new(opening);
         for (lane, name, connection) in connections {
@@ -114,6 +117,11 @@ impl Engine {
             queues.sweep_until_closed(|lane, job| expire(lane, job, readers, &counters))
         })?;
         Ok(engine)
+    }
+
+    /// The one path of its file; none in memory.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     pub(super) fn push(&self, lane: Lane, job: Job) {

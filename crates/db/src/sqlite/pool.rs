@@ -1,6 +1,7 @@
 //! The caller's side of an engine: makes jobs and waits for their answers. Runs nothing on the caller's thread.
 //! Rule: every call makes one job and awaits one reply; dropping the call abandons the job.
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -56,6 +57,11 @@ impl Pool {
 
     pub(super) fn engine(&self) -> &Arc<Engine> {
         &self.engine
+    }
+
+    /// The one path of its file; none in memory.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.engine.path()
     }
 
     pub(crate) fn shares_connections_with(&self, other: &Pool) -> bool {
