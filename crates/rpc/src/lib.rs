@@ -22,6 +22,7 @@ mod error;
 mod frame;
 mod limits;
 mod method;
+mod note;
 pub mod server;
 
 /// Messages and service, generated from `proto/tkrzw_rpc.proto`; field numbers and types are the wire contract.
@@ -45,6 +46,7 @@ pub use self::{
         AWAKE_US_MAX, CALL_BYTES_MAX, ClientLimits, MESSAGE_BYTES_DEFAULT, RpcLimits,
         TOKEN_FILE_BYTES_MAX,
     },
+    note::{ServiceNote, ServiceNotes},
 };
 /// The code of [`Error::Refused`].
 pub use tonic::Code;
