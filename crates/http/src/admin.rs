@@ -1,7 +1,17 @@
 //! The pages for operators of the server: /healthz, /ready and /metrics. Knows no application and no worker.
 //! They are served by a thread of their own, so that they answer when every worker is stuck; what they show comes from a [`AdminSource`].
 
-use std::{cell::Cell, future::pending, io, net, os::unix, rc::Rc, sync::Arc, thread};
+use std::{
+    cell::Cell,
+    future::pending,
+    io, net,
+    os::unix,
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use http::{
     HeaderValue, Method, StatusCode,
@@ -9,7 +19,9 @@ use http::{
 };
 use tokio::{
     net::{TcpListener, UnixListener},
+    sync::watch,
     task::{LocalSet, spawn_local},
+    time::sleep,
 };
 use tsumugi_worker::SocketStream;
 
@@ -17,7 +29,7 @@ use crate::{
     connection::{ConnectionInfo, HttpServer},
     exposition::Exposition,
     handler::{HttpHandler, SpawnLocal},
-    limits::{ADMIN_CONNECTIONS_MAX, HttpLimits},
+    limits::{ADMIN_CONNECTIONS_MAX, ADMIN_LAST_MS_MAX, HttpLimits},
     request::Request,
     response::HttpResponse,
 };
@@ -40,8 +52,21 @@ pub enum AdminListener {
     Unix(unix::net::UnixListener),
 }
 
-/// Serves the pages until the process ends.
-pub fn start(listener: AdminListener, source: Arc<dyn AdminSource>) -> io::Result<()> {
+/// Pages that are served on one address. They go on when it is dropped.
+#[derive(Debug)]
+pub struct AdminServer {
+    stopped: watch::Sender<bool>,
+}
+
+impl AdminServer {
+    /// Closes the listener and idle connections. The address answers as long as another process listens on the same socket.
+    pub fn stop(&self) {
+        self.stopped.send_replace(true);
+    }
+}
+
+/// Serves the pages until the process ends, or until they are stopped.
+pub fn start(listener: AdminListener, source: Arc<dyn AdminSource>) -> io::Result<AdminServer> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -49,11 +74,19 @@ pub fn start(listener: AdminListener, source: Arc<dyn AdminSource>) -> io::Resul
         let _entered = runtime.enter();
         Open::new(listener)?
     };
-    let serve = move || LocalSet::new().block_on(&runtime, serve(listener, source));
+    let (stopped, stop) = watch::channel(false);
+    let serve = move || LocalSet::new().block_on(&runtime, serve(listener, source, stop));
     thread::Builder::new()
         .name("tsumugi-admin".to_owned())
         .spawn(serve)?;
-    Ok(())
+    Ok(AdminServer { stopped })
+}
+
+/// Resolves when the pages are stopped; never when nobody can stop them any more.
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stopped| *stopped).await.is_err() {
+        pending().await
+    }
 }
 
 /// A listener on the runtime of the admin thread.
@@ -84,17 +117,22 @@ impl Open {
     }
 }
 
-async fn serve(listener: Open, source: Arc<dyn AdminSource>) {
+async fn serve(listener: Open, source: Arc<dyn AdminSource>, stop: watch::Receiver<bool>) {
     let server = Rc::new(HttpServer::new(HttpLimits::default(), SpawnLocal));
     let pages = Rc::new(Pages(source));
     let open = Rc::new(Cell::new(0));
+    let mut end = pin!(stopped(stop.clone()));
     loop {
-        let stream = match listener.accept().await {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut end => break,
+        };
+        let stream = match accepted {
             Ok(stream) => stream,
             Err(error) => {
                 // Mostly a want of descriptors, which takes a moment to pass.
                 tracing::warn!(%error, "the admin listener could not accept");
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
@@ -103,12 +141,18 @@ async fn serve(listener: Open, source: Arc<dyn AdminSource>) {
         }
         open.set(open.get() + 1);
         let (server, pages, open) = (Rc::clone(&server), Rc::clone(&pages), Rc::clone(&open));
+        let end = stopped(stop.clone());
         spawn_local(async move {
             server
-                .serve(stream, ConnectionInfo::default(), pages, pending())
+                .serve(stream, ConnectionInfo::default(), pages, end)
                 .await;
             open.set(open.get() - 1);
         });
+    }
+    drop(listener);
+    let since = Instant::now();
+    while open.get() > 0 && since.elapsed() < Duration::from_millis(ADMIN_LAST_MS_MAX) {
+        sleep(Duration::from_millis(5)).await;
     }
 }
 

@@ -75,6 +75,9 @@ pub struct HttpLimits {
     pub websocket_idle_ms: u64,
     /// Longest time that a handler has to end, and a client to say that it has closed, once a WebSocket is over.
     pub websocket_close_ms: u64,
+    /// Longest time that an idle connection on HTTP/1 may take for one more request, which is its last, once another process serves in place
+    /// of this one: a request that is on its way is answered.
+    pub handover_idle_ms: u64,
 }
 
 impl Default for HttpLimits {
@@ -108,6 +111,7 @@ impl Default for HttpLimits {
             websockets_bytes_max: 64 * 1024 * 1024,
             websocket_idle_ms: 60_000,
             websocket_close_ms: 5_000,
+            handover_idle_ms: 500,
         }
     }
 }
@@ -162,6 +166,9 @@ pub(crate) const ACCESS_LOG_WRITE_BYTES: usize = 64 * 1024;
 
 /// Connections to the admin listener at a time; one more is closed at once.
 pub(crate) const ADMIN_CONNECTIONS_MAX: usize = 64;
+
+/// How long admin pages that are under way may take once they are stopped, in milliseconds.
+pub(crate) const ADMIN_LAST_MS_MAX: u64 = 1_000;
 
 /// Responses of up to so many bytes do not count as those that wait for their clients.
 pub(crate) const ANSWER_UNCOUNTED_BYTES_MAX: usize = 64 * 1024;

@@ -57,6 +57,11 @@ pub fn comment(lines: &str) -> String {
     text
 }
 
+/// What a client is told that shall come back so many milliseconds after the stream has ended.
+pub fn reconnect(after_ms: u64) -> String {
+    format!("retry: {after_ms}\n\n")
+}
+
 /// A lone carriage return ends a line too.
 fn add_lines(field: &str, value: &str, text: &mut String) {
     let value = value.replace("\r\n", "\n").replace('\r', "\n");
@@ -94,6 +99,11 @@ mod tests {
             ..Event::default()
         };
         assert_eq!(id.encode(), Err(EventError { field: "id" }));
+    }
+
+    #[test]
+    fn hint_to_come_back_is_no_event() {
+        assert_eq!(reconnect(250), "retry: 250\n\n");
     }
 
     #[test]

@@ -32,6 +32,10 @@ use crate::{
     traffic::{QueuedBytes, Traffic},
 };
 
+/// What a client is told whose server drains, with 1001 (RFC 6455, section 7.4.1: an endpoint is going away, such as a server going down).
+/// Not 1012, which is registered and not in the RFC: it has clients wait for 5 to 30 seconds, and another process may serve already.
+const LEAVING: &str = "the server is leaving: connect again";
+
 /// The application's end of a WebSocket.
 #[derive(Debug)]
 pub struct WebSocket {
@@ -241,7 +245,7 @@ impl<'l> Pump<'l> {
             self.arm(timer.as_mut(), reads);
             tokio::select! {
                 biased;
-                () = &mut leave => return End::Say(Close::new(Close::GOING_AWAY, "the server is leaving")),
+                () = &mut leave => return End::Say(Close::new(Close::GOING_AWAY, LEAVING)),
                 event = poll_fn(|cx| self.poll_event(cx, reads)) => match event {
                     Event::Flushed | Event::Sign => {}
                     Event::Came(message) => deliver(&mut room, Ok(message)),

@@ -476,7 +476,7 @@ fn a_server_that_leaves_says_so() {
         leave.notify_one();
         let expected = Close {
             code: 1001,
-            reason: "the server is leaving".to_owned(),
+            reason: "the server is leaving: connect again".to_owned(),
         };
         assert_eq!(client.receive().await, Err(expected));
         rig.until(|| rig.open() == 0).await;
