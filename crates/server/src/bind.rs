@@ -1,17 +1,21 @@
 //! What stands before an application, from options: TLS, access log, admin pages. Starts nothing of the application.
 //! A file or an address that cannot be used is reported before the server is bound.
 
+use std::io;
 use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::front::{AdminPages, Front, MetricsRegistry, Mode};
+use crate::front::{Front, MetricsRegistry, Mode};
+use crate::handover::{GivenSockets, SocketRole};
 use crate::listen::Listen;
 use anyhow::{Context as _, Result};
 use tsumugi_http::access_log::{AccessLog, LogTarget};
+use tsumugi_http::admin::AdminServer;
 use tsumugi_http::{ServerTls, admin};
-use tsumugi_worker::{Handle, ListenAddress, remove_stale_socket};
+use tsumugi_worker::{FileOwner, ListenAddress, ListeningSocket, remove_stale_socket};
 
 /// Options about what stands before the application.
 #[derive(clap::Args)]
@@ -69,38 +73,106 @@ impl FrontOptions {
         })
     }
 
-    /// Starts the admin pages, if they are wanted.
-    pub fn start_admin(&self, handle: Handle, front: &Front) -> Result<()> {
-        match &self.admin {
-            Some(addresses) => start_pages(addresses, Arc::new(AdminPages::new(handle, front))),
-            None => Ok(()),
-        }
+    /// Binds the addresses of the admin pages, if they are wanted. Those that are given already are taken.
+    pub fn bind_admin(&self, given: &mut GivenSockets) -> Result<Option<BoundPages>> {
+        let Some(addresses) = &self.admin else {
+            return Ok(None);
+        };
+        let given = given.take(SocketRole::Admin, addresses.all());
+        BoundPages::bind(addresses, given).map(Some)
     }
 }
 
-/// Starts admin pages on each address of `--admin`.
-pub fn start_pages(addresses: &Listen, pages: Arc<dyn admin::AdminSource>) -> Result<()> {
-    for address in addresses.all() {
-        let listener =
-            bind(address).with_context(|| format!("cannot listen on {address} for --admin"))?;
-        admin::start(listener, Arc::clone(&pages))?;
-    }
+/// Starts admin pages on each address of `--admin`. Those that are given already are taken.
+pub fn start_pages(
+    addresses: &Listen,
+    given: &mut GivenSockets,
+    pages: &Arc<dyn admin::AdminSource>,
+) -> Result<()> {
+    let given = given.take(SocketRole::Admin, addresses.all());
+    BoundPages::bind(addresses, given)?.start(pages)?;
     Ok(())
 }
 
+/// Addresses of admin pages that nobody answers yet.
+pub struct BoundPages {
+    listeners: Vec<admin::AdminListener>,
+    sockets: Vec<ListeningSocket>,
+}
+
+/// The admin pages of a running server.
+pub struct AdminPorts {
+    servers: Vec<AdminServer>,
+    sockets: Vec<ListeningSocket>,
+}
+
+impl BoundPages {
+    fn bind(addresses: &Listen, mut given: Vec<ListeningSocket>) -> Result<BoundPages> {
+        let mut bound = BoundPages {
+            listeners: Vec::new(),
+            sockets: Vec::new(),
+        };
+        for address in addresses.all() {
+            let place = given.iter().position(|socket| socket.address() == address);
+            let socket = match place {
+                Some(place) => {
+                    tracing::info!("admin pages on {address}");
+                    Ok(given.swap_remove(place))
+                }
+                None => bind(address),
+            };
+            let socket =
+                socket.with_context(|| format!("cannot listen on {address} for --admin"))?;
+            bound.sockets.push(socket.try_clone()?);
+            bound.listeners.push(match address {
+                ListenAddress::Tcp(_) => admin::AdminListener::Tcp(OwnedFd::from(socket).into()),
+                ListenAddress::Unix(_) => admin::AdminListener::Unix(OwnedFd::from(socket).into()),
+            });
+        }
+        Ok(bound)
+    }
+
+    /// Answers there with these pages.
+    pub fn start(self, pages: &Arc<dyn admin::AdminSource>) -> io::Result<AdminPorts> {
+        let listeners = self.listeners.into_iter();
+        let servers = listeners.map(|listener| admin::start(listener, Arc::clone(pages)));
+        Ok(AdminPorts {
+            servers: servers.collect::<io::Result<_>>()?,
+            sockets: self.sockets,
+        })
+    }
+}
+
+impl AdminPorts {
+    /// The sockets, for a process that may take over.
+    pub(crate) fn lend(&self) -> io::Result<Vec<ListeningSocket>> {
+        self.sockets
+            .iter()
+            .map(ListeningSocket::try_clone)
+            .collect()
+    }
+
+    /// Leaves the addresses to the process that has taken over.
+    pub(crate) fn stop(&mut self) {
+        self.sockets.clear();
+        self.servers.iter().for_each(AdminServer::stop);
+    }
+}
+
 /// Binds the admin address and says where, since port 0 is the system's choice.
-fn bind(address: &ListenAddress) -> Result<admin::AdminListener> {
-    Ok(match address {
+fn bind(address: &ListenAddress) -> Result<ListeningSocket> {
+    let socket = match address {
         ListenAddress::Tcp(address) => {
             let listener = TcpListener::bind(address)?;
             tracing::info!("admin pages on http://{}", listener.local_addr()?);
-            admin::AdminListener::Tcp(listener)
+            OwnedFd::from(listener)
         }
         ListenAddress::Unix(path) => {
             remove_stale_socket(path)?;
             let listener = UnixListener::bind(path)?;
             tracing::info!("admin pages on {address}");
-            admin::AdminListener::Unix(listener)
+            listener.into()
         }
-    })
+    };
+    Ok(ListeningSocket::adopt(socket, FileOwner::Server)?)
 }

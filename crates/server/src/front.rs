@@ -62,7 +62,6 @@ pub(crate) struct Column {
     pub worker: usize,
     pub figures: HttpMetrics,
     pub loaded: AtomicBool,
-    pub draining: AtomicBool,
     /// Whether there is a VM.
     pub vm: AtomicBool,
     pub vm_bytes: AtomicU64,
@@ -122,11 +121,11 @@ impl AdminPages {
 
 impl admin::AdminSource for AdminPages {
     fn ready(&self) -> Result<(), String> {
+        if self.handle.is_ending() {
+            return Err("draining: send no new requests to this process".to_owned());
+        }
         let workers = self.handle.snapshot().workers.len();
         let columns = self.registry.columns();
-        if columns.iter().any(|column| column.draining.load(Relaxed)) {
-            return Err("draining: running requests finish, no new ones are taken".to_owned());
-        }
         let loaded = columns.iter().filter(|column| column.loaded.load(Relaxed));
         match loaded.count() {
             loaded if loaded == workers => Ok(()),

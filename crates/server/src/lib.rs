@@ -7,10 +7,12 @@
 mod application;
 mod bind;
 pub mod commands;
+mod data_access;
 mod data_folder;
 mod databases;
 pub mod dispatch;
 mod front;
+mod handover;
 mod limit;
 mod limits;
 mod listen;
@@ -20,18 +22,23 @@ mod port;
 mod service;
 pub mod session;
 mod stores;
+mod supervisor;
 pub mod table;
 
 pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
+pub use data_access::DataAccess;
 pub use data_folder::DataFolder;
 pub use front::{AdminPages, Front, MetricsRegistry, Mode};
+pub use handover::{GivenSockets, SocketRole};
 pub use limit::{Limit, LimitError, LimitSet, Limits, Row, WORKER, assigned, row};
 pub use limits::{
-    LAST_LINES_MS_MAX, SESSION_TRIES_MAX, TIMER_SECONDS_MAX, TIMER_SECONDS_MIN, WORKERS_MAX,
+    DRAIN_DELAY_SECONDS_MAX, LAST_LINES_MS_MAX, SESSION_TRIES_MAX, TIMER_SECONDS_MAX,
+    TIMER_SECONDS_MIN, WORKERS_MAX,
 };
 pub use listen::Listen;
 pub use log::{begin_log, begin_log_in, end_log, story, streams_apart};
 pub use options::{Options, PreparedServer, workers};
 pub use port::{PortError, PortMode};
 pub use service::Service;
+pub use supervisor::report_to_supervisor;

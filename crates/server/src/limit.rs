@@ -92,6 +92,7 @@ const HTTP: &[Row<tsumugi_http::HttpLimits>] = limited!(
     linger_bytes_max body_bytes_max bodies_bytes_max body_timeout_ms connection_buffer_bytes_max connection_window_bytes_max
     answers_bytes_max stream_buffer_bytes_max streams_max parameters_max parts_max part_header_bytes_max field_bytes_max upload_memory_max
     upload_bytes_max uploads_bytes_max websocket_message_bytes_max websockets_bytes_max websocket_idle_ms websocket_close_ms
+    handover_idle_ms
 );
 
 /// Reads `NAME=VALUE`: the name, what `find` has for it, and the value. `names` are those that there are.

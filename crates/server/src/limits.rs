@@ -1,4 +1,4 @@
-//! The limits of starting and ending, and of timers. Those of serving are in the crates that serve.
+//! The limits of starting, handing over and ending, and of timers. Those of serving are in the crates that serve.
 
 /// How long lines that are queued for the standard streams may take to be written at the end, in milliseconds.
 pub const LAST_LINES_MS_MAX: u64 = 1_000;
@@ -17,3 +17,27 @@ pub const TIMER_SECONDS_MIN: f64 = 0.001;
 
 /// The longest period of a timer, in seconds: beyond it the clock would overflow.
 pub const TIMER_SECONDS_MAX: f64 = 1e9;
+
+/// When clients whose streams of events the server has ended come back, in milliseconds: not all of them at once.
+pub const RECONNECT_MS_MIN: u64 = 100;
+/// See [`RECONNECT_MS_MIN`].
+pub const RECONNECT_MS_MAX: u64 = 1_100;
+
+/// Bytes of one message between two processes of which one takes over from the other, without its head.
+pub const HANDOVER_MESSAGE_BYTES_MAX: usize = 1_024;
+
+/// Sockets that come with one such message. Linux takes 253.
+pub const HANDOVER_SOCKETS_EACH: usize = 64;
+
+/// Sockets that one process hands over to another.
+pub const HANDOVER_SOCKETS_MAX: usize = 8_192;
+
+/// How long such a message may take, in milliseconds, but for the one that says that the successor serves: that one has as long as its
+/// application takes to load.
+pub const HANDOVER_MS_MAX: u64 = 5_000;
+
+/// Sockets that a supervisor passes to a process.
+pub const PASSED_SOCKETS_MAX: usize = 1_024;
+
+/// The longest `--drain-delay`, in seconds.
+pub const DRAIN_DELAY_SECONDS_MAX: f64 = 3_600.0;

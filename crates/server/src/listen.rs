@@ -1,11 +1,14 @@
-//! Where to listen as a user writes it: an address, or a name and a port, which stands for all addresses of the name that are this machine's.
-//! Binds nothing. Rule: a name is looked up once, when the program starts; what is then listened on is in the log.
+//! Where to listen as a user writes it: an address, or a name and a port, which stands for all addresses of the name that are this machine's, or
+//! the name of a socket that a supervisor has bound. Binds nothing. Rule: a name is looked up once, when the program starts; what is then listened on
+//! is in the log.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::str::FromStr;
 
 use tsumugi_worker::{Error, ListenAddress};
+
+use crate::supervisor;
 
 /// One `--listen`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +42,21 @@ impl FromStr for Listen {
             Ok(address) => return Ok(Listen(vec![address])),
             Err(error) => error,
         };
-        let Some((host, port)) = name(text) else {
-            return Err(error);
-        };
         let refused = |advice: String| Error::Address {
             text: text.to_owned(),
             advice,
+        };
+        if let Some(name) = text.strip_prefix("fd:") {
+            let passed = supervisor::addresses_of(name).map_err(&refused)?;
+            return match passed.is_empty() {
+                true => Err(refused(format!(
+                    "no socket of the name `{name}` was passed to this process (LISTEN_FDNAMES)"
+                ))),
+                false => Ok(Listen(passed)),
+            };
+        }
+        let Some((host, port)) = name(text) else {
+            return Err(error);
         };
         let found = (host, port).to_socket_addrs();
         let found = found.map_err(|error| refused(format!("`{host}` is not found: {error}")))?;
@@ -112,6 +124,7 @@ mod tests {
             ("no-such-host.invalid:80", "is not found"),
             ("/run/app.sock", "unix:/run/app.sock"),
             ("127.0.0.256:80", "not a numeric address"),
+            ("fd:web", "no socket of the name `web` was passed"),
         ] {
             let error = text.parse::<Listen>().unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

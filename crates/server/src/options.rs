@@ -4,26 +4,34 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::front::AdminPages;
 use crate::{Front, Mode, Program, Service};
 use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tsumugi_http::admin::AdminSource;
 use tsumugi_http::{AlpnProtocol, HttpProtocol, ServerTls};
 use tsumugi_worker::{
-    BoundServer, Config, Handle, ListenAddress, Scheduling, Signals, WorkerHandle,
+    BoundServer, Config, Handle, ListenAddress, Scheduling, ServerPhase, Signals, WorkerHandle,
 };
 
-use crate::bind::FrontOptions;
+use crate::bind::{BoundPages, FrontOptions};
+use crate::handover::{
+    GivenSockets, Handover, HandoverOffer, HandoverPart, HandoverParts, SocketRole,
+};
 use crate::limit::{Limit, LimitSet, Limits};
-use crate::limits::{LAST_LINES_MS_MAX, WORKERS_MAX};
+use crate::limits::{DRAIN_DELAY_SECONDS_MAX, LAST_LINES_MS_MAX, WORKERS_MAX};
 use crate::log::streams_apart;
 use crate::port::{self, Port, PortMode};
+use crate::supervisor::{Replacement, Supervisor};
 
 /// Options of a server.
 #[derive(clap::Args)]
 pub struct Options<T: LimitSet> {
-    /// Where to listen: 127.0.0.1:8080, [::1]:8080, localhost:8080 or unix:/path; may be repeated. Options follow after commas:
+    /// Where to listen: 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path, or fd:NAME for a socket of that name that systemd passes
+    /// (one that is passed for an address is taken without it, too); may be repeated. Options follow after commas:
     /// `tls` (TLS here and on others that say it, no longer on every IP address), `alpn=h2` or `alpn=http/1.1` (only this protocol within TLS;
     /// may be repeated, best first), `h2c` (HTTP/2 without TLS and nothing else)
     #[arg(
@@ -45,6 +53,13 @@ pub struct Options<T: LimitSet> {
     dev: bool,
     #[command(flatten)]
     front: FrontOptions,
+    /// Take over from the process that has a UNIX socket here: it serves until this one does, and then drains. The same is offered to the
+    /// next process. Only processes of one user do so
+    #[arg(long, value_name = "PATH")]
+    handover: Option<PathBuf>,
+    /// How many seconds to serve on after SIGTERM while /ready of --admin says that this process is to be left alone
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = drain_delay)]
+    drain_delay: Duration,
     /// Another value for a limit, under the name that its error message gives it; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<Limit<T>>,
@@ -56,6 +71,14 @@ pub fn workers(text: &str) -> Result<NonZeroUsize, String> {
     number
         .filter(|number: &NonZeroUsize| number.get() <= WORKERS_MAX)
         .ok_or_else(|| format!("expected a whole number from 1 to {WORKERS_MAX}"))
+}
+
+fn drain_delay(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok();
+    seconds
+        .filter(|seconds: &f64| (0.0..=DRAIN_DELAY_SECONDS_MAX).contains(seconds))
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("expected seconds from 0 to {DRAIN_DELAY_SECONDS_MAX}"))
 }
 
 fn scheduling() -> impl TypedValueParser<Value = Scheduling> {
@@ -82,6 +105,10 @@ pub struct PreparedServer<T> {
     workers: NonZeroUsize,
     front: Front,
     options: FrontOptions,
+    drain_delay: Duration,
+    handover: Option<Handover>,
+    given: GivenSockets,
+    parts: HandoverParts,
 }
 
 impl<T: LimitSet> Options<T> {
@@ -93,6 +120,7 @@ impl<T: LimitSet> Options<T> {
             listen,
             scheduling: self.scheduling,
             signals: Signals::Handle,
+            drain_delay: self.drain_delay,
             ..Config::default()
         };
         if let Some(workers) = self.workers {
@@ -109,14 +137,34 @@ impl<T: LimitSet> Options<T> {
         let limits = Limit::settle(&self.limits, config.limits)?;
         config.limits = limits.worker;
         let workers = config.workers;
+        // Last of all: whatever is wrong with this program is reported before another one is asked for anything.
+        let (handover, mut given) = match &self.handover {
+            Some(path) => {
+                let (handover, given) = Handover::begin(path)?;
+                (Some(handover), given)
+            }
+            None => (None, GivenSockets::default()),
+        };
+        given.add_passed()?;
+        let own = given.take(SocketRole::Application, &config.listen);
+        let server = BoundServer::bind_with(config, own)?;
+        let parts = HandoverParts::default();
+        parts.add(HandoverPart::Workers(
+            SocketRole::Application,
+            server.handle(),
+        ));
         Ok(PreparedServer {
             data_dir: self.data,
             mode,
             limits,
-            server: BoundServer::bind(config)?,
+            server,
             workers,
             front,
             options: self.front,
+            drain_delay: self.drain_delay,
+            handover,
+            given,
+            parts,
         })
     }
 }
@@ -130,6 +178,21 @@ impl<T> PreparedServer<T> {
     /// How many workers serve.
     pub fn workers(&self) -> NonZeroUsize {
         self.workers
+    }
+
+    /// How long the server goes on after it was asked to drain.
+    pub fn drain_delay(&self) -> Duration {
+        self.drain_delay
+    }
+
+    /// Listening sockets that were given to this process, for a server beside this one.
+    pub fn given(&mut self) -> &mut GivenSockets {
+        &mut self.given
+    }
+
+    /// Hands over a server beside this one together with it.
+    pub fn hand_over_with(&self, role: SocketRole, beside: Handle) {
+        self.parts.add(HandoverPart::Workers(role, beside));
     }
 
     /// What TLS listeners of the application show, if there are any.
@@ -152,17 +215,101 @@ impl<T> PreparedServer<T> {
                 restriction(self.front.mode(listener)),
             );
         }
-        self.options
-            .start_admin(self.server.handle(), &self.front)?;
-        let access_log = self.front.access_log.clone();
-        let (front, http) = (self.front, self.limits.http);
-        let exit = self
-            .server
+        let Self {
+            limits,
+            mut server,
+            front,
+            options,
+            handover,
+            mut given,
+            parts,
+            ..
+        } = self;
+        let admin = options.bind_admin(&mut given)?;
+        given.close();
+        let pages: Arc<dyn AdminSource> = Arc::new(AdminPages::new(server.handle(), &front));
+        let start = Start {
+            admin: admin.map(|admin| (admin, pages)),
+            handover,
+            parts,
+        };
+        start.follow(&mut server)?;
+        let access_log = front.access_log.clone();
+        let http = limits.http;
+        let exit = server
             .run(move |worker| Service::new(worker, http.clone(), make(worker), front.clone()))?;
         if let Some(log) = access_log {
             log.close(Duration::from_millis(LAST_LINES_MS_MAX));
         }
         Ok(ExitCode::from(exit.code()))
+    }
+}
+
+/// What is done once all workers serve for the first time.
+struct Start {
+    admin: Option<(BoundPages, Arc<dyn AdminSource>)>,
+    handover: Option<Handover>,
+    parts: HandoverParts,
+}
+
+impl Start {
+    /// Does what is to be done once `server` serves, and tells the supervisor what it does.
+    fn follow(mut self, server: &mut BoundServer) -> std::io::Result<()> {
+        let mut replacement = Replacement::Yes;
+        if !self.has_predecessor() {
+            replacement = Replacement::No;
+            // Until it serves, `/ready` says so.
+            self.answer_pages()?;
+        }
+        let supervisor = Supervisor::of_environment();
+        let handle = server.handle();
+        let mut start = Some(self);
+        // The offer lasts as long as the server runs.
+        let mut offer = None;
+        server.on_phase(move |phase| {
+            if let (ServerPhase::Loaded, Some(start)) = (phase, &start) {
+                start.loaded();
+            }
+            if phase == ServerPhase::Serving
+                && let Some(start) = start.take()
+            {
+                offer = start.complete();
+            }
+            let _ = &offer;
+            // Whoever took over speaks for the service.
+            if let (Some(supervisor), false) = (&supervisor, handle.is_handed_over()) {
+                supervisor.tell(phase, replacement);
+            }
+        });
+        Ok(())
+    }
+
+    fn has_predecessor(&self) -> bool {
+        self.handover
+            .as_ref()
+            .is_some_and(Handover::has_predecessor)
+    }
+
+    fn answer_pages(&mut self) -> std::io::Result<()> {
+        if let Some((admin, pages)) = self.admin.take() {
+            self.parts.add(HandoverPart::Admin(admin.start(&pages)?));
+        }
+        Ok(())
+    }
+
+    /// The first requests come.
+    fn loaded(&self) {
+        if let Some(handover) = &self.handover {
+            handover.loaded();
+        }
+    }
+
+    /// Takes the place of the process that served before, if there is one, and offers its own to the next.
+    fn complete(mut self) -> Option<HandoverOffer> {
+        if let Err(error) = self.answer_pages() {
+            tracing::error!(%error, "the admin pages cannot be served");
+        }
+        self.handover?.complete(self.parts)
     }
 }
 

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use http::header::{ACCEPT_ENCODING, ALLOW};
-use http::{HeaderValue, Method, StatusCode};
+use http::header::{ACCEPT_ENCODING, ALLOW, CONNECTION};
+use http::{HeaderValue, Method, StatusCode, Version};
 use tsumugi_http::access_log::{LogEntry, LogLane};
 use tsumugi_http::compress::{AcceptedCodings, Compressor};
 use tsumugi_http::{
     Acceptor, ConnectionInfo, FinishedRequest, HttpHandler, HttpLimits, HttpProtocol, HttpResponse,
     HttpServer, OnWorker, Request,
 };
-use tsumugi_worker::{BoxError, Connection, Current, Peer, WorkerHandle};
+use tsumugi_worker::{BoxError, Connection, Current, DrainReason, Peer, WorkerHandle};
 
 use crate::application::{AdminView, Application, Program, VmFigures};
 use crate::front::{Column, Front};
@@ -48,6 +48,7 @@ impl<P: Program> Service<P> {
         );
         let server = HttpServer::new(limits, OnWorker(worker.clone()));
         let records = Rc::new(Records {
+            worker: worker.clone(),
             compression: Compressor::new(OnWorker(worker.clone())),
             lane: front.access_log.as_ref().map(|log| log.lane()),
             column: front
@@ -74,23 +75,31 @@ impl<P: Program> Service<P> {
     /// Shows what only this thread can see of its applications, by the clock, so that the admin thread need not ask a worker that may be stuck.
     fn show(&self, column: Arc<Column>) {
         let apps = Rc::clone(&self.apps);
-        let drain = self.worker.drain_started();
-        let shown = Arc::clone(&column);
         let bodies = Arc::clone(self.server.bodies());
         drop(self.worker.spawn(async move {
             loop {
                 let alive: Vec<_> = apps.borrow().iter().filter_map(Weak::upgrade).collect();
-                shown.look(alive.iter().map(|app| app.show()).collect());
+                column.look(alive.iter().map(|app| app.show()).collect());
                 drop(alive);
-                shown.bodies_bytes.store(bodies.bytes(), Relaxed);
-                shown.bodies_refused.store(bodies.refused(), Relaxed);
+                column.bodies_bytes.store(bodies.bytes(), Relaxed);
+                column.bodies_refused.store(bodies.refused(), Relaxed);
                 tokio::time::sleep(FIGURES_EVERY).await;
             }
         }));
-        drop(self.worker.spawn(async move {
-            drain.await;
-            column.draining.store(true, Relaxed);
-        }));
+    }
+
+    /// Resolves when connections are to end: once a drain has begun, and where another process serves then, once a request that was on its
+    /// way to this one has had time to come.
+    fn shutdown(&self) -> impl Future<Output = ()> + use<P> {
+        let worker = self.worker.clone();
+        let idle = Duration::from_millis(self.server.limits().handover_idle_ms);
+        async move {
+            worker.drain_started().await;
+            if worker.drain_reason() == Some(DrainReason::HandedOver) {
+                // Boxed: every connection has this future, and a timer is large.
+                Box::pin(worker.sleep(idle)).await;
+            }
+        }
     }
 
     /// Reads certificate and key again, if there are any.
@@ -134,6 +143,7 @@ impl Acceptors {
 
 /// What this worker does with every request besides answering it.
 struct Records {
+    worker: WorkerHandle,
     compression: Compressor<OnWorker>,
     lane: Option<LogLane>,
     column: Option<Arc<Column>>,
@@ -161,9 +171,18 @@ impl<A: Application> HttpHandler for RequestHandler<A> {
         }
         let app = self.app.current();
         let received_at = request.received_at;
+        let version = request.version;
+        if tsumugi_kv::has_awaited() {
+            // The process before this one lets go of them once its last requests have ended.
+            Box::pin(tsumugi_kv::none_awaited()).await;
+        }
         let accepts = request.headers.contains_key(ACCEPT_ENCODING) && app.compresses();
         let accepted = accepts.then(|| AcceptedCodings::of(&request.headers));
         let mut response = app.answer(request).await;
+        // On HTTP/2 the connection says it by itself.
+        if self.records.worker.is_leaving() && version < Version::HTTP_2 {
+            last_of_connection(&mut response);
+        }
         // Only the log shows it, and to look at the clock costs more than to route a request.
         if self.records.lane.is_some() {
             let summary = &mut response.summary;
@@ -184,6 +203,15 @@ impl<A: Application> HttpHandler for RequestHandler<A> {
         if let (Some(lane), Some(entry)) = (&self.records.lane, note) {
             lane.record(finished, entry);
         }
+    }
+}
+
+/// Has the client send its next request on another connection, unless this one leaves HTTP.
+#[cold]
+fn last_of_connection(response: &mut HttpResponse) {
+    if response.status != StatusCode::SWITCHING_PROTOCOLS {
+        let close = HeaderValue::from_static("close");
+        response.headers.insert(CONNECTION, close);
     }
 }
 
@@ -235,7 +263,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
             peer: address,
             protocol,
         };
-        let shutdown = self.worker.drain_started();
+        let shutdown = self.shutdown();
         let (acceptor, protocol) = match (self.front.mode(listener), address) {
             (PortMode::Plain(protocol), _) => (None, *protocol),
             (PortMode::Certificate, None) => (None, HttpProtocol::Sniffed),
@@ -252,7 +280,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
         let limits = Rc::clone(self.server.limits());
         let accepted = tokio::select! {
             accepted = acceptor.accept(stream, &limits) => accepted,
-            () = self.worker.drain_started() => return,
+            () = self.shutdown() => return,
         };
         match accepted {
             Ok((stream, protocol)) => {

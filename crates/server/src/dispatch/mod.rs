@@ -26,8 +26,8 @@ pub use drain::{HasJobs, JobGuard, Jobs, StopSignal};
 pub use files::{PublicFolders, below};
 use permit::Permits;
 pub use refusal::{RefusalCount, RequestRefusal};
-pub use tail::{RequestLine, SharedSender, client_gone, feed};
-pub use timers::{TimerPeriod, TimerPeriodError, run_timer};
+pub use tail::{RequestLine, SharedSender, StreamKind, client_gone, feed, send_back};
+pub use timers::{TimerPeriod, TimerPeriodError, run_timer, tick_cut};
 
 /// What every application has for its requests.
 pub struct Lifecycle<R> {

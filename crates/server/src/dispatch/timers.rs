@@ -1,9 +1,14 @@
-//! `every`: what runs by the clock until the application retires. Knows no language of applications.
-//! Rule: a tick never begins before the last one has ended, and a period that no clock can keep is refused where it is declared.
+//! `every`: what runs by the clock until the application retires or the server drains. Knows no language of applications.
+//! Rule: a tick never begins before the last one has ended, and a period that no clock can keep is refused where it is declared. None begins
+//! once a drain has: from then on the timers of the process that took over run.
 
+use std::future::pending;
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tsumugi_kv::none_awaited;
+use tsumugi_worker::WorkerHandle;
 
 use super::StopSignal;
 use crate::limits::{TIMER_SECONDS_MAX, TIMER_SECONDS_MIN};
@@ -34,13 +39,44 @@ impl TimerPeriod {
     }
 }
 
-/// Ticks until `stop` is given between two ticks; what becomes of a tick that runs then is its own affair.
-pub async fn run_timer(period: TimerPeriod, stop: &StopSignal, tick: impl AsyncFn()) {
+/// Ticks until `stop` is given or the server drains, between two ticks; [`tick_cut`] says what becomes of one that runs then.
+pub async fn run_timer(
+    worker: &WorkerHandle,
+    period: TimerPeriod,
+    stop: &StopSignal,
+    tick: impl AsyncFn(),
+) {
     let TimerPeriod(period) = period;
+    tokio::select! {
+        biased;
+        () = stop.given() => return,
+        // Not beside the process that this one takes over from, nor without the stores that it has until it has drained.
+        () = begin(worker) => {}
+    }
     let mut ticks = interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut drain = pin!(worker.drain_started());
     loop {
-        tokio::select! { _ = ticks.tick() => {}, () = stop.given() => return }
+        tokio::select! {
+            biased;
+            () = &mut drain => return,
+            () = stop.given() => return,
+            _ = ticks.tick() => {}
+        }
         tick().await;
+    }
+}
+
+async fn begin(worker: &WorkerHandle) {
+    worker.serving_started().await;
+    none_awaited().await;
+}
+
+/// Resolves when a tick that runs is to be cut short, because another application has taken the place of its own. While the server drains
+/// it runs to its end, for which there is as much time as for requests.
+pub async fn tick_cut(worker: &WorkerHandle, stop: &StopSignal) {
+    stop.given().await;
+    if worker.draining() {
+        pending().await
     }
 }

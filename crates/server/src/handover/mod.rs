@@ -1,0 +1,86 @@
+//! `--handover PATH`: taking over from the process that serves, and offering the same to the next one. Serves no request.
+//! Rule: the process that serves goes on as if nothing had been until the other one has said that it serves.
+//!
+//! The process that serves listens on a UNIX socket at PATH. A new one that finds it there asks for the listening sockets, which both have
+//! from then on. It loads its application, begins to accept from them, puts a socket of its own at PATH and says that it serves; the old
+//! one drains. A new one that goes before that leaves nothing behind but closed descriptors.
+
+mod channel;
+mod given_sockets;
+mod message;
+mod offer;
+mod predecessor;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+pub use given_sockets::GivenSockets;
+pub use message::SocketRole;
+pub(crate) use offer::{HandoverOffer, HandoverPart, HandoverParts};
+
+use offer::HandoverListener;
+use predecessor::Predecessor;
+
+/// What `--handover` asks for, until the server serves for the first time.
+pub(crate) struct Handover {
+    path: PathBuf,
+    listener: HandoverListener,
+    predecessor: Option<Predecessor>,
+}
+
+impl Handover {
+    /// Asks the process that serves for its sockets, if there is one, and prepares to be asked.
+    ///
+    /// # Errors
+    /// Where that process does not answer as one that can be taken over from, and where the path cannot be listened on.
+    pub(crate) fn begin(path: &Path) -> Result<(Handover, GivenSockets)> {
+        let (predecessor, given) = match Predecessor::find(path)? {
+            Some((predecessor, given)) => (Some(predecessor), given),
+            None => (None, GivenSockets::default()),
+        };
+        let listener = match predecessor {
+            Some(_) => HandoverListener::beside(path)?,
+            None => HandoverListener::at(path)?,
+        };
+        let handover = Handover {
+            path: path.to_owned(),
+            listener,
+            predecessor,
+        };
+        Ok((handover, given))
+    }
+
+    /// Whether another process serves until this one does.
+    pub(crate) fn has_predecessor(&self) -> bool {
+        self.predecessor.is_some()
+    }
+
+    /// The first requests come: what they need of the process before is worth waiting for from now on.
+    pub(crate) fn loaded(&self) {
+        if let Some(predecessor) = &self.predecessor {
+            predecessor.await_stores();
+        }
+    }
+
+    /// Says that this process serves, and offers `parts` to the next one from now on. The offer ends with what is returned.
+    pub(crate) fn complete(self, parts: HandoverParts) -> Option<HandoverOffer> {
+        let Handover {
+            path,
+            listener,
+            predecessor,
+        } = self;
+        let offer = listener.start(&path, parts);
+        if let Err(error) = &offer {
+            // It serves, and that is more than being replaced one day.
+            tracing::error!(
+                "the next version cannot take over at {}: {error:#}",
+                path.display()
+            );
+        }
+        if let Some(predecessor) = predecessor {
+            predecessor.replace();
+        }
+        offer.ok()
+    }
+}
