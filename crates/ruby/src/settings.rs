@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
-use tsumugi_server::Mode;
+use tsumugi_server::{DataAccess, Mode};
 
 use crate::limits::Limits;
 
@@ -19,6 +19,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// Development or production.
     pub mode: Mode,
+    /// What the application may do with its stores.
+    pub access: DataAccess,
     /// The limits of Ruby.
     pub limits: Limits,
     /// The limits of HTTP that handlers meet: bodies, parameters, streams.

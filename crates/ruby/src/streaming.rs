@@ -1,6 +1,6 @@
 //! Bodies that are sent while Ruby makes them, or straight from a query. The response's head leaves at once; the block
-//! runs as a job of its own, parks when the client is slow, and is cancelled when the client has gone. It goes on with the streams of rows
-//! that the handler has opened.
+//! runs as a job of its own, parks when the client is slow, and is cancelled when the client has gone, and one that sends events also when the
+//! server drains. It goes on with the streams of rows that the handler has opened.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -11,7 +11,8 @@ use tsumugi_db::RowFeed;
 use tsumugi_http::{HttpResponse, Sender};
 use tsumugi_mruby::{Root, Scope};
 use tsumugi_server::dispatch::{
-    HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, client_gone, feed,
+    HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, StreamKind, client_gone, feed,
+    send_back,
 };
 use tsumugi_server::story;
 
@@ -30,11 +31,12 @@ pub(crate) fn start<A: HasJobs>(
 ) {
     let line = exchange.line();
     let (worker, limits) = (&host.worker, &host.settings.http);
+    let kind = StreamKind::of(&response.headers);
     response.body = match plan {
         StreamPlan::Block(task) => {
             let (host, subject) = (Rc::clone(host), Rc::clone(exchange));
             feed(job, worker, limits, |sender| async move {
-                block(&host, subject, task, sender, &line).await;
+                block(&host, subject, task, (sender, kind), &line).await;
             })
         }
         StreamPlan::Rows(rows) => {
@@ -50,7 +52,7 @@ async fn block(
     host: &Rc<Host>,
     subject: Rc<Exchange>,
     task: Root,
-    sender: Sender,
+    (sender, kind): (Sender, StreamKind),
     line: &RequestLine,
 ) {
     let sender: SharedSender = Rc::new(RefCell::new(Some(sender)));
@@ -81,6 +83,12 @@ async fn block(
             run.await
         }
         result = &mut run => result,
+        () = kind.over(&host.worker, &sender) => {
+            gone.give();
+            // Cancelled or just done: what its client has seen is complete.
+            run.await;
+            return send_back(&sender).await;
+        }
     };
     let Some(sender) = sender.borrow_mut().take() else {
         return;

@@ -1,11 +1,12 @@
 //! `every`: blocks that run by the clock, one task for each timer. Knows no clock.
-//! Rule: a tick that runs when the application retires is cancelled.
+//! Rule: a tick that runs when the application retires is cancelled, but where the server drains.
 
+use std::pin::pin;
 use std::rc::Rc;
 
 use tokio::task::JoinHandle;
 use tsumugi_mruby::{Result, Root, Scope};
-use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer};
+use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer, tick_cut};
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
@@ -37,19 +38,26 @@ pub(crate) fn read<'s>(host: &Host, scope: &'s Scope<'_>) -> Result<'s, Vec<Time
     mine.collect()
 }
 
-/// Starts a timer. It ends when `stop` is given; a tick that runs then is cancelled.
+/// Starts a timer. It ends when `stop` is given; a tick that runs then is cancelled, unless the server drains.
 pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<StopSignal>) -> JoinHandle<()> {
     let (host, stop) = (Rc::clone(host), Rc::clone(stop));
     let worker = host.worker.clone();
     worker.spawn(async move {
+        let cancel = Rc::new(StopSignal::default());
         let bounds = Bounds {
-            signal: Some(Rc::clone(&stop)),
+            signal: Some(Rc::clone(&cancel)),
             ..Bounds::default()
         };
-        run_timer(timer.period, &stop, async || {
+        let ticks = run_timer(&host.worker, timer.period, &stop, async || {
             tick(&host, &timer, &bounds).await;
-        })
-        .await;
+        });
+        let mut ticks = pin!(ticks);
+        tokio::select! {
+            () = &mut ticks => return,
+            () = tick_cut(&host.worker, &stop) => cancel.give(),
+        }
+        // What is cancelled ends by itself.
+        ticks.await;
     })
 }
 

@@ -12,7 +12,7 @@ use tsumugi_http::{Files, HttpBody, OnWorker, Request, RouteMatch};
 use tsumugi_server::commands::RouteLine;
 use tsumugi_server::dispatch::{
     self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestLine,
-    RequestRefusal, below, client_gone, feed,
+    RequestRefusal, StreamKind, below, client_gone, feed, send_back,
 };
 use tsumugi_server::session::{SessionSlot, SessionStore};
 use tsumugi_server::{AdminView, Mode};
@@ -180,7 +180,8 @@ impl<S: 'static> AppInstance<S> {
         }
         match tail {
             Some(ResponseTail::Body(producer)) if line.method != Method::HEAD => {
-                response.body = self.produce(job, line, producer);
+                let kind = StreamKind::of(&response.headers);
+                response.body = self.produce(job, line, kind, producer);
             }
             Some(ResponseTail::WebSocket(task)) => {
                 response.body = HttpBody::Switch(task.switch(&self.worker, job, line));
@@ -219,8 +220,15 @@ impl<S: 'static> AppInstance<S> {
     }
 
     /// A body that a task of its own writes.
-    fn produce(&self, job: JobGuard<Self>, line: RequestLine, producer: Producer) -> HttpBody {
+    fn produce(
+        &self,
+        job: JobGuard<Self>,
+        line: RequestLine,
+        kind: StreamKind,
+        producer: Producer,
+    ) -> HttpBody {
         let limits = &self.worker.settings().http;
+        let worker = self.worker.inner().clone();
         feed(job, self.worker.inner(), limits, |sender| async move {
             let sender = Rc::new(RefCell::new(Some(sender)));
             let written = tokio::select! {
@@ -228,6 +236,7 @@ impl<S: 'static> AppInstance<S> {
                 written = producer(Output::new(&sender)) => written,
                 // What writes is dropped where it waits.
                 () = client_gone(&sender) => return,
+                () = kind.over(&worker, &sender) => return send_back(&sender).await,
             };
             let Err(error) = written else { return };
             // A client that broke off, or asked for what is refused, is no fault of the application.

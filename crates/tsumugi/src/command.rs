@@ -10,7 +10,7 @@ use crate::{AppInstance, Db, Migration, Plugin, Program, Router, Settings, Worke
 use anyhow::{Result, anyhow};
 use clap::{Parser, Subcommand};
 use tsumugi_server::commands;
-use tsumugi_server::{DataFolder, Mode, Options};
+use tsumugi_server::{DataAccess, DataFolder, Mode, Options};
 use tsumugi_worker::ERRORS;
 
 use crate::maintain::{DatabaseCommands, MaintenanceTarget, MigrateCommand};
@@ -35,7 +35,8 @@ enum Command {
     Serve(Box<Options<crate::Limits>>),
     /// Say whether the plugin starts
     Check {
-        /// The application's data; a temporary folder by default, so that a check changes nothing
+        /// The application's data; a temporary folder by default, so that a check changes nothing: stores elsewhere are empty ones in memory
+        /// meanwhile. No migration is applied to a database that is there
         #[arg(long = "data", value_name = "DIR")]
         data: Option<PathBuf>,
     },
@@ -163,15 +164,22 @@ where
 }
 
 fn check<S: Plugin>(data: Option<&Path>, routes: impl Fn() -> Router<S>) -> Result<String> {
+    // What a user names is others', too.
+    let access = match data {
+        Some(_) => DataAccess::Shared,
+        None => DataAccess::Own,
+    };
     let data = DataFolder::of(data)?;
     let settings = Settings {
         data_dir: data.path().to_owned(),
         mode: Mode::Development,
+        access,
         ..Settings::default()
     };
     let limits = tsumugi_worker::WorkerLimits::default();
     let outcome = tsumugi_worker::alone(limits, async |worker| {
-        let loaded = AppInstance::load(&worker, Rc::new(settings), routes).await;
+        let loading = AppInstance::load(&worker, Rc::new(settings), routes);
+        let loaded = access.within(data.path(), loading).await;
         let loaded = loaded.map_err(|error| anyhow!("{}", crate::story(&error)))?;
         loaded.retire().await;
         anyhow::Ok(loaded.routes().len())

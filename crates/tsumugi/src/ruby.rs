@@ -41,6 +41,7 @@ impl Mount for Ruby {
             mode: worker.mode(),
             http: worker.http_limits().clone(),
             secret: worker.secret().cloned(),
+            access: worker.settings().access,
             ..self.settings.clone()
         };
         Box::pin(async move {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use tsumugi_http::secret::Secret;
-use tsumugi_server::Mode;
+use tsumugi_server::{DataAccess, Mode};
 
 use crate::limits::Limits;
 
@@ -16,6 +16,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// Development or production.
     pub mode: Mode,
+    /// What the application may do with its stores.
+    pub access: DataAccess,
     /// What signs sessions; none takes it from the environment's `TSUMUGI_SECRET`.
     pub secret: Option<Secret>,
     /// Variables that [`Worker::env`](crate::Worker::env) looks for before those of the process's environment.

@@ -31,8 +31,9 @@ impl Kv {
     /// # Errors
     /// [`Error::Kv`]: as [`KvDatabase::open`]; [`Error::Other`] where the worker takes no more blocking work.
     pub async fn open(worker: &Worker, place: &str) -> Result<Kv> {
-        let spec = Spec::of_place(place)?;
-        let database = worker.offload(move || KvDatabase::open(&spec)).await??;
+        let access = worker.settings().access;
+        let spec = access.store(Spec::of_place(place)?, worker.data_dir());
+        let database = worker.offload(move || access.open(&spec)).await??;
         let database = Rc::new(database);
         Ledger::here().keep(&database);
         Ok(Kv { database })

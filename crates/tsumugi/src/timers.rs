@@ -1,12 +1,12 @@
 //! `every`: functions that run by the clock, on one worker or on all. Knows no request and no clock.
-//! Rule: a tick that runs when the application retires is dropped.
+//! Rule: a tick that runs when the application retires is dropped, but where the server drains.
 
 use std::panic::Location;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer};
+use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer, tick_cut};
 
 use crate::error::{Error, Result, story};
 use crate::local::Local;
@@ -93,7 +93,11 @@ pub(crate) fn start<S: 'static>(
             tracing::error!("every at {}: {}", timer.location, story(&error));
         }
     };
+    let handle = worker.inner().clone();
     Some(worker.spawn(async move {
-        tokio::select! { () = run_timer(period, &stop, tick) => {}, () = stop.given() => {} }
+        tokio::select! {
+            () = run_timer(&handle, period, &stop, tick) => {}
+            () = tick_cut(&handle, &stop) => {}
+        }
     }))
 }

@@ -15,14 +15,17 @@ mod watching;
 mod writes;
 
 use std::rc::Rc;
+use std::time::Duration;
 
-use tsumugi_kv::{KvDatabase, Spec};
+use tsumugi_kv::Spec;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
+use tsumugi_server::DataAccess;
 
 use crate::answer::{Failure as _, attempt};
+use crate::host::Host;
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::Natives;
-use failure::Fault;
+use failure::Outcome;
 use object::wrap;
 pub(crate) use store::{Backend, KvStore};
 
@@ -40,11 +43,12 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             return service::open(host, scope, &place, call);
         }
         let spec = spec(scope, place, call.argument(2))?;
-        let opening = host.worker.offload(move || KvDatabase::open(&spec));
-        let host = Rc::downgrade(host);
-        let store = async move { Ok::<_, Fault>(KvStore::embedded(opening.await??, ttl)) };
+        let settings = &host.settings;
+        let spec = settings.access.store(spec, &settings.data_dir);
+        let watcher = Rc::downgrade(host);
+        let store = open(Rc::clone(host), spec, ttl);
         Ok(attempt(store, move |scope, store| {
-            wrap(scope, &host, store)
+            wrap(scope, &watcher, store)
         }))
     })?;
     reads::install(natives)?;
@@ -53,6 +57,19 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     scans::install(natives)?;
     watching::install(natives)?;
     cached::install(natives)
+}
+
+/// Opens a store of this process, or reaches it through the process that has it.
+async fn open(host: Rc<Host>, spec: Spec, ttl: Option<Duration>) -> Outcome<KvStore> {
+    let access = host.settings.access;
+    let opened = host.worker.offload(move || (access.open(&spec), spec));
+    let (database, spec) = opened.await?;
+    let database = database?;
+    let has_other = access == DataAccess::Shared && database.is_unavailable();
+    if has_other && let Some(store) = service::of_folder(&host, &spec, ttl).await {
+        return Ok(store);
+    }
+    Ok(KvStore::embedded(database, ttl))
 }
 
 /// The specification of a path with settings as keywords.

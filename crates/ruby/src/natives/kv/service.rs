@@ -1,12 +1,15 @@
-//! Opening a store of another server: `tkrzw://host:port/index`, `tkrzw+tls://…`, `tkrzw+unix:/path`. Asks it once whether it is there.
+//! Opening a store of another server: `tkrzw://host:port/index`, `tkrzw+tls://…`, `tkrzw+unix:/path`, or a folder that another process has and
+//! serves. Asks it once whether it is there.
 //! Rule: one VM has one client for a server, however many stores it opens there.
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 
+use tsumugi_kv::Spec;
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 use tsumugi_rpc::client::{Options, Tls};
-use tsumugi_rpc::{Client, ClientLimits, RpcTarget};
+use tsumugi_rpc::{Client, ClientLimits, RpcTarget, ServiceNote};
 
 use super::arguments::{integer, wait};
 use super::failure::{Fault, Outcome};
@@ -73,6 +76,55 @@ pub(super) fn open<'c>(
     Ok(attempt(store, move |scope, store| {
         wrap(scope, &watcher, store)
     }))
+}
+
+/// The store of a folder that another process has, through the service that it has noted there; none when it serves none.
+pub(super) async fn of_folder(
+    host: &Rc<Host>,
+    spec: &Spec,
+    ttl: Option<Duration>,
+) -> Option<KvStore> {
+    let folder = spec.path.clone();
+    let path = folder.display().to_string();
+    let reached = async {
+        let note = host.worker.offload(move || ServiceNote::read(&folder));
+        let Some(ServiceNote { target, index }) = note.await? else {
+            return Ok(None);
+        };
+        let service = ServiceOptions {
+            target,
+            token: None,
+            timeout_ms: None,
+            authority: None,
+        };
+        let client = connect(host, &service).await?.at(index);
+        // Whether what is noted is still so.
+        client.count().await?;
+        // A time to live that the service does not take is refused by each call, as elsewhere, and not dropped.
+        let store = KvStore {
+            ttl,
+            ..KvStore::remote(client, service)
+        };
+        Ok::<_, Fault>(Some(store))
+    };
+    match reached.await {
+        Ok(Some(store)) => {
+            tracing::warn!("{path} is open in another process, and used through its service");
+            Some(store)
+        }
+        Ok(None) => {
+            tracing::warn!(
+                "{path} is open in another process, which serves it to nobody: its calls raise KV::Locked. Start the server with --kv-listen unix:PATH --kv-database {path} to use it from here"
+            );
+            None
+        }
+        Err(error) => {
+            tracing::warn!(
+                "{path} is open in another process, whose service is not reached: its calls raise KV::Locked ({error})"
+            );
+            None
+        }
+    }
 }
 
 /// The address, and the index after the last slash, which is 0 without one.
