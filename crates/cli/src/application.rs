@@ -1,5 +1,6 @@
 //! Loads one application on one worker, without a server: for commands that look at it, test it or talk to it.
-//! It does not decide what is done with the application, and its data lives in a temporary folder by default.
+//! It does not decide what is done with the application, and its data lives in a temporary folder by default. Rule: nothing that a running
+//! server has is opened beside it or changed.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use tsumugi_ruby::{App, Mode, Settings};
-use tsumugi_server::DataFolder;
+use tsumugi_server::{DataAccess, DataFolder};
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::limits::RETIRE_MS_MAX;
@@ -30,14 +31,21 @@ pub fn find(file: &Path) -> Result<()> {
 }
 
 /// Loads the application on this worker, in development mode: nothing here answers strangers.
-pub async fn load(worker: &WorkerHandle, file: &Path, data: &DataFolder) -> Result<Rc<App>> {
+pub async fn load(
+    worker: &WorkerHandle,
+    file: &Path,
+    data: &DataFolder,
+    access: DataAccess,
+) -> Result<Rc<App>> {
     let settings = Settings {
         app: file.to_owned(),
         data_dir: data.path().to_owned(),
         mode: Mode::Development,
+        access,
         ..Settings::default()
     };
-    Ok(App::load(worker, Rc::new(settings)).await?)
+    let loading = App::load(worker, Rc::new(settings));
+    Ok(access.within(data.path(), loading).await?)
 }
 
 /// Stops timers and plugins; what does not end in time is left to the end of the process.
@@ -55,9 +63,14 @@ pub fn inspect<T>(
     look: impl AsyncFnOnce(&Rc<App>) -> Result<T>,
 ) -> Result<T> {
     find(file)?;
+    // What a user names is others', too.
+    let access = match data {
+        Some(_) => DataAccess::Shared,
+        None => DataAccess::Own,
+    };
     let data = DataFolder::of(data)?;
     tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
-        let app = load(&worker, file, &data).await?;
+        let app = load(&worker, file, &data, access).await?;
         let result = look(&app).await;
         retire(&app).await;
         result

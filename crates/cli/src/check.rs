@@ -14,7 +14,8 @@ pub struct Arguments {
     /// The application file
     #[arg(default_value = "app.rb")]
     app: PathBuf,
-    /// The application's data; a temporary folder by default, so that a check changes nothing
+    /// The application's data; a temporary folder by default, so that a check changes nothing: stores elsewhere are empty ones in memory
+    /// meanwhile. No migration is applied to a database that is there
     #[arg(long = "data", value_name = "DIR")]
     data: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ use rustyline::error::ReadlineError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tsumugi_ruby::{App, Console, ConsoleReply};
-use tsumugi_server::{DataFolder, table};
+use tsumugi_server::{DataAccess, DataFolder, table};
 use tsumugi_worker::WorkerLimits;
 
 use crate::application;
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
     let data = DataFolder::of(Some(&arguments.data))?;
     tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
-        let app = application::load(&worker, &arguments.app, &data).await?;
+        let app = application::load(&worker, &arguments.app, &data, DataAccess::Shared).await?;
         let result = converse(&app).await;
         application::retire(&app).await;
         result

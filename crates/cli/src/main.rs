@@ -64,7 +64,8 @@ Examples:
   tsumugi check                 ok: 12 routes in app.rb
   tsumugi check blog.rb         or file, line and reason, and exit code 1
 
-The file is evaluated, plugins included, with a temporary data folder.";
+The file is evaluated, plugins included, with a temporary data folder. Stores on disk elsewhere are empty ones in
+memory meanwhile, and no migration is applied to a database that is there: a server that runs is not disturbed.";
 
 const ROUTES: &str = "\
 Example:
@@ -103,7 +104,9 @@ Example:
   => 200
 
 Lines run in the application, with its helpers and plugins and the client of its tests. Waits
-work; Ctrl-C interrupts a line, Ctrl-D ends. Lines can be piped: echo 'worker.id' | tsumugi console";
+work; Ctrl-C interrupts a line, Ctrl-D ends. Lines can be piped: echo 'worker.id' | tsumugi console
+Beside a running server its stores on disk are used through its --kv-listen; without that their calls raise KV::Locked.
+What the application migrates while it loads is left as it is; db.migrate as a line is done.";
 
 const NEW: &str = "\
 Example:

@@ -26,8 +26,8 @@ pub struct Arguments {
 /// Serves until a signal.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
-    let prepared = arguments.options.prepare()?;
-    let kv = arguments.kv.prepare(prepared.tls(), prepared.workers())?;
+    let mut prepared = arguments.options.prepare()?;
+    let kv = arguments.kv.prepare(&mut prepared)?;
     let settings = Settings {
         app: arguments.app,
         data_dir: prepared.data_dir.clone(),

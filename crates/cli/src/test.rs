@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tsumugi_ruby::{TestFile, TestOutcome};
-use tsumugi_server::DataFolder;
+use tsumugi_server::{DataAccess, DataFolder};
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::application;
@@ -126,7 +126,7 @@ async fn run_one(
     index: usize,
 ) -> Result<Outcome> {
     let data = DataFolder::of(None)?;
-    let app = application::load(worker, &arguments.app, &data).await?;
+    let app = application::load(worker, &arguments.app, &data, DataAccess::Own).await?;
     let tests = TestFile::load(&app, file).await?;
     let outcome = match tests.names().get(index) {
         None => Outcome::NoMore,

@@ -3,6 +3,7 @@
 
 mod databases;
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -69,6 +70,23 @@ impl Site {
             command.env("DATABASE_URL", url);
         }
         command
+    }
+
+    /// Serves until the application has loaded.
+    fn serve(&self) {
+        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0", "--workers", "1"]);
+        command.env("TSUMUGI_LOG", "info").stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut log = String::new();
+        for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+            log = log + &line.unwrap() + "\n";
+            if log.contains("serving") {
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(log.contains("serving"), "{log}");
     }
 
     fn run(&self, words: &[&str]) -> (i32, String) {
@@ -496,10 +514,36 @@ fn applications_migrate_and_seed_themselves_when_they_start() {
                get('/') { 'x' }\n";
     on_all(&[USERS, ("app.rb", app)], |site| {
         for _ in 0..2 {
-            let (code, text) = site.run(&["check", "--data", "data"]);
-            assert_eq!(code, 0, "{text}");
+            site.serve();
         }
         assert_eq!(site.ask(NAMES), "=> [\"one\"]");
+    });
+}
+
+#[test]
+fn command_that_looks_at_an_application_applies_no_migration_to_a_database_that_is_there() {
+    let app = "plugin(:db) { DB.connect }\ndb.migrate\nget('/') { 'x' }\n";
+    on_all(&[USERS, ("app.rb", app)], |site| {
+        site.check(
+            &["migrate", "up"],
+            0,
+            "up    20260101120000_create_users.rb\n1 migration applied",
+        );
+        site.write(NICKS.0, NICKS.1);
+        for words in [
+            &["check"][..],
+            &["check", "--data", "data"],
+            &["routes"],
+            &["console"],
+        ] {
+            let (code, text) = site.run(words);
+            assert_eq!(code, 0, "{words:?}: {text}");
+            let (_, status) = site.run(&["migrate", "status"]);
+            assert!(status.contains("pending"), "{words:?}: {status}");
+        }
+        site.serve();
+        let (_, status) = site.run(&["migrate", "status"]);
+        assert!(!status.contains("pending"), "{status}");
     });
 }
 

@@ -2,18 +2,22 @@
 //! since one path is one database in a process. Serves no application.
 //! Its workers are its own: a client of Tkrzw-RPC waits for no handler of Ruby.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use tsumugi_http::ServerTls;
+use tsumugi_kv::KvDatabase;
+use tsumugi_rpc::ServiceNotes;
 use tsumugi_rpc::server::{ServedStore, ServiceSettings, TokenFile, UnixClients};
-use tsumugi_server::Listen;
+use tsumugi_server::{Listen, PreparedServer, SocketRole};
 use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress, Scheduling, Signals};
 
 use super::limit::LimitSetting;
-use super::serve::{ClientAccess, limits_for, open, tell};
+use super::serve::{ClientAccess, Clients, limits_for, notes, open, tell};
+
+/// Between two looks whether another process has let the databases go.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Options about the key-value service.
 #[derive(clap::Args)]
@@ -37,8 +41,8 @@ pub struct Options {
 pub struct BoundService {
     store: ServedStore,
     server: BoundServer,
-    tls: Option<ServerTls>,
-    workers: NonZeroUsize,
+    databases: Vec<KvDatabase>,
+    notes: Option<ServiceNotes>,
 }
 
 /// A service that runs until a signal, as the application does.
@@ -48,12 +52,9 @@ pub struct RunningService {
 }
 
 impl Options {
-    /// Opens the databases and binds, when the options ask for it. `tls` is the application's.
-    pub fn prepare(
-        self,
-        tls: Option<ServerTls>,
-        workers: NonZeroUsize,
-    ) -> Result<Option<BoundService>> {
+    /// Opens the databases and binds, when the options ask for it, beside `application`, whose certificate it has.
+    pub fn prepare<T>(self, application: &mut PreparedServer<T>) -> Result<Option<BoundService>> {
+        let (tls, workers) = (application.tls(), application.workers());
         if self.kv_listen.is_empty() {
             return Ok(None);
         }
@@ -74,6 +75,8 @@ impl Options {
             workers,
             // Its clients wait for it, and it for no process of this machine.
             scheduling: Scheduling::Inherited,
+            // Both are left alone by their clients at the same time.
+            drain_delay: application.drain_delay(),
             ..Config::default()
         };
         let mut limits = limits_for(&databases);
@@ -82,20 +85,30 @@ impl Options {
         for limit in &self.kv_limit {
             limit.apply(&mut config.limits, &mut limits)?;
         }
+        let clients = match (&tls, &self.kv_token_file) {
+            (None, None) => Clients::All,
+            _ => Clients::Unix,
+        };
         let store = ServedStore::new(ServiceSettings {
             limits,
-            databases,
+            databases: databases.clone(),
             tls: tls.clone(),
             tokens: self.kv_token_file.map(|path| TokenFile {
                 path,
                 unix: UnixClients::Trusted,
             }),
         })?;
+        let given = application.given();
+        let given = given.take(SocketRole::KeyValue, &config.listen);
+        let server = BoundServer::bind_with(config, given)?;
+        application.hand_over_with(SocketRole::KeyValue, server.handle());
+        let notes = notes(&databases, server.addresses(), clients);
+        tell(server.addresses(), workers, tls.as_ref());
         Ok(Some(BoundService {
             store,
-            server: BoundServer::bind(config)?,
-            tls,
-            workers,
+            server,
+            databases,
+            notes,
         }))
     }
 }
@@ -103,10 +116,26 @@ impl Options {
 impl BoundService {
     /// Serves on threads of its own. Its end is the application's, too: a supervisor restarts both.
     pub fn start(self, application: Handle) -> Result<RunningService> {
-        tell(self.server.addresses(), self.workers, self.tls.as_ref());
-        let (handle, store) = (self.server.handle(), self.store);
+        let Self {
+            store,
+            server,
+            databases,
+            notes,
+        } = self;
+        let handle = server.handle();
+        let control = server.handle();
         let serve = move || {
-            let exit = self.server.run(move |worker| store.service(worker));
+            // Where another process has them still, clients wait in the backlog until it has let them go; not when this one ends before.
+            while databases.iter().any(KvDatabase::is_awaited) && !control.is_ending() {
+                thread::park_timeout(LOOK);
+            }
+            // The databases close with the last of those that know them.
+            drop(databases);
+            if let Some(notes) = &notes {
+                notes.write();
+            }
+            let exit = server.run(move |worker| store.service(worker));
+            drop(notes);
             if let Err(error) = &exit {
                 tracing::error!("the key-value service ended: {error}");
             }

@@ -10,10 +10,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use tsumugi_http::ServerTls;
+use tsumugi_http::admin::AdminSource;
 use tsumugi_kv::{KvDatabase, Spec};
 use tsumugi_rpc::server::{ServedStore, ServiceSettings, TokenFile, UnixClients};
-use tsumugi_rpc::{MESSAGE_BYTES_DEFAULT, RpcLimits};
-use tsumugi_server::{Listen, start_pages, streams_apart};
+use tsumugi_rpc::{MESSAGE_BYTES_DEFAULT, RpcLimits, RpcTarget, ServiceNotes};
+use tsumugi_server::{
+    GivenSockets, Listen, SocketRole, report_to_supervisor, start_pages, streams_apart,
+};
 use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, Signals};
 
 use super::limit::LimitSetting;
@@ -74,6 +77,57 @@ impl Options {
     }
 }
 
+/// Which clients reach the databases with an address alone: a note names no token and no certificate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Clients {
+    All,
+    /// Those of UNIX sockets.
+    Unix,
+    None,
+}
+
+impl Clients {
+    fn of(arguments: &Options) -> Clients {
+        match (&arguments.tls_cert, &arguments.token_file) {
+            (None, None) => Clients::All,
+            (_, Some(_)) if arguments.unix_token => Clients::None,
+            _ => Clients::Unix,
+        }
+    }
+}
+
+/// What is noted in the databases' folders for other processes of this machine; nothing when they could not use it.
+pub fn notes(
+    databases: &[KvDatabase],
+    addresses: &[ListenAddress],
+    clients: Clients,
+) -> Option<ServiceNotes> {
+    let unix = addresses.iter().find_map(|address| match address {
+        ListenAddress::Unix(path) => Some(RpcTarget::Unix(std::path::absolute(path).ok()?)),
+        ListenAddress::Tcp(_) => None,
+    });
+    let plain = addresses.iter().find_map(|address| match address {
+        ListenAddress::Tcp(tcp) if tcp.ip().is_loopback() => Some(RpcTarget::Tcp {
+            host: tcp.ip().to_string(),
+            port: tcp.port(),
+        }),
+        _ => None,
+    });
+    let target = match clients {
+        Clients::All => unix.or(plain)?,
+        Clients::Unix => unix?,
+        Clients::None => return None,
+    };
+    let folders = databases.iter().map(|database| {
+        // Nothing is put into a folder that is only read.
+        let is_noted = !database.is_in_memory() && !database.spec().read_only;
+        let folder = is_noted.then(|| &database.spec().path);
+        // The working folder may be another one when the note is removed.
+        folder.and_then(|folder| std::path::absolute(folder).ok())
+    });
+    Some(ServiceNotes::new(&target, folders))
+}
+
 /// What clients may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ClientAccess {
@@ -109,6 +163,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
         limit.apply(&mut config.limits, &mut limits)?;
     }
     let workers = config.workers;
+    let clients = Clients::of(&arguments);
     let store = ServedStore::new(ServiceSettings {
         databases: databases.clone(),
         tls: tls.clone(),
@@ -122,17 +177,25 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
         }),
         limits,
     })?;
-    let server = BoundServer::bind(config)?;
+    let mut given = GivenSockets::default();
+    given.add_passed()?;
+    let own = given.take(SocketRole::KeyValue, &config.listen);
+    let mut server = BoundServer::bind_with(config, own)?;
+    report_to_supervisor(&mut server);
     let _pid_file = arguments.pid_file.map(PidFile::write).transpose()?;
     for (index, database) in databases.iter().enumerate() {
         tracing::info!("database {index}: {}", database.spec());
     }
+    let notes = notes(&databases, server.addresses(), clients);
+    notes.iter().for_each(ServiceNotes::write);
     // The databases close with the last of those that know them.
     drop(databases);
     tell(server.addresses(), workers, tls.as_ref());
     if let Some(addresses) = &arguments.admin {
-        start_pages(addresses, Arc::new(store.admin_source(server.handle())))?;
+        let pages: Arc<dyn AdminSource> = Arc::new(store.admin_source(server.handle()));
+        start_pages(addresses, &mut given, &pages)?;
     }
+    given.close();
     let exit = server.run(move |worker| store.service(worker))?;
     Ok(ExitCode::from(exit.code()))
 }

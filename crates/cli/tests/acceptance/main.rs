@@ -2,6 +2,7 @@
 //! and read its log. Knows no crate of the product; one worker unless a test says otherwise.
 
 mod concurrency;
+mod handover;
 mod isolation;
 mod memory;
 mod process;

@@ -27,7 +27,7 @@ pub struct Site {
     child: Child,
     pub address: SocketAddr,
     log: Arc<Log>,
-    folder: TempDir,
+    folder: Arc<TempDir>,
 }
 
 impl Site {
@@ -47,15 +47,58 @@ impl Site {
     pub fn bind(app: &str, arguments: &[&str]) -> Site {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("app.rb"), app).unwrap();
+        Site::run(Arc::new(folder), "127.0.0.1:0", arguments, &[]).listening()
+    }
+
+    /// Another server in the same folder, on the same address; the application may still be loading.
+    pub fn bind_beside(&self, arguments: &[&str]) -> Site {
+        self.bind_beside_refused(arguments).listening()
+    }
+
+    /// The same for one that may not come to listen.
+    pub fn bind_beside_refused(&self, arguments: &[&str]) -> Site {
+        let address = self.address.to_string();
+        let mut site = Site::run(Arc::clone(&self.folder), &address, arguments, &[]);
+        site.address = self.address;
+        site
+    }
+
+    /// Waits until it serves, or says that it has ended.
+    pub fn serves_or_ends(&mut self) -> bool {
+        loop {
+            if self.log().contains("serving") {
+                return true;
+            }
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            pause(5);
+        }
+    }
+
+    /// One with variables of its environment.
+    pub fn bind_within(app: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Site {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("app.rb"), app).unwrap();
+        Site::run(Arc::new(folder), "127.0.0.1:0", arguments, variables).listening()
+    }
+
+    fn run(
+        folder: Arc<TempDir>,
+        listen: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Site {
         let workers: &[&str] = match arguments.contains(&"--workers") {
             true => &[],
             false => &["--workers", "1"],
         };
         let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
             .current_dir(folder.path())
-            .args(["serve", "app.rb", "--listen", "127.0.0.1:0"])
+            .args(["serve", "app.rb", "--listen", listen])
             .args(workers)
             .args(arguments)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -74,17 +117,21 @@ impl Site {
             kept.text.lock().unwrap().1 = true;
             kept.grown.notify_all();
         });
-        let mut site = Site {
+        Site {
             child,
             address: ([127, 0, 0, 1], 0).into(),
             log,
             folder,
-        };
-        let line = site.expect_log("127.0.0.1:");
+        }
+    }
+
+    /// Waits until it listens.
+    fn listening(mut self) -> Site {
+        let line = self.expect_log("127.0.0.1:");
         let port = line.split("127.0.0.1:").nth(1).unwrap();
         let digits: String = port.chars().take_while(char::is_ascii_digit).collect();
-        site.address.set_port(digits.parse().unwrap());
-        site
+        self.address.set_port(digits.parse().unwrap());
+        self
     }
 
     /// Where the application file is.

@@ -52,10 +52,7 @@ fn a_store_that_another_process_has_open_stops_the_start() {
     let first = Site::start(&app(folder.path(), 1));
     let mut second = Site::bind(&app(folder.path(), 1), &[]);
     assert_eq!(second.exit_code(), 1);
-    let log = second.log();
-    assert!(
-        log.contains("KV::Locked") && log.contains("is open in another process"),
-        "{log}"
-    );
+    let line = second.expect_log("KV::Locked");
+    assert!(line.contains("is open in another process"), "{line}");
     first.check("/version", "1");
 }
