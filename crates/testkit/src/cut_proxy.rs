@@ -40,6 +40,8 @@ struct State {
     armed: Option<(Cut, ServerSide)>,
     refuses: bool,
     has_ended: bool,
+    /// Connections of which the client's side is open.
+    open: usize,
     /// Both sides of all connections.
     streams: Vec<TcpStream>,
 }
@@ -83,7 +85,12 @@ impl CutProxy {
         self.port
     }
 
-    /// Cuts one connection, from now on counted.
+    /// How many connections have neither been closed by their client nor cut.
+    pub fn open_connections(&self) -> usize {
+        self.shared.state().open
+    }
+
+    /// Cuts one connection, from now on counted. Bytes of every connection count, also of one that only says that it ends: so there should be one.
     pub fn cut_once(&self, cut: Cut, server: ServerSide) {
         self.shared.state().armed = Some((cut, server));
     }
@@ -140,6 +147,7 @@ impl Shared {
         };
         let mut state = self.state();
         state.streams.extend([copy(&client), copy(&server)]);
+        state.open += 1;
         drop(state);
         let stays_open = Arc::new(AtomicBool::new(false));
         for (way, from, to) in [
@@ -147,7 +155,12 @@ impl Shared {
             (Way::ToClient, copy(&server), copy(&client)),
         ] {
             let (shared, stays_open) = (Arc::clone(self), Arc::clone(&stays_open));
-            std::thread::spawn(move || shared.pump(way, from, to, &stays_open));
+            std::thread::spawn(move || {
+                shared.pump(way, from, to, &stays_open);
+                if way == Way::ToServer {
+                    shared.state().open -= 1;
+                }
+            });
         }
     }
 

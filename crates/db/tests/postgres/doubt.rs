@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tsumugi_db::{
     Database, Error, Options, SqlText, Transaction, TransactionOptions, Value, values,
 };
@@ -76,6 +76,18 @@ impl Place<'_> {
 
     pub(crate) fn has(&self, n: i64) -> bool {
         has(self.server, n)
+    }
+
+    /// Cuts the transaction's connection. Waits until no other one is left, such as that of an inquiry before, whose last bytes would count too.
+    pub(crate) async fn cut_once(&self, cut: Cut, server: ServerSide) {
+        let alone = async {
+            while self.proxy.open_connections() > 1 {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let alone = timeout(Duration::from_secs(30), alone).await;
+        alone.expect("other connections end");
+        self.proxy.cut_once(cut, server);
     }
 
     pub(crate) async fn is_cut(&self) {
@@ -190,7 +202,7 @@ async fn cut_everywhere(
         let n = *next;
         let tx = place.begin().await;
         write(&tx, way, n).await;
-        place.proxy.cut_once(cut(bytes), ServerSide::Closes);
+        place.cut_once(cut(bytes), ServerSide::Closes).await;
         let outcome = tx.commit().await;
         let was_cut = !place.proxy.is_armed();
         place.proxy.disarm();
@@ -235,14 +247,14 @@ fn number_of_a_transaction_is_known_before_its_commit_however_it_wrote() {
             for (n, (way, is_asked_behind)) in (1..).zip(WAYS) {
                 let tx = place.begin().await;
                 write(&tx, way, n).await;
-                place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+                place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
                 let outcome = tx.commit().await;
                 let is_committed = check(&outcome, place.server, n, way);
                 // Else the answer to the question is cut, and no COMMIT is sent.
                 assert_eq!(is_committed, is_asked_behind, "{way}");
                 let tx = place.begin().await;
                 write(&tx, way, n + 100).await;
-                place.proxy.cut_once(Cut::ToServer(0), ServerSide::Closes);
+                place.cut_once(Cut::ToServer(0), ServerSide::Closes).await;
                 let outcome = tx.commit().await;
                 assert!(!check(&outcome, place.server, n + 100, way), "{way}");
             }
@@ -257,11 +269,11 @@ fn commit_of_what_only_read_is_not_missed_where_that_is_certain() {
         let db = &place.db;
         let tx = db.begin(TransactionOptions::read_only()).await.unwrap();
         tx.query(read, []).await.unwrap();
-        place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+        place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
         tx.commit().await.unwrap();
         let tx = place.begin().await;
         tx.query(read, []).await.unwrap();
-        place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+        place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
         let error = tx.commit().await.unwrap_err();
         assert!(
             matches!(error, Error::CommitUnknown { xid: None, .. }),
@@ -276,7 +288,7 @@ fn statement_whose_connection_is_lost_in_a_transaction_says_that_it_is_rolled_ba
     on(&Server::start(), "", async |place| {
         let tx = place.begin().await;
         write(&tx, "a statement", 1).await;
-        place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+        place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
         let error = tx.query("select 1", []).await.unwrap_err();
         assert_eq!(error.kind(), "ConnectionLost", "{error}");
         assert!(error.is_retryable(), "{error}");
@@ -287,7 +299,7 @@ fn statement_whose_connection_is_lost_in_a_transaction_says_that_it_is_rolled_ba
         drop(tx);
         // A statement by itself may have run.
         place.begin().await.roll_back().await.unwrap();
-        place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+        place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
         let insert = place.db.execute("insert into t values (2)", []).await;
         let error = insert.unwrap_err();
         assert!(!error.is_retryable(), "{error}");
@@ -306,8 +318,8 @@ fn commit_that_is_in_progress_for_too_long_is_unknown() {
             write(&tx, "a statement", 1).await;
             // The server waits for the rest of the COMMIT.
             place
-                .proxy
-                .cut_once(Cut::ToServer(3), ServerSide::StaysOpen);
+                .cut_once(Cut::ToServer(3), ServerSide::StaysOpen)
+                .await;
             let error = tx.commit().await.unwrap_err();
             assert_eq!(error.kind(), "CommitUnknown", "{error}");
             assert!(error.xid().is_some(), "{error}");
@@ -410,7 +422,7 @@ pub(crate) async fn commit_through(
         Durability::Synchronous => write_synchronously(&tx, 1).await,
         Durability::Asynchronous => write(&tx, "a statement", 1).await,
     }
-    place.proxy.cut_once(Cut::ToClient(0), ServerSide::Closes);
+    place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
     place.proxy.refuse();
     let meanwhile = async {
         place.is_cut().await;

@@ -133,8 +133,8 @@ fn commit_that_is_cut_while_it_waits_for_its_standby_is_committed_when_that_has_
             let tx = place.begin().await;
             write_synchronously(&tx, 1).await;
             place
-                .proxy
-                .cut_once(Cut::ToServer(COMMIT_BYTES), ServerSide::Closes);
+                .cut_once(Cut::ToServer(COMMIT_BYTES), ServerSide::Closes)
+                .await;
             let goes_on = AtomicBool::new(false);
             let confirm = async {
                 place.is_cut().await;
@@ -191,7 +191,7 @@ fn commit_through_a_pooler_is_asked_for_through_it() {
         for (n, cut) in [(1, Cut::ToClient(0)), (2, Cut::ToServer(3))] {
             let tx = place.begin().await;
             write(&tx, "a statement", n).await;
-            place.proxy.cut_once(cut, ServerSide::Closes);
+            place.cut_once(cut, ServerSide::Closes).await;
             let outcome = tx.commit().await;
             let is_committed = check(&outcome, place.server, n, "through the pooler");
             assert_eq!(is_committed, n == 1);
