@@ -41,11 +41,11 @@ const PHASES: &[Phase] = &[
     ),
     Phase::Tests(
         "examples/demo on PostgreSQL",
-        "target/debug/tsumugi-with-postgres target/debug/tsumugi test examples/demo/app.rb",
+        "target/debug/tsumugi-with-postgres scripts/test-migrated examples/demo/app.rb",
     ),
     Phase::Tests(
         "examples/demo on Firebird",
-        "target/debug/tsumugi-with-firebird target/debug/tsumugi test examples/demo/app.rb",
+        "target/debug/tsumugi-with-firebird scripts/test-migrated examples/demo/app.rb",
     ),
     Phase::Tests(
         "examples/ngx_mruby",
