@@ -172,8 +172,11 @@ impl Connection {
         descriptions: &[Rc<Description>],
     ) -> Result<ServerReply> {
         self.room().await;
-        let mut texts = statements.iter().map(|statement| statement.sql);
-        let asks_xact_id = texts.any(|sql| self.asks_xact_id(sql));
+        // Each is looked at: one behind the first that writes may deallocate the question.
+        let mut asks_xact_id = false;
+        for statement in statements {
+            asks_xact_id |= self.asks_xact_id(statement.sql);
+        }
         let answer = self.ask(1, FlushMode::Now, |mut request, ticket| {
             // Before anything that may fail: what follows an error is skipped.
             self.write_closing(&mut request)?;

@@ -206,11 +206,15 @@ impl Connection {
     pub async fn script_with(&self, sql: &str, mut each: impl FnMut(CommandTag<'_>)) -> Result<()> {
         self.room().await;
         let reply = self.simple(sql)?.await?;
+        // What is open behind it may be another transaction than before.
+        let mut has_ended = false;
         for message in reply.messages() {
             if let Message::CommandComplete(tag) = message.map_err(Error::Protocol)? {
                 match tag.command() {
-                    "BEGIN" | "START TRANSACTION" | "COMMIT" | "ROLLBACK" | "SAVEPOINT"
-                    | "RELEASE" | "SET" => {}
+                    "BEGIN" | "START TRANSACTION" | "COMMIT" => has_ended = true,
+                    // Also the tag of ROLLBACK TO, which ends none; AND CHAIN does.
+                    "ROLLBACK" => has_ended |= sql.to_ascii_lowercase().contains("chain"),
+                    "SAVEPOINT" | "RELEASE" | "SET" => {}
                     "DEALLOCATE" | "DEALLOCATE ALL" | "DISCARD ALL" => self.distrust_prepared(),
                     _ => self.note_unasked_write(),
                 }
@@ -219,6 +223,8 @@ impl Connection {
         }
         if reply.status == TransactionStatus::Idle {
             self.0.driver.xact.end();
+        } else if has_ended {
+            self.0.driver.xact.forget();
         }
         succeeded(&reply)
     }

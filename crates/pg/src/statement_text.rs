@@ -19,13 +19,11 @@ pub(crate) enum TextKind {
 
 impl TextKind {
     pub(crate) fn of(sql: &str) -> TextKind {
-        let text = behind_comments(sql);
-        let word = text.split(|character| !is_of_word(character)).next();
-        let word = word.unwrap_or_default();
+        let word = first_word(sql);
         let is_one_of = |words: &[&str]| words.iter().any(|one| word.eq_ignore_ascii_case(one));
         if is_one_of(SILENT) {
             TextKind::Silent
-        } else if is_one_of(&["deallocate", "discard"]) {
+        } else if is_one_of(DEALLOCATES) {
             TextKind::Deallocates
         } else if is_one_of(&["notify", "fetch", "move"]) {
             TextKind::Deferred
@@ -35,6 +33,21 @@ impl TextKind {
             TextKind::Writes
         }
     }
+}
+
+/// First words of statements behind which what is prepared in the session may be gone.
+const DEALLOCATES: &[&str] = &["deallocate", "discard"];
+
+/// Whether what is prepared in the session may be gone behind this statement.
+pub(crate) fn deallocates(sql: &str) -> bool {
+    let word = first_word(sql);
+    DEALLOCATES.iter().any(|one| word.eq_ignore_ascii_case(one))
+}
+
+fn first_word(sql: &str) -> &str {
+    let text = behind_comments(sql);
+    let word = text.split(|character| !is_of_word(character)).next();
+    word.unwrap_or_default()
 }
 
 /// First words of statements for which the server takes no snapshot and which write nothing.

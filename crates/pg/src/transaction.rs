@@ -50,6 +50,16 @@ pub struct TransactionOptions {
 }
 
 impl TransactionOptions {
+    /// Whether the commit of what only reads brings nothing to light. A serializable transaction may be told there that what it has read
+    /// does not fit together, unless it is deferrable (PostgreSQL documentation, 13.2.3).
+    fn is_certain_to_commit(self) -> bool {
+        match self.access {
+            Access::ReadWrite => false,
+            Access::ReadOnly => self.isolation != Isolation::Serializable,
+            Access::ReadOnlyDeferrable => true,
+        }
+    }
+
     fn sql(self) -> String {
         let mut sql = "BEGIN".to_owned();
         sql.push_str(match self.isolation {
@@ -110,9 +120,9 @@ impl Connection {
         };
         let begun = self.simple(&options.sql())?;
         self.enter_transaction();
-        match may_write {
-            true => self.0.driver.xact.begin(),
-            false => self.0.driver.xact.begin_read_only(),
+        match options.is_certain_to_commit() {
+            true => self.0.driver.xact.begin_read_only(),
+            false => self.0.driver.xact.begin(),
         }
         Ok(BeginAnswers { identity, begun })
     }
@@ -165,7 +175,9 @@ impl Connection {
     /// [`Connection::xact_id`].
     pub async fn commit_unguarded(&self) -> Result<()> {
         let driver = &self.0.driver;
-        if driver.xact.is_unasked() && self.status() == TransactionStatus::InTransaction {
+        // One that has failed may be on its way back to a savepoint.
+        let may_be_open = self.status() == TransactionStatus::InTransaction || self.awaited() > 0;
+        if driver.xact.is_unasked() && may_be_open {
             Box::pin(self.learn_xact_id()).await.map_err(unsent)?;
         }
         self.room().await;

@@ -124,7 +124,7 @@ impl XactFunctions {
     }
 
     /// Asks what has become of a transaction, and whether a snapshot of now sees it. Older servers say that one is committed which still waits for
-    /// its standbys; no snapshot sees it before that is over.
+    /// its standbys; no snapshot sees it before that is over. A standby, to which something in between may have sent it, says only that.
     pub(crate) fn status_of(&self, number: u64) -> String {
         let XactFunctions {
             question: _,
@@ -135,7 +135,8 @@ impl XactFunctions {
         } = self;
         let number = format!("'{number}'::pg_catalog.{ty}");
         format!(
-            "SELECT pg_catalog.{status}({number}), pg_catalog.{is_visible}({number}, pg_catalog.{snapshot}())"
+            "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'standby' ELSE pg_catalog.{status}({number}) END, \
+             pg_catalog.{is_visible}({number}, pg_catalog.{snapshot}())"
         )
     }
 }
@@ -182,7 +183,7 @@ pub(crate) struct Xact {
 }
 
 impl Xact {
-    /// A transaction begins that the server lets write nothing.
+    /// A transaction begins that the server lets write nothing, and of which no statement turns out to be wrong at the commit.
     pub(crate) fn begin_read_only(&self) {
         self.begin();
         self.is_read_only.set(true);
@@ -200,6 +201,13 @@ impl Xact {
     /// Its end is sent.
     pub(crate) fn end(&self) {
         self.is_followed.set(false);
+    }
+
+    /// What is open is not what was begun last: a text has ended that and begun another.
+    pub(crate) fn forget(&self) {
+        self.end();
+        self.is_read_only.set(false);
+        self.id.set(None);
     }
 
     pub(crate) fn is_followed(&self) -> bool {

@@ -13,7 +13,7 @@ use tsumugi_pg_proto::types::Format;
 use crate::connection::{Answer, Connection, FlushMode, Pooling, ServerReply, Ticket};
 use crate::error::{Error, Result};
 use crate::query::failure;
-use crate::statement_text::TextKind;
+use crate::statement_text::{TextKind, deallocates};
 use crate::xact::{IDENTITY, ServerIdentity, XactFunctions, XactId};
 
 impl Connection {
@@ -114,10 +114,12 @@ impl Connection {
     /// Whether the question is to be put behind this statement, and notes what the statement may do.
     pub(crate) fn asks_xact_id(&self, sql: &str) -> bool {
         let xact = &self.0.driver.xact;
-        if !xact.is_followed()
-            || xact.id().is_some()
-            || self.status() != TransactionStatus::InTransaction
-        {
+        // One that has failed may have gone back to a savepoint by the time that this statement runs.
+        if !xact.is_followed() || xact.id().is_some() || self.status() == TransactionStatus::Idle {
+            // The next transaction shall not look for what is gone.
+            if xact.statement().is_some() && deallocates(sql) {
+                xact.set_statement(None);
+            }
             return false;
         }
         match TextKind::of(sql) {
@@ -174,6 +176,10 @@ impl Connection {
                 }
                 _ => {}
             }
+        }
+        if reply.error.is_some() && end.is_some() {
+            // The question itself failed: a function may have deallocated it.
+            self.distrust_prepared();
         }
         // Where a statement failed the question was skipped.
         let Some(end) = end.filter(|_| reply.error.is_none()) else {

@@ -37,7 +37,7 @@ enum NumberStatus {
     /// Committed, and over.
     Committed,
     Aborted,
-    /// It runs, or waits for its standbys.
+    /// It runs, or waits for its standbys; or a standby was asked, which cannot know.
     InProgress,
     /// It was not given out yet.
     Unused,
@@ -100,7 +100,7 @@ impl Connection {
         let (status, is_visible) = (fields.next().flatten(), fields.next().flatten());
         Ok(match (status, is_visible) {
             (Some("committed"), Some("t")) => NumberStatus::Committed,
-            (Some("committed" | "in progress"), _) => NumberStatus::InProgress,
+            (Some("committed" | "in progress" | "standby"), _) => NumberStatus::InProgress,
             (Some("aborted"), _) => NumberStatus::Aborted,
             _ => NumberStatus::Forgotten,
         })

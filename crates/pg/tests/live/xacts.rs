@@ -1,7 +1,8 @@
 //! Numbers of transactions: when they become known, and what another connection is answered about them. As a role without rights.
 
 use tsumugi_pg::{
-    Access, Atomicity, Connection, Statement, Transaction, TransactionOptions, XactId, XactVerdict,
+    Access, Atomicity, Connection, Isolation, Statement, Transaction, TransactionOptions, XactId,
+    XactVerdict,
 };
 
 use crate::{int, open, run};
@@ -168,5 +169,119 @@ fn standbys_are_not_waited_for_where_there_are_none_by_any_role() {
     run(async {
         let db = open("").await;
         db.await_standbys().await.unwrap();
+    });
+}
+
+/// A text that was not prepared before, so that of all that is prepared only the question is missing.
+fn insert_of(n: i32) -> String {
+    format!("insert into t values ({n})")
+}
+
+#[test]
+fn transaction_behind_a_deallocation_writes_and_has_a_number() {
+    run(async {
+        let (db, _) = pair().await;
+        let mut n = 0;
+        for way in ["outside", "behind a write", "in one pipeline with it"] {
+            // The question is prepared by then.
+            let transaction = begin(&db).await;
+            n += 1;
+            let insert = insert_of(n);
+            match way {
+                "behind a write" => {
+                    db.execute(&insert, &()).await.unwrap();
+                    db.execute("Deallocate all", &()).await.unwrap();
+                }
+                "in one pipeline with it" => {
+                    let all = [&*insert, "/* a */ deallocate all"];
+                    let all = all.map(|sql| Statement { sql, values: &() });
+                    let outcomes = db.pipeline(&all, Atomicity::All).await.unwrap();
+                    outcomes.into_iter().for_each(|one| drop(one.unwrap()));
+                    assert!(db.xact_id().is_some(), "{way}");
+                }
+                _ => {}
+            }
+            transaction.commit().await.unwrap();
+            if way == "outside" {
+                db.execute("deallocate all", &()).await.unwrap();
+            }
+            for _ in 0..2 {
+                let transaction = begin(&db).await;
+                n += 1;
+                db.execute(&insert_of(n), &()).await.unwrap();
+                assert!(db.xact_id().is_some(), "{way}");
+                transaction.commit().await.unwrap();
+            }
+            // A session that knows it again for the next way.
+            db.discard().await;
+            db.script("create temp table t (n int primary key)")
+                .await
+                .unwrap();
+        }
+    });
+}
+
+#[test]
+fn question_that_a_function_has_deallocated_fails_one_transaction_and_no_other() {
+    run(async {
+        let (db, _) = pair().await;
+        let function = "create function pg_temp.forget() returns int language plpgsql \
+             as 'begin execute ''deallocate all''; return 1; end'";
+        db.script(function).await.unwrap();
+        begin(&db).await.commit().await.unwrap();
+        let transaction = begin(&db).await;
+        // What the server says of it is the caller's error.
+        let _ = db.query("select pg_temp.forget()", &()).await;
+        transaction.roll_back().await.unwrap();
+        let transaction = begin(&db).await;
+        db.execute(&insert_of(1), &()).await.unwrap();
+        assert!(db.xact_id().is_some());
+        transaction.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn number_is_forgotten_when_a_script_ends_the_transaction_and_begins_another() {
+    run(async {
+        let (db, _) = pair().await;
+        for script in [
+            "commit; begin; insert into t values (2)",
+            "rollback and chain; insert into t values (3)",
+            "commit and chain; insert into t values (4)",
+        ] {
+            let transaction = begin(&db).await;
+            db.execute("delete from t", &()).await.unwrap();
+            db.execute(&insert_of(1), &()).await.unwrap();
+            assert!(db.xact_id().is_some(), "{script}");
+            db.script(script).await.unwrap();
+            assert_eq!(db.xact_id(), None, "{script}");
+            assert!(!db.has_only_read(), "{script}");
+            transaction.commit().await.unwrap();
+        }
+        // One that goes back to a savepoint is the same.
+        let transaction = begin(&db).await;
+        db.execute("delete from t", &()).await.unwrap();
+        let id = db.xact_id().unwrap();
+        db.script("savepoint s; rollback to s").await.unwrap();
+        assert_eq!(db.xact_id(), Some(id));
+        transaction.commit().await.unwrap();
+    });
+}
+
+#[test]
+fn serializable_transaction_that_may_only_read_may_fail_at_its_end() {
+    run(async {
+        let (db, _) = pair().await;
+        for (access, isolation, is_certain) in [
+            (Access::ReadOnly, Isolation::RepeatableRead, true),
+            (Access::ReadOnly, Isolation::Serializable, false),
+            (Access::ReadOnlyDeferrable, Isolation::Serializable, true),
+        ] {
+            let options = TransactionOptions { isolation, access };
+            let transaction = db.begin(options).await.unwrap();
+            db.query("select n from t", &()).await.unwrap();
+            assert_eq!(db.has_only_read(), is_certain, "{access:?} {isolation:?}");
+            transaction.commit().await.unwrap();
+        }
     });
 }
