@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tsumugi_pg_proto::types::{Format, Oid, print};
 
 use crate::connection::Connection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rows::Rows;
 use crate::statement::{Column, Description, holds_rows};
 
@@ -50,7 +50,10 @@ impl Connection {
         self.0.driver.cache.borrow_mut().forget(sql, hints);
         let columns = columns.into_iter();
         let columns = columns.map(|(name, oid, format)| (name, oid, Some(format)));
-        let renewed = Rc::new(description.with_columns(self.columns_of(columns).await?));
+        // The statement has run: what is lost here is not to be run again.
+        let columns = self.columns_of(columns).await;
+        let columns = columns.map_err(Error::after_execution)?;
+        let renewed = Rc::new(description.with_columns(columns));
         Ok((rows.described_by(&renewed.columns), renewed))
     }
 }

@@ -139,6 +139,27 @@ impl Error {
         }
     }
 
+    /// The same of what comes before a statement goes out, such as its preparation: nothing of the statement itself was sent.
+    pub(crate) fn before_execution(self) -> Error {
+        self.with_fate(StatementFate::No)
+    }
+
+    /// The same of what is asked when a statement has run.
+    pub(crate) fn after_execution(self) -> Error {
+        self.with_fate(StatementFate::Perhaps)
+    }
+
+    fn with_fate(self, ran: StatementFate) -> Error {
+        match self {
+            Error::Lost { reason, server, .. } => Error::Lost {
+                reason,
+                ran,
+                server,
+            },
+            other => other,
+        }
+    }
+
     pub(crate) fn column(name: &str, source: DecodeError) -> Error {
         Error::Column {
             column: name.to_owned(),

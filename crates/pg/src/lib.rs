@@ -45,7 +45,7 @@ pub use self::row_stream::RowStream;
 pub use self::rows::{Row, Rows};
 pub use self::statement::{Column, Columns, Description};
 pub use self::transaction::{Access, Isolation, Savepoint, Transaction, TransactionOptions};
-pub use self::xact::{ServerIdentity, XactId};
+pub use self::xact::{CertainEnd, ServerIdentity, XactId};
 pub use self::xact_status::XactVerdict;
 
 /// The page on the driver: its samples are compiled and run with the tests.

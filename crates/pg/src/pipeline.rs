@@ -110,7 +110,10 @@ impl Connection {
             let same = before.is_some_and(|before| std::ptr::eq(before.sql, statement.sql));
             let description = match descriptions.last().filter(|_| same) {
                 Some(description) => Rc::clone(description),
-                None => self.prepare(statement.sql, &[]).await?,
+                None => {
+                    let prepared = self.prepare(statement.sql, &[]).await;
+                    prepared.map_err(Error::before_execution)?
+                }
             };
             check_count(&description, statement.values)?;
             descriptions.push(description);

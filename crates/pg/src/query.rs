@@ -138,7 +138,8 @@ impl Connection {
         let mut tries = 0;
         loop {
             tries += 1;
-            let description = self.prepare(sql, hints).await?;
+            let description = self.prepare(sql, hints).await;
+            let description = description.map_err(Error::before_execution)?;
             self.room().await;
             let asks_xact_id = self.asks_xact_id(sql);
             let answer = self.ask(1, FlushMode::WithOthers, |mut request, ticket| {

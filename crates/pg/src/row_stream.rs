@@ -65,7 +65,8 @@ impl Connection {
         let mut tries = 0;
         loop {
             tries += 1;
-            let description = self.prepare(sql, &[]).await?;
+            let description = self.prepare(sql, &[]).await;
+            let description = description.map_err(Error::before_execution)?;
             self.room().await;
             self.asks_xact_id(sql);
             let described = Cell::new(false);

@@ -9,7 +9,7 @@ use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_pg_proto::connection::Shape;
 
 use crate::connection::{Answer, Connection, FlushMode};
-use crate::error::{Error, Result, StatementFate};
+use crate::error::{Error, Result};
 use crate::query::succeeded;
 
 /// How a transaction sees the changes of others.
@@ -171,18 +171,22 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`], also those of deferred constraints; [`Error::RolledBack`] when a statement had failed; [`Error::Unreplicated`]. After
-    /// [`Error::Lost`] with [`StatementFate::Perhaps`], [`Connection::xact_status`] of another connection says what has become of
+    /// [`Error::Lost`] with [`StatementFate::Perhaps`](crate::StatementFate::Perhaps), [`Connection::xact_status`] of another connection says what has become of
     /// [`Connection::xact_id`].
     pub async fn commit_unguarded(&self) -> Result<()> {
         let driver = &self.0.driver;
         // One that has failed may be on its way back to a savepoint.
         let may_be_open = self.status() == TransactionStatus::InTransaction || self.awaited() > 0;
         if driver.xact.is_unasked() && may_be_open {
-            Box::pin(self.learn_xact_id()).await.map_err(unsent)?;
+            let learnt = Box::pin(self.learn_xact_id()).await;
+            learnt.map_err(Error::before_execution)?;
         }
         self.room().await;
+        // While an answer is awaited it is not known in which state COMMIT finds the transaction.
+        let status = (self.awaited() == 0).then(|| self.status());
         let answer = self.ask(1, FlushMode::Now, |request, ticket| {
             request.query("COMMIT", ticket, Shape::Whole)?;
+            driver.xact.note_commit(status);
             driver.begin_commit(ticket);
             Ok(())
         })?;
@@ -305,18 +309,6 @@ impl Drop for Savepoint<'_, '_> {
             let sql = named("ROLLBACK TO SAVEPOINT", self.number);
             self.transaction.connection.send_unawaited(&sql);
         }
-    }
-}
-
-/// The error of a COMMIT before which the connection was lost.
-fn unsent(error: Error) -> Error {
-    match error {
-        Error::Lost { reason, server, .. } => Error::Lost {
-            reason,
-            ran: StatementFate::No,
-            server,
-        },
-        error => error,
     }
 }
 

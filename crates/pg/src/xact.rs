@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use tsumugi_pg_proto::backend::DataRow;
+use tsumugi_pg_proto::backend::{DataRow, TransactionStatus};
 use tsumugi_pg_proto::connection::StatementName;
 
 /// A transaction as its cluster counts it.
@@ -24,6 +24,15 @@ impl XactId {
         let lsn = lsn(fields.next()??)?;
         Some(XactId { number, lsn })
     }
+}
+
+/// An end of a transaction that no loss of its connection changes once its COMMIT is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertainEnd {
+    /// It has only read, and none of its statements has failed: there is nothing to be kept or undone.
+    Committed,
+    /// A statement in it had failed: COMMIT rolls it back.
+    RolledBack,
 }
 
 /// Which server a connection reaches, and since when that has run without a crash.
@@ -180,6 +189,8 @@ pub(crate) struct Xact {
     /// It may have got a number by something behind which the question could not be put.
     is_unasked: Cell<bool>,
     id: Cell<Option<XactId>>,
+    /// Its state when its COMMIT was written; none before, and where that was not known.
+    at_commit: Cell<Option<TransactionStatus>>,
 }
 
 impl Xact {
@@ -196,6 +207,7 @@ impl Xact {
         self.only_reads.set(true);
         self.is_unasked.set(false);
         self.id.set(None);
+        self.at_commit.set(None);
     }
 
     /// Its end is sent.
@@ -245,6 +257,21 @@ impl Xact {
     /// Whether the server lets it write nothing, and its statements do nothing else that a commit brings about.
     pub(crate) fn has_only_read(&self) -> bool {
         self.is_read_only.get() && self.only_reads.get()
+    }
+
+    /// Its COMMIT is written, and finds it in this state, if that is known.
+    pub(crate) fn note_commit(&self, status: Option<TransactionStatus>) {
+        self.at_commit.set(status);
+    }
+
+    pub(crate) fn certain_end(&self) -> Option<CertainEnd> {
+        match self.at_commit.get()? {
+            TransactionStatus::Failed => Some(CertainEnd::RolledBack),
+            TransactionStatus::InTransaction => {
+                self.has_only_read().then_some(CertainEnd::Committed)
+            }
+            TransactionStatus::Idle => None,
+        }
     }
 
     pub(crate) fn functions(&self) -> Option<&'static XactFunctions> {

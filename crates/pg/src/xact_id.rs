@@ -14,7 +14,7 @@ use crate::connection::{Answer, Connection, FlushMode, Pooling, ServerReply, Tic
 use crate::error::{Error, Result};
 use crate::query::failure;
 use crate::statement_text::{TextKind, deallocates};
-use crate::xact::{IDENTITY, ServerIdentity, XactFunctions, XactId};
+use crate::xact::{CertainEnd, IDENTITY, ServerIdentity, XactFunctions, XactId};
 
 impl Connection {
     /// The number of the transaction that was begun last, once it has written something and the server has said it. It stays known when the
@@ -29,9 +29,14 @@ impl Connection {
     }
 
     /// Whether the transaction that was begun last is one that only reads, and whether the texts of all its statements show the same: then there
-    /// is nothing that a commit could bring about.
+    /// is nothing that a commit could bring about, unless one of them has failed.
     pub fn has_only_read(&self) -> bool {
         self.0.driver.xact.has_only_read()
+    }
+
+    /// How the transaction that was begun last ends by its COMMIT, which was sent, whatever becomes of the answer; none where that is not certain.
+    pub fn certain_end(&self) -> Option<CertainEnd> {
+        self.0.driver.xact.certain_end()
     }
 
     /// What is prepared in the session may not be there any more, because a statement may have deallocated it.

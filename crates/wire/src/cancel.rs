@@ -1,8 +1,8 @@
-//! When the server is asked to stop what no caller waits for any more. How it is asked is the protocol's.
-//! Rule: it is asked only when no caller waits for a reply and everything written was sent, and nothing is sent until that is over; so
+//! When the server is asked to stop what no caller waits for any more, or what a driver says. How it is asked is the protocol's.
+//! Rule: of itself it is asked only when no caller waits for a reply and everything written was sent, and nothing is sent until that is over; so
 //! it cannot hit a statement that a caller wants.
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::limits::{CANCEL_AFTER, CANCEL_TIMEOUT};
 use crate::loss::Loss;
@@ -42,6 +42,23 @@ pub(crate) fn abandoned<P: Protocol>(pipeline: &PipelineRef<P>) {
         // The handle goes with the task; the pump may have been waiting for that.
         pipeline.watching_abandoned.set(false);
     });
+}
+
+/// Has the server stop what it runs, whether a caller waits for the reply or not: it comes all the same, as a protocol's [`Protocol::may_interrupt`] has
+/// no say here. The connection ends, for this reason, where the server does not take the request, or has not replied to everything within
+/// [`CANCEL_TIMEOUT`].
+pub async fn interrupt<P: Protocol>(pipeline: &PipelineRef<P>, reason: &'static str) {
+    let until = Instant::now() + CANCEL_TIMEOUT;
+    pipeline.is_paused.set(true);
+    let outcome = timeout_at(until, P::cancel(pipeline)).await;
+    pipeline.is_paused.set(false);
+    pipeline.slots.borrow_mut().wake_watchers();
+    pipeline.ring();
+    let is_over =
+        outcome == Ok(CancelOutcome::Over) && timeout_at(until, pipeline.settled()).await.is_ok();
+    if !is_over {
+        pipeline.lose(Loss::aborted(reason));
+    }
 }
 
 /// Whether all that the server may be running was abandoned, and may be stopped.

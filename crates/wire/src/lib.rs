@@ -24,6 +24,7 @@ mod tests;
 mod url;
 
 pub use self::address::{look_up, off_thread};
+pub use self::cancel::interrupt;
 pub use self::loss::{Loss, LossReason, ReplyLoss, StatementFate};
 pub use self::pipeline::{
     CancelOutcome, LossOf, Pipeline, PipelineRef, Protocol, ReasonOf, Transform,

@@ -65,8 +65,12 @@ pub(crate) fn on_port(
 impl Place<'_> {
     /// Another one where the connection that was cut before was not yet known to be lost.
     pub(crate) async fn begin(&self) -> Transaction {
+        self.begin_with(TransactionOptions::default()).await
+    }
+
+    pub(crate) async fn begin_with(&self, options: TransactionOptions) -> Transaction {
         loop {
-            match self.db.begin(TransactionOptions::default()).await {
+            match self.db.begin(options).await {
                 Ok(transaction) => return transaction,
                 Err(Error::Lost { .. }) => {}
                 Err(error) => panic!("{error}"),
@@ -289,6 +293,30 @@ fn commit_of_what_only_read_is_not_missed_where_that_is_certain() {
             "{error}"
         );
         assert!(!error.is_retryable());
+    });
+}
+
+#[test]
+fn commit_after_a_statement_that_failed_is_rolled_back_also_where_its_answer_is_lost() {
+    on(&Server::start(), "", async |place| {
+        for (options, n) in [
+            (TransactionOptions::read_only(), None),
+            (TransactionOptions::default(), None),
+            (TransactionOptions::default(), Some(1)),
+        ] {
+            let tx = place.begin_with(options).await;
+            if let Some(n) = n {
+                write(&tx, "a statement", n).await;
+            }
+            let wrong = "select 1 / 0";
+            tx.query(wrong, []).await.unwrap_err();
+            place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
+            let error = tx.commit().await.unwrap_err();
+            // As where it is answered.
+            assert!(matches!(error, Error::RolledBack { .. }), "{error}");
+            assert!(!error.is_retryable());
+        }
+        assert!(!place.has(1));
     });
 }
 

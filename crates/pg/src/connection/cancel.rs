@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use tsumugi_wire::CancelOutcome;
+use tsumugi_wire::limits::CANCEL_TIMEOUT;
 
 type Request = Pin<Box<dyn Future<Output = io::Result<()>>>>;
 
@@ -31,6 +32,19 @@ impl Cancel {
 
     pub(super) fn is_possible(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Sends one for a session whose connection is lost, and waits for nothing: what the session runs would go on without its client, which a wait for
+    /// a synchronous standby that is gone does for ever.
+    pub(super) fn send_unawaited(&self) {
+        if !self.is_possible() || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        let cancel = self.clone();
+        tokio::task::spawn_local(async move {
+            let sent = tokio::time::timeout(CANCEL_TIMEOUT, cancel.send()).await;
+            tracing::debug!(target: "tsumugi_pg", ?sent, "the server of a lost connection was asked to cancel");
+        });
     }
 
     /// Whether a request may reach the server later, and hit what runs then.

@@ -47,6 +47,8 @@ pub(crate) struct PostgresDriver {
     pub(crate) xact: Xact,
     /// A COMMIT whose reply is awaited.
     commit: Cell<Option<Ticket>>,
+    /// The server is asked to end the wait of a COMMIT.
+    pub(super) interrupts: Cell<bool>,
     /// The request that has been committed although no synchronous standby has confirmed it.
     unreplicated: Cell<Option<Ticket>>,
 }
@@ -109,6 +111,7 @@ impl PostgresDriver {
             catalogue: Catalogue::default(),
             xact: Xact::default(),
             commit: Cell::new(None),
+            interrupts: Cell::new(false),
             unreplicated: Cell::new(None),
         }
     }
@@ -118,6 +121,16 @@ impl PostgresDriver {
         self.xact.end();
         self.commit.set(Some(ticket));
         self.unreplicated.set(None);
+    }
+
+    /// Whether the reply to a COMMIT is awaited, or was when the connection was lost.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.commit.get().is_some()
+    }
+
+    /// The server is asked to stop what it still runs for this connection, which is lost.
+    pub(super) fn stop_after_loss(&self) {
+        self.cancel.send_unawaited();
     }
 
     /// Whether the server said, before the connection was lost, that it has committed and waits for its standbys no longer.
@@ -322,7 +335,14 @@ impl Protocol for PostgresDriver {
     }
 
     fn abandon(&self) {
-        self.queue.borrow_mut().end().for_each(drop);
+        let mut queue = self.queue.borrow_mut();
+        let owes = queue.awaited() > 0;
+        queue.end().for_each(drop);
+        drop(queue);
+        // Of a COMMIT it is found out first what has become of it, within a time that is not known here.
+        if owes && !self.is_committing() {
+            self.stop_after_loss();
+        }
     }
 
     fn on_end(wire: &Pipeline<PostgresDriver>) {

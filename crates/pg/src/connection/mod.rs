@@ -28,6 +28,9 @@ pub(crate) use self::driver::ServerReply;
 pub use self::event::Event;
 pub(crate) use tsumugi_wire::{FlushMode, Ticket};
 
+/// Why a connection ends whose COMMIT is not answered.
+const STANDBY_GONE: &str = "the answer to a COMMIT did not come in time";
+
 /// A connection. Clones are the same connection; it ends when the last one has gone and no answer is awaited.
 #[derive(Clone)]
 pub struct Connection(pub(crate) PipelineRef<PostgresDriver>);
@@ -104,6 +107,19 @@ impl Connection {
     /// Waits until the answers to everything sent so far have come, and leaves a transaction that is open. Afterwards the
     /// connection is clean, or it has ended.
     pub async fn reset(&self) {
+        let mut is_clean = self.is_reset_in_time().await;
+        if !is_clean && self.is_alive() && self.0.driver.is_committing() {
+            tsumugi_wire::interrupt(&self.0, STANDBY_GONE).await;
+            is_clean = self.is_reset_in_time().await;
+        }
+        if !is_clean {
+            self.0.lose(Loss::unclean());
+        }
+        // What the next user has open is nobody else's.
+        self.0.driver.orphaned.set(false);
+    }
+
+    async fn is_reset_in_time(&self) -> bool {
         let reset = async {
             self.0.settled().await;
             if self.status() != TransactionStatus::Idle && self.is_alive() {
@@ -112,16 +128,38 @@ impl Connection {
             Ok::<(), Error>(())
         };
         let done = tokio::time::timeout(limits::RESET_TIMEOUT, reset).await;
-        if !matches!(done, Ok(Ok(()))) || self.status() != TransactionStatus::Idle {
-            self.0.lose(Loss::unclean());
-        }
-        // What the next user has open is nobody else's.
-        self.0.driver.orphaned.set(false);
+        matches!(done, Ok(Ok(()))) && self.status() == TransactionStatus::Idle
     }
 
     /// Ends the connection; callers that wait for an answer get an error with this reason.
     pub fn abort(&self, reason: &'static str) {
         self.0.lose(Loss::aborted(reason));
+    }
+
+    /// Ends the connection of a server that owes an answer and does not give it; callers that wait get an error with this reason. Where a COMMIT is
+    /// awaited the server is asked first to stop waiting for its synchronous standbys, and gets [`CANCEL_TIMEOUT`](limits::CANCEL_TIMEOUT) for its answer,
+    /// which is [`Error::Unreplicated`] then: its backend would else wait on without us.
+    pub fn end_unanswered(&self, reason: &'static str) {
+        let driver = &self.0.driver;
+        if !driver.is_committing() || tokio::runtime::Handle::try_current().is_err() {
+            return self.abort(reason);
+        }
+        if driver.interrupts.replace(true) {
+            return;
+        }
+        let wire = self.0.clone();
+        tokio::task::spawn_local(async move {
+            tsumugi_wire::interrupt(&wire, reason).await;
+            wire.driver.interrupts.set(false);
+        });
+    }
+
+    /// Asks the server to stop what it still runs for this connection, if it is lost. For a COMMIT that was on its way then: others are stopped
+    /// without this.
+    pub fn stop_lost_commit(&self) {
+        if !self.is_alive() {
+            self.0.driver.stop_after_loss();
+        }
     }
 
     /// Throws away the state of the session: settings, temporary tables, locks, subscriptions, prepared statements.

@@ -1,20 +1,26 @@
 //! Numbers of transactions: when they become known, and what another connection is answered about them. As a role without rights.
 
 use tsumugi_pg::{
-    Access, Atomicity, Connection, Isolation, Statement, Transaction, TransactionOptions, XactId,
-    XactVerdict,
+    Access, Atomicity, CertainEnd, Connection, Error, Isolation, Statement, Transaction,
+    TransactionOptions, XactId, XactVerdict,
 };
+use tsumugi_pg_proto::TransactionStatus;
+use tsumugi_pg_proto::sqlstate::SqlState;
 
 use crate::{int, open, run};
 
 const INSERT: &str = "insert into t values ($1) returning n";
 
+/// A table of the session's own.
+async fn make_table(db: &Connection) {
+    let sql = "create temp table t (n int primary key)";
+    db.script(sql).await.unwrap();
+}
+
 /// A connection with a table of its own, and another one that is asked.
 async fn pair() -> (Connection, Connection) {
     let db = open("").await;
-    db.script("create temp table t (n int primary key)")
-        .await
-        .unwrap();
+    make_table(&db).await;
     (db, open("").await)
 }
 
@@ -150,12 +156,44 @@ fn transaction_that_may_only_read_is_known_as_such() {
 }
 
 #[test]
+fn end_is_certain_of_what_only_read_and_of_what_has_failed() {
+    run(async {
+        let (db, _) = pair().await;
+        let read_only = TransactionOptions {
+            access: Access::ReadOnly,
+            ..TransactionOptions::default()
+        };
+        let any = TransactionOptions::default();
+        let (read, wrong) = ("select n from t", "select 1 / 0");
+        for (options, sql, expected) in [
+            (read_only, read, Some(CertainEnd::Committed)),
+            (read_only, wrong, Some(CertainEnd::RolledBack)),
+            (any, wrong, Some(CertainEnd::RolledBack)),
+            (any, read, None),
+        ] {
+            let transaction = db.begin(options).await.unwrap();
+            let failed = db.query(sql, &()).await.is_err();
+            assert_eq!(failed, sql == wrong);
+            assert_eq!(db.certain_end(), None, "its COMMIT was not sent");
+            let committed = transaction.commit().await;
+            assert_eq!(committed.is_err(), failed);
+            assert_eq!(db.certain_end(), expected, "{options:?} {sql}");
+        }
+        // What goes back to a savepoint is on its way when COMMIT is sent.
+        let transaction = db.begin(read_only).await.unwrap();
+        let savepoint = transaction.savepoint().await.unwrap();
+        db.query(wrong, &()).await.unwrap_err();
+        drop(savepoint);
+        transaction.commit().await.unwrap();
+        assert_eq!(db.certain_end(), None);
+    });
+}
+
+#[test]
 fn numbers_are_learnt_where_nothing_stays_prepared() {
     run(async {
         let db = open("?statement_cache=0").await;
-        db.script("create temp table t (n int primary key)")
-            .await
-            .unwrap();
+        make_table(&db).await;
         let transaction = begin(&db).await;
         let rows = db.query(INSERT, &(1,)).await.unwrap();
         assert_eq!((rows.len(), int(&rows)), (1, 1));
@@ -214,9 +252,7 @@ fn transaction_behind_a_deallocation_writes_and_has_a_number() {
             }
             // A session that knows it again for the next way.
             db.discard().await;
-            db.script("create temp table t (n int primary key)")
-                .await
-                .unwrap();
+            make_table(&db).await;
         }
     });
 }
@@ -230,9 +266,13 @@ fn question_that_a_function_has_deallocated_fails_one_transaction_and_no_other()
         db.script(function).await.unwrap();
         begin(&db).await.commit().await.unwrap();
         let transaction = begin(&db).await;
-        // What the server says of it is the caller's error.
-        let _ = db.query("select pg_temp.forget()", &()).await;
-        transaction.roll_back().await.unwrap();
+        // What the server says of the question is the caller's error.
+        let error = db.query("select pg_temp.forget()", &()).await.unwrap_err();
+        let code = error.server().expect("the server says it").code;
+        assert_eq!(code, SqlState::INVALID_SQL_STATEMENT_NAME, "{error}");
+        assert_eq!(db.status(), TransactionStatus::Failed);
+        let committed = transaction.commit().await;
+        assert!(matches!(committed, Err(Error::RolledBack)), "{committed:?}");
         let transaction = begin(&db).await;
         db.execute(&insert_of(1), &()).await.unwrap();
         assert!(db.xact_id().is_some());

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
+use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 
-use super::{Cancelling, SOCKET_BYTES, Toy, next, now, run, whole};
+use super::{Cancelling, SOCKET_BYTES, Toy, next, now, run, settle, whole};
 use crate::limits::{CANCEL_AFTER, CANCEL_TIMEOUT, UNREAD_BYTES_MAX};
-use crate::{Delivery, Protocol as _};
+use crate::{Delivery, Protocol as _, StatementFate, interrupt};
 
 #[test]
 fn call_left_behind_a_slow_caller_is_not_cancelled_and_its_reply_is_thrown_away() {
@@ -136,4 +137,29 @@ fn cancel_that_may_still_come_ends_the_connection() {
             assert_eq!(late.lost.to_string(), Toy::CANCEL_FAILED);
         });
     }
+}
+
+#[test]
+fn interrupted_statement_brings_its_caller_a_reply_or_the_end_of_the_connection() {
+    run(1024, Cancelling::Over, |mut scene| async move {
+        let mut asked = scene.request("a");
+        scene.received().await;
+        let client = scene.client.clone();
+        let interrupting = spawn_local(async move { interrupt(&client, "enough").await });
+        settle().await;
+        assert_eq!(scene.client.driver.cancelled.get(), 1);
+        scene.reply("1\n").await;
+        interrupting.await.unwrap();
+        assert_eq!(whole(&mut asked).await.unwrap(), ["1"]);
+        assert!(scene.client.is_open());
+        // The server takes the request and does nothing.
+        let mut asked = scene.request("b");
+        scene.received().await;
+        let began = Instant::now();
+        interrupt(&scene.client, "enough").await;
+        assert_eq!(began.elapsed(), CANCEL_TIMEOUT);
+        let loss = whole(&mut asked).await.unwrap_err();
+        assert_eq!(loss.lost.to_string(), "enough");
+        assert_eq!(loss.fate, StatementFate::Perhaps);
+    });
 }
