@@ -3,9 +3,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::code::Code;
+pub use crate::failed_statement::FailedStatement;
 use crate::refusal::Refusal;
 use crate::statement_outcome::StatementOutcome;
 use crate::value::Value;
@@ -98,17 +99,21 @@ pub enum Error {
     Timeout {
         /// `statement_timeout` as it was for this statement.
         limit: Duration,
-        /// Not known where it stood alone and was given up here, before its server said what had become of it.
+        /// Not known where it stood alone and was given up here, before its server said what had become of it; nor of a script or a procedure outside of
+        /// a transaction, which may have committed a part before.
         outcome: StatementOutcome,
         /// What was stopped.
         statement: FailedStatement,
     },
     /// The server cancelled the statement, and not for its `statement_timeout`: an administrator did, or a limit that the server has of its own.
-    /// What it changed is undone. A PostgreSQL server that speaks another language than English does not say which it was, but in `reason`.
-    #[error("the server cancelled the statement: {reason}")]
+    /// What it changed is undone, unless `outcome` says that this is not known. A PostgreSQL server that speaks another language than English does not
+    /// say which it was, but in `reason`.
+    #[error("the server cancelled the statement: {reason}{}", .outcome.clause())]
     Cancelled {
         /// The server's words.
         reason: String,
+        /// Not known of a script or a procedure outside of a transaction, which may have committed a part before.
+        outcome: StatementOutcome,
         /// What was cancelled.
         statement: FailedStatement,
     },
@@ -182,6 +187,15 @@ pub enum Error {
         xid: Option<u64>,
         /// Why.
         reason: String,
+    },
+    /// A transaction failed in a way after which one is run again, but a part of it is committed: Firebird commits changes of tables before the
+    /// statements behind them. Look at what stays before it is run again.
+    #[error(
+        "{cause}; but a part of the transaction is committed, its changes of tables: look at what stays first"
+    )]
+    PartlyCommitted {
+        /// Why it failed.
+        cause: Box<Error>,
     },
     /// The server sent a value that is none of its type.
     #[error("the value in column {column} cannot be read: {reason}")]
@@ -307,6 +321,7 @@ impl Error {
             }
             Error::RolledBack { .. } | Error::LostUncommitted { .. } => "TransactionRolledBack",
             Error::CommitUnknown { .. } => "CommitUnknown",
+            Error::PartlyCommitted { cause } => cause.kind(),
             Error::Closed { .. }
             | Error::Open { .. }
             | Error::Unreachable { .. }
@@ -401,20 +416,17 @@ impl Error {
 
     /// The SQL that failed, if the error is about a statement. It may hold literals: not for production logs.
     pub fn sql(&self) -> Option<&str> {
-        let inner = self.failed()?.0.as_ref()?;
-        Some(&inner.sql)
+        self.failed()?.sql()
     }
 
     /// The values bound to the statement that failed. Not for production logs.
     pub fn binds(&self) -> &[Value] {
-        let inner = self.failed().and_then(|failed| failed.0.as_ref());
-        inner.map_or(&[], |inner| &inner.binds)
+        self.failed().map_or(&[], FailedStatement::binds)
     }
 
     /// The database's own message in full, where there is one. It may hold data: not for production logs.
     pub fn detail(&self) -> Option<&str> {
-        let inner = self.failed()?.0.as_ref()?;
-        Some(&*inner.detail).filter(|detail| !detail.is_empty())
+        self.failed()?.detail()
     }
 
     /// The server's bytes make no sense.
@@ -433,6 +445,38 @@ impl Error {
                 outcome: StatementOutcome::RolledBack,
             },
             other => other,
+        }
+    }
+
+    /// The same of what stands outside of a transaction and commits in parts, as a script or a procedure may: where it was stopped, a part may stay.
+    pub(crate) fn of_parts(self) -> Error {
+        let outcome = StatementOutcome::Unknown;
+        match self {
+            Error::Timeout {
+                limit, statement, ..
+            } => Error::Timeout {
+                limit,
+                outcome,
+                statement,
+            },
+            Error::Cancelled {
+                reason, statement, ..
+            } => Error::Cancelled {
+                reason,
+                outcome,
+                statement,
+            },
+            other => other,
+        }
+    }
+
+    /// The same of a transaction of which a part is committed: it is not run again by itself.
+    pub(crate) fn partly_committed(self) -> Error {
+        match self.is_retryable() {
+            true => Error::PartlyCommitted {
+                cause: Box::new(self),
+            },
+            false => self,
         }
     }
 
@@ -489,6 +533,7 @@ impl Error {
             | Error::Usage { statement, .. }
             | Error::Value { statement, .. }
             | Error::Database { statement, .. } => Some(statement),
+            Error::PartlyCommitted { cause } => cause.failed(),
             Error::Closed { .. }
             | Error::RolledBack { .. }
             | Error::Open { .. }
@@ -521,65 +566,5 @@ impl From<tsumugi_sql::Error> for Error {
             },
             other => Error::usage(other.to_string()),
         }
-    }
-}
-
-/// A database's own code for an error.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// SQLite's extended code.
-    Sqlite(i32),
-    /// Five characters of the SQL standard and PostgreSQL.
-    SqlState(Box<str>),
-}
-
-impl Code {
-    /// Whether a value was wrong, rather than the statement: SQLSTATE class 22.
-    fn is_about_data(&self) -> bool {
-        matches!(self, Code::SqlState(code) if code.starts_with("22"))
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Code::Sqlite(code) => write!(f, "SQLite code {code}"),
-            Code::SqlState(code) => write!(f, "SQLSTATE {code}"),
-        }
-    }
-}
-
-/// The statement that an error is about. Opaque, so that nothing prints it by accident: see [`Error::sql`].
-pub struct FailedStatement(Option<Box<Inner>>);
-
-struct Inner {
-    sql: Arc<str>,
-    binds: Vec<Value>,
-    detail: String,
-}
-
-impl FailedStatement {
-    pub(crate) fn new(sql: Arc<str>, binds: Vec<Value>, detail: String) -> FailedStatement {
-        FailedStatement(Some(Box::new(Inner { sql, binds, detail })))
-    }
-
-    pub(crate) fn none() -> FailedStatement {
-        FailedStatement(None)
-    }
-
-    /// Whether there was no statement yet: the builder refused to make one.
-    fn is_none(&self) -> bool {
-        self.0.is_none()
-    }
-
-    fn has_binds(&self) -> bool {
-        self.0.as_ref().is_some_and(|inner| !inner.binds.is_empty())
-    }
-}
-
-impl fmt::Debug for FailedStatement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FailedStatement(..)")
     }
 }

@@ -25,12 +25,14 @@
 
 mod absent_file;
 mod batch;
+mod code;
 mod csv;
 mod database;
 mod database_watch;
 mod error;
 mod execution;
 mod executor;
+mod failed_statement;
 mod feed;
 mod firebird;
 mod inserts;
@@ -44,6 +46,7 @@ mod outcome;
 mod postgres;
 mod query;
 mod refusal;
+mod route_scope;
 mod rows;
 pub mod schema;
 mod sequence;
@@ -72,6 +75,7 @@ pub use options::{
 pub use postgres::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use query::sendable;
 pub use refusal::Refusal;
+pub use route_scope::in_route;
 pub use rows::{Columns, Row, Rows};
 pub use sql_text::SqlText;
 pub use statement_outcome::StatementOutcome;

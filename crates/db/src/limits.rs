@@ -42,6 +42,12 @@ pub const LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 60);
 pub const IDLE_CONNECTION_DEFAULT: Duration = Duration::from_secs(5 * 60);
 /// How long a caller waits for a connection.
 pub const ACQUIRE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+/// How long a commit whose caller has left may take before the log says so.
+pub(crate) const COMMIT_GRACE: Duration = Duration::from_secs(1);
+/// How long it is asked what has become of a commit, for the log, when its caller has been answered that it is not known.
+pub(crate) const LATE_INQUIRY_MAX: Duration = Duration::from_secs(5 * 60);
+/// Commits of one pool of which that is asked at the same time.
+pub(crate) const LATE_INQUIRIES_MAX: usize = 16;
 /// Between the first question what has become of a commit and the next. It doubles with each.
 pub(crate) const INQUIRY_PAUSE_MIN: Duration = Duration::from_millis(10);
 /// Between two such questions at most.

@@ -10,7 +10,7 @@ pub enum StatementOutcome {
     NotSent,
     /// It was undone, together with the transaction that it belongs to.
     RolledBack,
-    /// It may have run, or not.
+    /// It may have run, or not; a script or a procedure may have run in part.
     Unknown,
 }
 
@@ -29,6 +29,14 @@ impl StatementOutcome {
     pub(crate) fn addition(self) -> &'static str {
         match self {
             StatementOutcome::Unknown => " and may or may not have run",
+            StatementOutcome::NotSent | StatementOutcome::RolledBack => "",
+        }
+    }
+
+    /// The same behind another's words.
+    pub(crate) fn clause(self) -> &'static str {
+        match self {
+            StatementOutcome::Unknown => "; the statement may or may not have run",
             StatementOutcome::NotSent | StatementOutcome::RolledBack => "",
         }
     }

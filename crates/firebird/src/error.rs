@@ -96,13 +96,19 @@ impl Error {
         }
     }
 
+    /// The same of what comes before a statement goes out, such as its preparation: nothing of the statement itself was sent.
+    pub(crate) fn before_execution(self) -> Error {
+        self.with_fate(StatementFate::No)
+    }
+
     /// The same of a later part of a statement, of which a part was sent before.
     pub(crate) fn after_partial_send(self) -> Error {
+        self.with_fate(StatementFate::Perhaps)
+    }
+
+    fn with_fate(self, ran: StatementFate) -> Error {
         match self {
-            Error::Lost { reason, .. } => Error::Lost {
-                reason,
-                ran: StatementFate::Perhaps,
-            },
+            Error::Lost { reason, .. } => Error::Lost { reason, ran },
             other => other,
         }
     }

@@ -54,7 +54,8 @@ impl Connection {
     /// # Errors
     /// As there.
     pub async fn reply(&self, sql: &str, values: &[Value<'_>]) -> Result<Reply> {
-        let (mut lease, reading) = self.lease_within(sql, None).await?;
+        let leased = self.lease_within(sql, None).await;
+        let (mut lease, reading) = leased.map_err(Error::before_execution)?;
         let description = Rc::clone(lease.description());
         if description.kind == StatementKind::Ddl {
             let rows = self.change(&mut lease, values).await?;
@@ -78,7 +79,8 @@ impl Connection {
     /// # Errors
     /// As there.
     pub async fn reply_alone(&self, sql: &str, values: &[Value<'_>]) -> Result<Reply> {
-        let (mut lease, _) = self.lease_within(sql, None).await?;
+        let leased = self.lease_within(sql, None).await;
+        let (mut lease, _) = leased.map_err(Error::before_execution)?;
         if lease.description().kind == StatementKind::Ddl {
             let rows = self.change(&mut lease, values).await?;
             return Ok(Reply::ended(self, rows));

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use tsumugi_firebird::Connector;
+use tsumugi_firebird::{Connector, Error as Driver, StatementFate};
 use tsumugi_firebird_proto::Value as Sent;
 
 use super::bind;
@@ -119,10 +119,20 @@ impl ServerBackend for Firebird {
         connection: &Rc<Session>,
         script: Self::Script<'_>,
     ) -> tsumugi_firebird::Result<()> {
-        for (statement, effect) in script {
+        for (index, (statement, effect)) in script.into_iter().enumerate() {
             release_tables(pool, effect).await;
-            let reply = connection.reply_to(effect, statement, &[]).await?;
-            reply.finish().await?;
+            let run = async {
+                let reply = connection.reply_to(effect, statement, &[]).await?;
+                reply.finish().await
+            };
+            match run.await {
+                // Those before it have been committed.
+                Err(Driver::Lost { reason, .. }) if index > 0 => {
+                    let ran = StatementFate::Perhaps;
+                    return Err(Driver::Lost { reason, ran });
+                }
+                run => drop(run?),
+            }
         }
         Ok(())
     }

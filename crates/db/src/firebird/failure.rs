@@ -154,8 +154,11 @@ fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
         return not_valid(clause, names, statement);
     }
     if error.has(GdsCode::CANCELLED) {
-        let reason = message;
-        return Error::Cancelled { reason, statement };
+        return Error::Cancelled {
+            reason: message,
+            outcome: StatementOutcome::RolledBack,
+            statement,
+        };
     }
     if CONFLICTS.iter().any(|code| error.has(*code)) || state == "40001" {
         return Error::SerializationFailure { statement };

@@ -164,7 +164,8 @@ impl Transactional for Firebird {
                     xid: None,
                     reason: error.into_reason(),
                 },
-                false => error,
+                // Of changes that came before these a part may be committed.
+                false => transaction.partly_committed(error),
             }
         })?;
         transaction.replace(Rc::new(OpenTransaction {
@@ -221,8 +222,11 @@ impl Transactional for Firebird {
         let run = tokio::time::timeout(pool.options.statement_timeout, run).await;
         let run = run.unwrap_or_else(|_| {
             transaction.end(EndReason::Stopped);
-            let statement = pool.statement(sql, &[]);
-            Err(statement.late(StatementOutcome::RolledBack))
+            let late = pool.statement(sql, &[]).late(StatementOutcome::RolledBack);
+            Err(match transaction.state.change.is_committed() {
+                true => late.of_parts(),
+                false => late,
+            })
         });
         pool.stats.count(run)
     }

@@ -9,6 +9,7 @@ use tsumugi_pg::config::Pooler;
 use tsumugi_pg::connection::Behaviour;
 
 use super::bind::Binds;
+use super::commit_question::LateInquiries;
 use super::link::{Link, Session};
 use super::plan::{self, Plan, Plans, StatementEffect};
 use super::rows::Rows;
@@ -25,6 +26,7 @@ pub struct Postgres {
     pub(super) connector: Connector,
     /// Opens what asks what has become of a commit.
     pub(super) primary: Connector,
+    pub(super) late_inquiries: LateInquiries,
     pub(super) listeners: Cell<usize>,
     /// The client watches where a pooler hands the server's sessions to others too.
     pub(super) limits: Limits,
@@ -70,6 +72,7 @@ impl ServerBackend for Postgres {
             plans: Plans::default(),
             connector,
             primary,
+            late_inquiries: LateInquiries::default(),
             listeners: Cell::new(0),
             limits,
         };

@@ -51,7 +51,7 @@ impl DriverError for Driver {
             error @ (Driver::Connect { .. } | Driver::Hosts(_)) => Error::Unreachable {
                 reason: error.to_string(),
             },
-            Driver::RolledBack => Error::rolled_back("a statement in it had failed"),
+            Driver::RolledBack => statement_had_failed(),
             Driver::Parameter { number, source } => {
                 let code = sqlstate(&source);
                 statement.value(code, format!("parameter ${number}: {source}"))
@@ -59,6 +59,11 @@ impl DriverError for Driver {
             other => statement.usage(other.to_string()),
         }
     }
+}
+
+/// The error of a COMMIT that the server takes for a ROLLBACK.
+pub(super) fn statement_had_failed() -> Error {
+    Error::rolled_back("a statement in it had failed")
 }
 
 fn lost(reason: String, ran: StatementFate, server: Option<&ServerError>) -> Error {
@@ -115,6 +120,7 @@ fn server(context: StatementContext<'_>, error: ServerError) -> Error {
         },
         "57014" => Error::Cancelled {
             reason: message,
+            outcome: StatementOutcome::RolledBack,
             statement,
         },
         // Not allowed, which has nothing to do with how it is written.

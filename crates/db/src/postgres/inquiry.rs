@@ -1,47 +1,73 @@
-//! What has become of a transaction whose COMMIT was sent and not answered: the server that is primary now is asked, and a promotion is waited for
-//! within `acquire_timeout`. Which of its answers count, the driver says.
-//! Rule: nothing is run again here, and what no server can say is an error that says so.
-//!
-//! It is asked on a connection beside the pool's, which may be taken, or go to a standby. There are as many of them at most as the pool has
-//! connections, because the transaction had one that is lost.
+//! What has become of a transaction whose COMMIT was sent and not answered, as its caller is answered: by what its connection knew, and by the server
+//! that is primary now, within `acquire_timeout`.
+//! Rule: nothing is run again here, and what no server can say is an error that says so. Where the time was too short it is asked further for the log,
+//! and the backend of the lost connection is told to stop: it may wait for a standby that is gone.
 
-use tokio::time::{Instant, sleep, timeout_at};
-use tsumugi_pg::{Connection, Error as Driver, ServerIdentity, XactId, XactVerdict};
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use tsumugi_pg::{CertainEnd, Connection, Error as Driver, XactId};
 
 use super::backend::Inner;
+use super::commit_question::{CommitOutcome, CommitQuestion, Finding};
+use super::failure::statement_had_failed;
 use super::link::Session;
 use crate::error::{Error, Result};
-use crate::limits::{INQUIRY_PAUSE_MAX, INQUIRY_PAUSE_MIN};
-use crate::server::Fault;
+use crate::route_scope;
+use crate::server::{CommitSubject, Fault};
 
-/// What the connection of a transaction knows of it, also when it is lost.
-pub(crate) struct CommitInquiry(Connection);
+/// What the connection of a transaction knows of it, also when it is lost. Clones are about the same commit.
+#[derive(Clone)]
+pub(crate) struct CommitInquiry(Rc<Subject>);
 
-/// What has become of a commit.
-#[derive(Clone, Copy, Debug)]
-enum CommitOutcome {
-    Committed,
-    RolledBack,
+struct Subject {
+    connection: Connection,
+    /// For what the transaction was.
+    route: Option<Arc<str>>,
+    /// Its number as it was when its COMMIT was not answered: the connection may have another transaction since then.
+    id: OnceCell<Option<XactId>>,
+}
+
+impl Subject {
+    fn id(&self) -> Option<XactId> {
+        let noted = self.id.get().copied();
+        noted.unwrap_or_else(|| self.connection.xact_id())
+    }
+}
+
+impl CommitSubject for CommitInquiry {
+    fn xid(&self) -> Option<u64> {
+        self.0.id().map(|id| id.number)
+    }
 }
 
 impl CommitInquiry {
     /// Made before the COMMIT, whose connection goes back to the pool.
     pub(super) fn of(session: &Session) -> CommitInquiry {
-        CommitInquiry(session.connection.clone())
+        CommitInquiry(Rc::new(Subject {
+            connection: session.connection.clone(),
+            route: route_scope::current(),
+            id: OnceCell::new(),
+        }))
     }
 
     /// What has become of the transaction; `fault` is why its COMMIT was not answered.
     pub(super) async fn resolve(self, pool: &Inner, fault: Fault<Driver>) -> Result<()> {
+        let Subject {
+            connection,
+            route,
+            id,
+        } = &*self.0;
         // At once: where the connection lives on, another transaction may begin there.
-        let CommitInquiry(connection) = self;
-        let (id, server) = (connection.xact_id(), connection.server_identity());
-        let has_only_read = connection.has_only_read();
-        drop(connection);
+        let id = *id.get_or_init(|| connection.xact_id());
+        let (server, end) = (connection.server_identity(), connection.certain_end());
         let is_unreplicated = matches!(fault, Fault::Driver(Driver::Unreplicated));
         let lost = pool.error("COMMIT", fault).into_reason();
-        let xid = id.map(|id| id.number);
+        let (xid, route) = (id.map(|id| id.number), route.as_deref());
         let unknown = |why: &str| {
-            tracing::warn!(target: "tsumugi_db", xid, "it is not known whether a transaction was committed: {why}");
+            tracing::warn!(target: "tsumugi_db", xid, route, "it is not known whether a transaction was committed: {why}");
             Error::CommitUnknown {
                 xid,
                 reason: why.to_owned(),
@@ -50,84 +76,39 @@ impl CommitInquiry {
         if is_unreplicated {
             return Err(unknown(&lost));
         }
-        if has_only_read {
-            return Ok(());
+        match end {
+            Some(CertainEnd::Committed) => return Ok(()),
+            Some(CertainEnd::RolledBack) => return Err(statement_had_failed()),
+            None => {}
         }
         let (Some(id), Some(server)) = (id, server) else {
+            connection.stop_lost_commit();
             let why = "the server had not said which transaction it was";
             return Err(unknown(&format!("{lost}; {why}")));
         };
-        match find_out(pool, id, &server).await {
-            Ok(outcome) => {
-                tracing::warn!(target: "tsumugi_db", xid, ?outcome, "the answer to a commit did not come, and the server was asked: {lost}");
-                match outcome {
-                    CommitOutcome::Committed => Ok(()),
-                    CommitOutcome::RolledBack => Err(Error::LostUncommitted { reason: lost }),
-                }
-            }
-            Err(why) => Err(unknown(&format!("{lost}; {why}"))),
-        }
-    }
-}
-
-/// Asks until it is known, or why it cannot be known.
-async fn find_out(
-    pool: &Inner,
-    id: XactId,
-    server: &ServerIdentity,
-) -> Result<CommitOutcome, String> {
-    let until = Instant::now() + pool.options.acquire_timeout;
-    let mut pause = INQUIRY_PAUSE_MIN;
-    let mut kept = None;
-    let mut reason = "no primary answered within acquire_timeout".to_owned();
-    loop {
-        let asked = ask(pool, kept.take(), id, server);
-        let Ok(asked) = timeout_at(until, asked).await else {
-            return Err(reason);
+        let patience = pool.options.acquire_timeout;
+        let question = CommitQuestion {
+            primary: pool.backend.primary.clone(),
+            id,
+            server,
+            patience,
         };
-        match asked {
-            Ok((XactVerdict::Committed, connection)) => {
-                match timeout_at(until, connection.await_standbys()).await {
-                    Ok(Ok(())) => return Ok(CommitOutcome::Committed),
-                    // Another server may be primary, which has not got it.
-                    Ok(Err(Driver::Lost { .. })) => {}
-                    Ok(Err(error)) => return Err(format!("{UNCONFIRMED}: {error}")),
-                    Err(_) => return Err(UNCONFIRMED.to_owned()),
-                }
-            }
-            Ok((XactVerdict::RolledBack, _)) => return Ok(CommitOutcome::RolledBack),
-            Ok((XactVerdict::Unknown(why), _)) => return Err(why.to_owned()),
-            Ok((XactVerdict::InProgress, connection)) => {
-                reason = "it was still in progress after acquire_timeout".to_owned();
-                kept = Some(connection);
-            }
-            Ok((XactVerdict::Elsewhere(why), _)) => reason = why.to_owned(),
-            Err(error) => reason = error.to_string(),
+        let found = question.find_out(Instant::now() + patience).await;
+        if let Finding::Known(outcome) = &found {
+            tracing::warn!(target: "tsumugi_db", xid, route, ?outcome, "the answer to a commit did not come, and the server was asked: {lost}");
         }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(reason);
+        match found {
+            Finding::Known(CommitOutcome::Committed) => Ok(()),
+            Finding::Known(CommitOutcome::RolledBack) => {
+                Err(Error::LostUncommitted { reason: lost })
+            }
+            Finding::Unknowable(why) => Err(unknown(&format!("{lost}; {why}"))),
+            Finding::Undecided(why) => {
+                connection.stop_lost_commit();
+                let error = unknown(&format!("{lost}; {why}"));
+                pool.backend.late_inquiries.begin(question, route);
+                Err(error)
+            }
         }
-        sleep(pause.min(left)).await;
-        pause = INQUIRY_PAUSE_MAX.min(pause * 2);
     }
-}
-
-/// Why what a primary has committed does not count. A failover would lose it.
-const UNCONFIRMED: &str =
-    "the primary has committed it, and no synchronous standby has confirmed that";
-
-/// Asks once, on a connection that is there already or a new one.
-async fn ask(
-    pool: &Inner,
-    kept: Option<Connection>,
-    id: XactId,
-    server: &ServerIdentity,
-) -> tsumugi_pg::Result<(XactVerdict, Connection)> {
-    let connection = match kept.filter(Connection::is_open) {
-        Some(connection) => connection,
-        None => Connection::open(&pool.backend.primary).await?,
-    };
-    let verdict = connection.xact_status(id, server).await?;
-    Ok((verdict, connection))
 }

@@ -150,7 +150,7 @@ impl connections::Link for Link {
     }
 
     fn end(&self, session: &Session) {
-        session.abort("the server did not answer in time");
+        session.end_unanswered("the server did not answer in time");
     }
 }
 

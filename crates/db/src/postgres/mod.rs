@@ -5,6 +5,7 @@
 
 mod backend;
 mod bind;
+mod commit_question;
 mod copy;
 mod failure;
 mod inquiry;

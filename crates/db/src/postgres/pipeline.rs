@@ -9,7 +9,7 @@ use super::backend::{Inner, Postgres, changed, check_by_tag};
 use super::bind::Binds;
 use super::link::Session;
 use super::plan::{Plan, StatementEffect};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::PipelineAtomicity;
 use crate::rows::Rows;
 use crate::server::{Fault, Outcome, Pool, Scope, Transaction};
@@ -36,7 +36,9 @@ impl Pool<Postgres> {
         {
             let connection = pool.exclusive("", &[]).await?;
             let outcomes = run(pool, &connection, &plans, statements, atomicity, unchecked).await;
-            return outcomes.map_err(|fault| pool.error("", fault.alone()));
+            let outcomes = outcomes.map_err(|fault| pool.error("", fault.alone()))?;
+            let outcomes = outcomes.into_iter();
+            return Ok(outcomes.map(|one| one.map_err(Error::of_parts)).collect());
         }
         let connection = pool.connections.shared().await;
         let connection = connection.map_err(|error| pool.not_acquired("", &[], error))?;

@@ -12,6 +12,7 @@ use super::bind::Binds;
 use super::copy::{CopyIn, CopyOut};
 use super::link::ExclusiveConnection;
 use super::pipeline::pipeline_on;
+use super::plan::StatementEffect;
 use super::stream::PortalRows;
 use super::transaction::{begin_within, begun_on};
 use crate::batch::BatchSize;
@@ -21,7 +22,7 @@ use crate::execution::ExecuteResult;
 use crate::log::opaque;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
-use crate::server::{self, Answer, Limits, Pool, Scope, StreamHandle, TransactionInner};
+use crate::server::{self, Answer, Fault, Limits, Pool, Scope, StreamHandle, TransactionInner};
 use crate::sql_text::SqlText;
 use crate::value::{Value, bounded, bounded_together};
 
@@ -88,7 +89,8 @@ impl Session {
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
         let run = self.pool.script(&self.connection, &sql, &sql).await;
-        self.pool.finish_script(&sql, run)
+        let finished = self.pool.finish_script(&sql, run.map_err(Fault::alone));
+        finished.map_err(Error::of_parts)
     }
 
     /// Like [`Database::stream_by`](crate::Database::stream_by), on this connection, which can do nothing else until the stream ends or is dropped.
@@ -123,7 +125,7 @@ impl Session {
     ) -> Result<Vec<Result<Rows>>> {
         let statements = bounded_together(statements)?;
         let outcomes = pipeline_on(&self.pool, &self.connection, statements, atomicity).await?;
-        outcomes.map_err(|fault| self.pool.error("", fault))
+        outcomes.map_err(|fault| self.pool.error("", fault.alone()))
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -192,7 +194,11 @@ impl Session {
     async fn answer(&self, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
         let pool = &self.pool;
-        pool.run_on(&self.connection, &plan, &sql, &values).await
+        let run = pool.run_on(&self.connection, &plan, &sql, &values).await;
+        match plan.effect {
+            StatementEffect::Procedure => run.map_err(Error::of_parts),
+            _ => run,
+        }
     }
 }
 

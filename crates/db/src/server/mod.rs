@@ -8,6 +8,7 @@
 //! | `backend.rs` | the trait of statements, and what a pool does around each of them |
 //! | `stream.rs` | rows in batches |
 //! | `transaction.rs` | transactions and savepoints |
+//! | `pending_commit.rs` | a commit whose caller may leave before it is answered |
 //! | `pool.rs` | single statements, and how the others begin |
 
 #![expect(
@@ -19,18 +20,20 @@ mod backend;
 pub(crate) mod connections;
 mod expiry;
 mod fault;
+mod pending_commit;
 mod pool;
 mod statement_stats;
+mod step;
 mod stream;
 mod transaction;
 
 pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
 pub(crate) use expiry::Expiry;
 pub(crate) use fault::{DriverError, Fault};
+pub(crate) use pending_commit::CommitSubject;
 pub use pool::Pool;
+pub(crate) use step::{NextStep, SavepointCommand, SavepointName};
 pub use stream::RowStream;
 pub(crate) use stream::{Batch, RowCursor, StreamHandle, Streaming};
-pub(crate) use transaction::{
-    NextStep, Running, SavepointCommand, SavepointName, TransactionInner, Transactional,
-};
+pub(crate) use transaction::{Running, TransactionInner, Transactional};
 pub use transaction::{Savepoint, Transaction};

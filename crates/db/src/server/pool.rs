@@ -5,7 +5,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use crate::batch::BatchSize;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::metrics::{Figures, Snapshot};
 use crate::options::{Options, TransactionOptions};
@@ -122,7 +122,8 @@ impl<B: Transactional> Pool<B> {
     /// On a connection of its own, which is clean before another caller has it.
     async fn run_alone(&self, plan: &B::Plan, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
         let connection = self.0.exclusive(&sql, &values).await?;
-        self.0.run_on(&connection, plan, &sql, &values).await
+        let run = self.0.run_on(&connection, plan, &sql, &values).await;
+        run.map_err(Error::of_parts)
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
@@ -130,7 +131,8 @@ impl<B: Transactional> Pool<B> {
         let script = pool.plan_script(&sql)?;
         let connection = pool.exclusive(&sql, &[]).await?;
         let outcome = pool.script(&connection, &sql, script).await;
-        pool.finish_script(&sql, outcome.map_err(Fault::alone))
+        let finished = pool.finish_script(&sql, outcome.map_err(Fault::alone));
+        finished.map_err(Error::of_parts)
     }
 
     pub(crate) async fn stream(

@@ -58,6 +58,9 @@ pub(crate) trait StreamOwner {
 
     /// The stream was given up for its time.
     fn stop(&self);
+
+    /// An error of the stream, with what it means for the transaction.
+    fn error_within(&self, error: Error) -> Error;
 }
 
 /// Keeps other statements out of a transaction for as long as a stream is open in it.
@@ -74,6 +77,10 @@ impl StreamLock {
         if let Some(transaction) = self.0.upgrade() {
             transaction.stop();
         }
+    }
+
+    fn owner(&self) -> Weak<dyn StreamOwner> {
+        Weak::clone(&self.0)
     }
 }
 
@@ -214,6 +221,10 @@ impl<B: Streaming> RowStream<B> {
                 })
             }
             Err(fault) => {
+                let fault = match lock {
+                    Some(_) => fault,
+                    None => fault.alone(),
+                };
                 let error = fault.into_error(pool.statement(sql, &values));
                 pool.stats.count(Err(error))
             }
@@ -254,7 +265,7 @@ impl<B: Streaming> RowStream<B> {
         {
             lock.stop();
         }
-        let is_in_transaction = open.lock.is_some();
+        let owner = open.lock.as_ref().map(StreamLock::owner);
         let is_end_alone = matches!(next, Ok(None)) && open.has_rows;
         open.has_rows = true;
         if !matches!(&next, Ok(Some(batch)) if !batch.is_last) {
@@ -266,10 +277,13 @@ impl<B: Streaming> RowStream<B> {
         }
         let next = next.map_err(|fault| {
             let statement = self.pool.statement(self.sql.clone(), &self.values);
+            let Some(owner) = owner else {
+                return fault.alone().into_error(statement);
+            };
             let error = fault.into_error(statement);
-            match is_in_transaction {
-                true => error.undone(),
-                false => error,
+            match owner.upgrade() {
+                Some(transaction) => transaction.error_within(error),
+                None => error.undone(),
             }
         });
         let next = self.pool.stats.count(next)?;

@@ -24,6 +24,8 @@ use super::backend::{Answer, Outcome, PoolInner, Scope};
 use super::connections::Exclusive;
 use super::expiry::Expiry;
 use super::fault::Fault;
+use super::pending_commit::{CommitSubject, PendingCommit};
+use super::step::{NextStep, SavepointCommand, SavepointName};
 use super::stream::{RowStream, StreamHandle, StreamLock, StreamOwner, Streaming};
 
 /// A backend that has transactions.
@@ -39,7 +41,7 @@ pub(crate) trait Transactional: Streaming {
     /// What belongs to a transaction beside, also when it has ended.
     type State;
     /// What finds out what has become of a commit.
-    type Inquiry;
+    type Inquiry: CommitSubject;
 
     fn begin(
         pool: &PoolInner<Self>,
@@ -123,30 +125,6 @@ pub(crate) trait Transactional: Streaming {
     fn send_command(_: &Self::Open, _: &str) -> bool {
         false
     }
-}
-
-/// What becomes of a statement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NextStep {
-    Run,
-    /// It is left out, as if it had found nothing.
-    Skip,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) enum SavepointCommand {
-    Set,
-    Release,
-    RollBack,
-}
-
-/// What a savepoint can be called on the server.
-#[derive(Clone, Copy)]
-pub(crate) struct SavepointName {
-    /// No other one of the transaction has it.
-    pub(crate) number: u32,
-    /// How many there are around it, counting it: a later one may have the same.
-    pub(crate) depth: usize,
 }
 
 /// A transaction. See [`crate::Transaction`].
@@ -235,8 +213,7 @@ impl<B: Transactional> Transaction<B> {
         values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream<B>> {
-        let inner = &self.0;
-        let pool = &inner.pool;
+        let (inner, pool) = (&self.0, &self.0.pool);
         inner.check()?;
         let plan = pool.plan(&sql, &values, Scope::Exclusive)?;
         if B::prepare(inner, Some(&plan)).await? == NextStep::Skip {
@@ -283,26 +260,17 @@ impl<B: Transactional> Transaction<B> {
         drop(self.0.ready().await?);
         let closing = self.0.take().await?;
         self.0.ended.set(EndReason::Uncommitted);
-        let pool = &self.0.pool;
-        let inquiry = B::inquiry(&closing);
-        let committed = match pool.command("COMMIT", B::commit(closing)).await {
-            Ok(()) => Ok(()),
-            // Boxed, so that the future of what is answered stays small.
-            Err(fault) if fault.is_unanswered() => Box::pin(B::inquire(pool, inquiry, fault)).await,
-            // What was not sent has not happened.
-            Err(fault) if fault.is_unsent() && !B::has_kept(&self.0.state) => {
-                let reason = pool.error("COMMIT", fault).into_reason();
-                Err(Error::LostUncommitted { reason })
-            }
-            Err(fault) => Err(pool.error("COMMIT", fault)),
-        };
+        let (pool, inquiry) = (&self.0.pool, B::inquiry(&closing));
+        let call = conclude(Rc::clone(pool), closing, inquiry.clone());
+        let committed = PendingCommit::new(&pool.name, inquiry, call)
+            .outcome()
+            .await;
         match &committed {
             Ok(()) => self.0.ended.set(EndReason::Committed),
             Err(Error::LostUncommitted { .. }) => self.0.ended.set(EndReason::RolledBack),
-            Err(Error::CommitUnknown { .. }) => pool.stats.count_unknown_commit(),
             Err(_) => {}
         }
-        committed
+        committed.map_err(|error| self.0.partly_committed(error))
     }
 
     pub(crate) async fn roll_back(&self) -> Result<()> {
@@ -316,6 +284,29 @@ impl<B: Transactional> Transaction<B> {
     pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
         Rc::downgrade(&self.0)
     }
+}
+
+/// Commits, and finds out what has become of that where it is not answered. Needs nothing of the transaction, which may be gone by then.
+async fn conclude<B: Transactional>(
+    pool: Rc<PoolInner<B>>,
+    closing: B::Closing,
+    inquiry: B::Inquiry,
+) -> Result<()> {
+    let committed = match pool.command("COMMIT", B::commit(closing)).await {
+        Ok(()) => Ok(()),
+        // Boxed, so that the future of what is answered stays small.
+        Err(fault) if fault.is_unanswered() => Box::pin(B::inquire(&pool, inquiry, fault)).await,
+        // What was not sent has not happened.
+        Err(fault) if fault.is_unsent() => {
+            let reason = pool.error("COMMIT", fault).into_reason();
+            Err(Error::LostUncommitted { reason })
+        }
+        Err(fault) => Err(pool.error("COMMIT", fault)),
+    };
+    if matches!(committed, Err(Error::CommitUnknown { .. })) {
+        pool.stats.count_unknown_commit();
+    }
+    committed
 }
 
 impl<B: Transactional> Abandon for TransactionInner<B> {
@@ -337,6 +328,10 @@ impl<B: Transactional> StreamOwner for TransactionInner<B> {
         // Its reader has the error already.
         self.stream.take();
         self.end(EndReason::Stopped);
+    }
+
+    fn error_within(&self, error: Error) -> Error {
+        self.undone(error)
     }
 }
 
@@ -442,8 +437,16 @@ impl<B: Transactional> TransactionInner<B> {
             EndReason::Uncommitted | EndReason::Committed
         );
         match is_ending || B::has_kept(&self.state) {
-            true => error,
+            true => self.partly_committed(error),
             false => error.undone(),
+        }
+    }
+
+    /// An error of it that says so where a part of it was committed before.
+    pub(crate) fn partly_committed(&self, error: Error) -> Error {
+        match B::has_kept(&self.state) {
+            true => error.partly_committed(),
+            false => error,
         }
     }
 

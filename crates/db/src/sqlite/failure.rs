@@ -222,6 +222,30 @@ fn database(code: i32, detail: String, statement: StatementContext<'_>) -> Error
     }
 }
 
+/// The error of a commit, or of a statement that is committed with its end. Where the disk failed it is not known what it has kept of that: SQLite
+/// takes it back, but what decides may be on disk, and counts when the file is read anew after a crash.
+pub(super) fn of_commit(error: Error) -> Error {
+    match error {
+        Error::Database {
+            code: Code::Sqlite(code),
+            message,
+            ..
+        } if code & 0xff == ffi::SQLITE_IOERR && !READS.contains(&code) => Error::CommitUnknown {
+            xid: None,
+            reason: message,
+        },
+        error => error,
+    }
+}
+
+/// Errors of the disk before anything is written.
+const READS: [i32; 4] = [
+    ffi::SQLITE_IOERR_READ,
+    ffi::SQLITE_IOERR_SHORT_READ,
+    ffi::SQLITE_IOERR_RDLOCK,
+    ffi::SQLITE_IOERR_FSTAT,
+];
+
 /// The error for a statement of this crate's own, such as `COMMIT`.
 pub(super) fn own(
     cause: rusqlite::Error,
@@ -233,5 +257,43 @@ pub(super) fn own(
     match seen.stop {
         Some(Stop::TimedOut) => statement.late(StatementOutcome::RolledBack),
         _ => run(cause, statement),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::FailedStatement;
+
+    #[track_caller]
+    fn check(code: i32, kind: &str) {
+        let error = of_commit(Error::Database {
+            code: Code::Sqlite(code),
+            message: "disk I/O error".to_owned(),
+            statement: FailedStatement::none(),
+        });
+        assert_eq!(error.kind(), kind, "{code}");
+        assert!(!error.is_retryable(), "{code}");
+    }
+
+    #[test]
+    fn commit_is_unknown_where_the_disk_failed_while_it_wrote() {
+        for code in [
+            ffi::SQLITE_IOERR,
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_IOERR_FSYNC,
+            ffi::SQLITE_IOERR_DIR_FSYNC,
+            ffi::SQLITE_IOERR_DELETE,
+        ] {
+            check(code, "CommitUnknown");
+        }
+        // Nothing is kept where there was no room, or nothing was written yet.
+        for code in [
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_IOERR_READ,
+            ffi::SQLITE_CORRUPT,
+        ] {
+            check(code, "Error");
+        }
     }
 }

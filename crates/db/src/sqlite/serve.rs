@@ -149,7 +149,8 @@ impl Service<'_> {
         reply: Option<Reply>,
     ) -> Option<(Statement, Reply)> {
         let policy = self.connection.policy(call, &statement.sql);
-        let is_reader_job = policy == Policy::Reader && self.connection.is_clean();
+        let is_alone = self.connection.is_clean();
+        let is_reader_job = policy == Policy::Reader && is_alone;
         let started = Instant::now();
         watch::arm(reply, self.options.statement_timeout, policy);
         let mut result = self
@@ -171,6 +172,16 @@ impl Service<'_> {
         let outcome = outcome.map_err(|error| match error.constraint() {
             Some(name) if self.connection.limits_length(name) => failure::too_long(error),
             _ => error,
+        });
+        let outcome = outcome.map_err(|error| match call {
+            // What came before the statement that was stopped stays, or is committed with the transaction.
+            Call::Script => error.of_parts(),
+            Call::Query | Call::Execute => error,
+        });
+        let commits = is_alone && policy != Policy::Reader;
+        let outcome = outcome.map_err(|error| match commits {
+            true => failure::of_commit(error),
+            false => error,
         });
         self.counters.ran(&outcome);
         answer(reply, outcome);
@@ -365,8 +376,14 @@ impl Service<'_> {
             return answer(reply, Err(refusal));
         }
         let (_, outcome) = self.own(sql, None);
-        if outcome.is_ok() {
-            end.set(ended);
+        let outcome = match ended {
+            EndReason::Committed => outcome.map_err(failure::of_commit),
+            _ => outcome,
+        };
+        match &outcome {
+            Ok(_) => end.set(ended),
+            Err(Error::CommitUnknown { .. }) => end.set(EndReason::Uncommitted),
+            Err(_) => {}
         }
         answer(reply, outcome);
     }

@@ -20,6 +20,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
+use tsumugi_db::in_route;
 use tsumugi_http::{Allow, HttpResponse, Match, Request, RouteMatch, RouteTable};
 
 pub use drain::{HasJobs, JobGuard, Jobs, StopSignal};
@@ -318,6 +319,7 @@ impl<A: Dispatch> Rest<A> {
             limit_ms: *request_ms_max,
         };
         let (mut since, mut waited) = (Instant::now(), Duration::ZERO);
+        let pattern = self.pattern.take();
         let mut response = {
             let mut rest = pin!(A::wait(&mut self.waiting, deadline));
             let mut is_first = true;
@@ -326,7 +328,10 @@ impl<A: Dispatch> Rest<A> {
                 if !std::mem::take(&mut is_first) {
                     waited += since.elapsed();
                 }
-                let polled = rest.as_mut().poll(cx);
+                let polled = match &pattern {
+                    Some(pattern) => in_route(pattern, || rest.as_mut().poll(cx)),
+                    None => rest.as_mut().poll(cx),
+                };
                 if polled.is_pending() {
                     since = Instant::now();
                 }
@@ -334,7 +339,7 @@ impl<A: Dispatch> Rest<A> {
             })
             .await
         };
-        summarise(&mut response, self.pattern.take(), waited);
+        summarise(&mut response, pattern, waited);
         response
     }
 }
