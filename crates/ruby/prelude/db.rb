@@ -21,7 +21,8 @@ class DB
   end
 
   class SerializationFailure
-    def retryable? = true
+    # But where the database has committed a part of the transaction.
+    def retryable? = @retryable != false
   end
 
   # Two transactions waited for each other; this one was chosen to be undone. Like other serialization failures it is run again.
@@ -114,7 +115,7 @@ class DB
   #
   # `isolation:` is :read_committed, :repeatable_read or :serializable (SQLite's transactions are always serializable). After an error that
   # is `retryable?`, the block is run again, `retries:` times at most: a SerializationFailure, a DeadlockDetected too, and a server that was lost
-  # where it is certain that nothing was kept. After a CommitUnknown it is not.
+  # where it is certain that nothing was kept. After a CommitUnknown it is not, nor where Firebird has committed changes of tables in it.
   def transaction(mode: :immediate, isolation: nil, savepoint: false, retries: 0)
     if Tsumugi::Native.db_in_transaction?(@native)
       return yield(self) unless savepoint
@@ -141,7 +142,7 @@ class DB
             committed = __end(running, raised)
           end
         rescue SerializationFailure, TransactionRolledBack, ConnectionLost => e
-          raise e if retries <= 0 || !e.retryable?
+          raise e if retries <= 0 || !e.retryable? || (running && Tsumugi::Native.db_partly_committed?(running))
 
           retries -= 1
           raised = false

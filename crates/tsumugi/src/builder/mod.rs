@@ -7,6 +7,7 @@ mod row;
 mod schema;
 mod table;
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -88,7 +89,7 @@ impl Db {
     }
 
     /// The same, run again after an error that is [retryable](Error::is_retryable), so many times at most. It is never run again where it is not known
-    /// whether it was committed.
+    /// whether it was committed, nor where a part of it is, as Firebird commits changes of tables.
     ///
     /// # Errors
     /// As [`Db::tx`], of the last time.
@@ -99,9 +100,16 @@ impl Db {
         run: impl AsyncFn(&Tx) -> Result<T>,
     ) -> Result<T> {
         let mut left = retries;
+        // Also where the error is another database's.
+        let is_kept = Cell::new(false);
+        let noting = async |tx: &Tx| {
+            let ended = run(tx).await;
+            is_kept.set(tx.transaction.has_kept_changes());
+            ended
+        };
         loop {
-            match self.tx_with(options, &run).await {
-                Err(error) if left > 0 && error.is_retryable() => left -= 1,
+            match self.tx_with(options, &noting).await {
+                Err(error) if left > 0 && error.is_retryable() && !is_kept.get() => left -= 1,
                 ended => return ended,
             }
         }

@@ -188,9 +188,7 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     for (name, commits) in [("db_commit", true), ("db_rollback", false)] {
         natives.waiting(name, move |_, scope, call| {
             let handle = scope.data::<TransactionHandle>(call.argument(0)).cloned();
-            let transaction = handle
-                .as_ref()
-                .and_then(|handle| handle.running.borrow_mut().take());
+            let transaction = handle.as_ref().and_then(TransactionHandle::take);
             Ok(attempt_only(async move {
                 let (Some(handle), Some(transaction)) = (handle, transaction) else {
                     return Ok(());
@@ -210,6 +208,12 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             handle.abandon();
         }
         Ok(Value::nil())
+    })?;
+    // Firebird commits changes of tables before the statements behind them.
+    natives.plain("db_partly_committed?", |_, scope, call| {
+        let handle = scope.data::<TransactionHandle>(call.argument(0));
+        let is_kept = handle.is_some_and(TransactionHandle::is_kept);
+        Ok(Value::boolean(is_kept))
     })
 }
 

@@ -1,7 +1,7 @@
 //! A database as one application's VM has it: the connections, what each fibre has of its own, and the primary keys met so far.
 //! Rule: a statement of a fibre runs in that fibre's innermost transaction or connection; the primary keys that it knows are those of its transaction too.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -33,6 +33,8 @@ enum FibreConnection {
 pub(super) struct TransactionHandle {
     pub(super) running: SharedHandle<Transaction>,
     keys: Rc<PrimaryKeys>,
+    /// A part of it was committed before its end.
+    is_kept: Rc<Cell<bool>>,
 }
 
 impl TransactionHandle {
@@ -40,7 +42,22 @@ impl TransactionHandle {
         TransactionHandle {
             running: shared_handle(transaction),
             keys: Rc::new(PrimaryKeys::within(outer)),
+            is_kept: Rc::default(),
         }
+    }
+
+    /// Takes it, to end it.
+    pub(super) fn take(&self) -> Option<Rc<Transaction>> {
+        let taken = self.running.borrow_mut().take();
+        if let Some(transaction) = &taken {
+            self.is_kept.set(transaction.has_kept_changes());
+        }
+        taken
+    }
+
+    /// Whether a part of it was committed before its end, once that has come.
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_kept.get()
     }
 
     /// Keeps what was learnt in it, now that it is committed.
@@ -50,7 +67,7 @@ impl TransactionHandle {
 
     /// Ends it, with a rollback if it has not been committed.
     pub(super) fn abandon(&self) {
-        self.running.borrow_mut().take();
+        drop(self.take());
         drop(self.keys.ending());
     }
 }
