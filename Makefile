@@ -120,6 +120,7 @@ soak: bench-build bench-peers ## every allocation of the VM failing, the demo wh
 	LARGE_MIB=1024 cargo test --release --package tsumugi-kv --test large -- --nocapture
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 	TSUMUGI_CHAOS_ROUNDS=20 cargo test --package tsumugi-db --test firebird -- --nocapture chaos::
+	TSUMUGI_LOST_ANSWERS_ROUNDS=2000 cargo test --package tsumugi-db --test transactions -- --nocapture lost_answers::
 	TSUMUGI_HISTORIES=10000 cargo test --package tsumugi-db --test transactions -- --nocapture histories::
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
 	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1

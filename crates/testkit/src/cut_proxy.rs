@@ -1,10 +1,11 @@
-//! A proxy in front of a server that cuts a connection after so many bytes. It knows no protocol.
+//! A proxy in front of a server that cuts a connection after so many bytes, lets it fall silent or holds it up. It knows no protocol.
 //! Rule: what may pass has passed when the connection is cut, and nothing behind it has.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Where the next connection on which something moves is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,10 @@ pub enum ServerSide {
     Closes,
     /// It stays open, as where a machine is gone, and nothing more reaches it.
     StaysOpen,
+    /// It stays open as the client's does, and nothing more passes either way, as where packets are dropped.
+    FallsSilent,
+    /// It stays open as the client's does, and what comes behind the cut passes so much later.
+    Waits(Duration),
 }
 
 /// The proxy. It ends with its value, and so do its connections.
@@ -39,6 +44,7 @@ struct Shared {
 struct State {
     armed: Option<(Cut, ServerSide)>,
     refuses: bool,
+    ignores: bool,
     has_ended: bool,
     /// Connections of which the client's side is open.
     open: usize,
@@ -65,14 +71,14 @@ impl CutProxy {
         let accepting = Arc::clone(&shared);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let (ended, refuses) = {
-                    let state = accepting.state();
-                    (state.has_ended, state.refuses)
-                };
-                if ended {
+                let mut state = accepting.state();
+                if state.has_ended {
                     return;
                 }
-                if !refuses {
+                if state.ignores {
+                    state.streams.push(client);
+                } else if !state.refuses {
+                    drop(state);
                     accepting.carry(client);
                 }
             }
@@ -110,9 +116,15 @@ impl CutProxy {
         self.shared.state().refuses = true;
     }
 
-    /// Closes new connections no longer.
+    /// Takes new connections, and nothing passes on them.
+    pub fn ignore(&self) {
+        self.shared.state().ignores = true;
+    }
+
+    /// New connections are as at the beginning.
     pub fn accept(&self) {
-        self.shared.state().refuses = false;
+        let mut state = self.shared.state();
+        (state.refuses, state.ignores) = (false, false);
     }
 }
 
@@ -149,14 +161,14 @@ impl Shared {
         state.streams.extend([copy(&client), copy(&server)]);
         state.open += 1;
         drop(state);
-        let stays_open = Arc::new(AtomicBool::new(false));
+        let fate = Arc::new(LinkFate::default());
         for (way, from, to) in [
             (Way::ToServer, copy(&client), copy(&server)),
             (Way::ToClient, copy(&server), copy(&client)),
         ] {
-            let (shared, stays_open) = (Arc::clone(self), Arc::clone(&stays_open));
+            let (shared, fate) = (Arc::clone(self), Arc::clone(&fate));
             std::thread::spawn(move || {
-                shared.pump(way, from, to, &stays_open);
+                shared.pump(way, from, to, &fate);
                 if way == Way::ToServer {
                     shared.state().open -= 1;
                 }
@@ -164,9 +176,12 @@ impl Shared {
         }
     }
 
-    fn pump(&self, way: Way, mut from: TcpStream, mut to: TcpStream, stays_open: &AtomicBool) {
+    fn pump(&self, way: Way, mut from: TcpStream, mut to: TcpStream, fate: &LinkFate) {
         let mut buffer = [0; 16 * 1024];
         while let Ok(count @ 1..) = from.read(&mut buffer) {
+            if fate.is_silent.load(Ordering::SeqCst) {
+                continue;
+            }
             let (passing, cut) = self.passing(way, count);
             let bytes = buffer.get(..passing).unwrap_or_default();
             let passed = to.write_all(bytes).is_ok();
@@ -179,13 +194,22 @@ impl Shared {
                         Way::ToServer => &from,
                         Way::ToClient => &to,
                     };
-                    stays_open.store(true, Ordering::SeqCst);
+                    fate.stays_open.store(true, Ordering::SeqCst);
                     let _ = client.shutdown(Shutdown::Both);
                     return;
                 }
+                Some(ServerSide::FallsSilent) => fate.is_silent.store(true, Ordering::SeqCst),
+                Some(ServerSide::Waits(time)) => {
+                    wait(time);
+                    let rest = buffer.get(passing..count).unwrap_or_default();
+                    if to.write_all(rest).is_err() {
+                        break;
+                    }
+                }
             }
         }
-        if stays_open.load(Ordering::SeqCst) {
+        // One end does not learn of the other's.
+        if fate.stays_open.load(Ordering::SeqCst) || fate.is_silent.load(Ordering::SeqCst) {
             return;
         }
         let _ = from.shutdown(Shutdown::Both);
@@ -217,4 +241,21 @@ impl Shared {
         state.armed = None;
         (left, Some(server))
     }
+}
+
+/// What both directions of a connection have in common.
+#[derive(Default)]
+struct LinkFate {
+    /// The client's side is cut, and the server's is not.
+    stays_open: AtomicBool,
+    /// Nothing passes any more.
+    is_silent: AtomicBool,
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of the proxy serves one direction of one connection"
+)]
+fn wait(time: Duration) {
+    std::thread::sleep(time);
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tsumugi_db::{
-    Access, Database, Error, Isolation, Options, Transaction, TransactionOptions, values,
+    Access, Database, Error, Isolation, Options, Transaction, TransactionMode, TransactionOptions,
+    values,
 };
 use tsumugi_testkit::firebird::Server;
 use tsumugi_testkit::{Cut, CutProxy, ServerSide};
@@ -205,6 +206,34 @@ fn write_of_a_row_being_changed_waits_and_then_fails() {
             json(&db, "select word from words").await,
             r#"[{"word":"b"}]"#
         );
+    });
+}
+
+#[test]
+fn conflict_behind_changes_that_are_committed_is_not_to_be_retried() {
+    with("?busy_timeout_ms=1000", async |db| {
+        words(&db).await;
+        let insert = "insert into words(word) values ('a')";
+        db.execute(insert, []).await.unwrap();
+        let holder = db.begin(TransactionOptions::default()).await.unwrap();
+        let update = "update words set word = ?";
+        holder.execute(update, values!["b"]).await.unwrap();
+        for change in [None, Some("create table other(n integer)")] {
+            let schema = TransactionOptions::write(TransactionMode::Schema);
+            let tx = db.begin(schema).await.unwrap();
+            if let Some(change) = change {
+                tx.execute(change, []).await.unwrap();
+            }
+            let error = tx.execute(update, values!["c"]).await.unwrap_err();
+            assert_eq!(error.kind(), "SerializationFailure", "{error}");
+            assert_eq!(error.sql(), Some(update));
+            assert_eq!(error.is_retryable(), change.is_none(), "{error}");
+            assert_eq!(tx.has_kept_changes(), change.is_some());
+            let text = error.to_string();
+            let says_so = text.contains("a part of the transaction is committed");
+            assert_eq!(says_so, change.is_some(), "{text}");
+            tx.roll_back().await.unwrap();
+        }
     });
 }
 

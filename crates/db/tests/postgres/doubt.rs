@@ -373,7 +373,7 @@ pub(crate) const WAITING: &str =
     "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
 
 /// A server whose commits wait for a standby that never comes, where they ask for that.
-fn without_its_standby() -> Server {
+pub(crate) fn without_its_standby() -> Server {
     ServerOptions::default()
         .setting("synchronous_standby_names", "nobody")
         .start()

@@ -5,6 +5,7 @@ mod connections;
 mod doubt;
 mod drops;
 mod failover;
+mod given_up;
 mod kinds;
 mod load;
 mod procedures;

@@ -53,6 +53,33 @@ fn procedure_that_commits_and_fails_runs_once() {
 }
 
 #[test]
+fn procedure_that_commits_and_is_stopped_may_have_run_in_part_and_says_so() {
+    with("?pool=2&statement_timeout_ms=300", async |db| {
+        db.execute_script(
+            "create table ran(n int); create procedure p() language plpgsql as \
+             $$ begin insert into ran values (1); commit; perform pg_sleep(30); end $$",
+        )
+        .await
+        .unwrap();
+        let session = db.session().await.unwrap();
+        let statements = vec![("call p()".into(), vec![])];
+        let outcomes = db.pipeline(statements, PipelineAtomicity::Each).await;
+        for stopped in [
+            db.execute("call p()", []).await.unwrap_err(),
+            session.execute("call p()", []).await.unwrap_err(),
+            session.execute_script("call p()").await.unwrap_err(),
+            outcomes.unwrap().remove(0).unwrap_err(),
+        ] {
+            assert_eq!(stopped.kind(), "QueryCanceled", "{stopped}");
+            let text = stopped.to_string();
+            assert!(text.contains("may or may not have run"), "{text}");
+        }
+        drop(session);
+        assert_eq!(times(&db).await, 4);
+    });
+}
+
+#[test]
 fn script_that_would_end_the_transaction_it_is_in_is_refused_and_runs_nothing() {
     with("?pool=1", async |db| {
         db.execute("create table ran(n int)", []).await.unwrap();

@@ -5,9 +5,11 @@ mod calls;
 mod ends;
 mod figures;
 mod histories;
+mod lost_answers;
 mod savepoints;
 mod several;
 mod sizes;
+mod stopped;
 mod streams;
 
 use tsumugi_db::{Database, Options, Transaction, TransactionOptions, ValueRef, values};
