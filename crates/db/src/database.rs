@@ -139,8 +139,9 @@ impl Database {
         on_each!(Database, self, pool => @await pool.execute(sql.into(), values))
     }
 
-    /// Runs several statements without values, one after the other. They are not one transaction unless the script
-    /// says `BEGIN` and `COMMIT`; what ran before a failure stays. `statement_timeout` bounds the whole script.
+    /// Runs several statements without values, one after the other. On PostgreSQL they are one transaction unless the script says `COMMIT`; elsewhere
+    /// they are none, and what ran before a failure stays. `statement_timeout` bounds the whole script; the error of one that it stopped says that a part
+    /// may have run.
     ///
     /// # Errors
     /// As [`Database::query`], of the first statement that fails; those after it do not run.
@@ -361,7 +362,8 @@ impl Transaction {
         )
     }
 
-    /// Makes the changes permanent and ends the transaction. Where it fails because of a deferred constraint or a
+    /// Makes the changes permanent and ends the transaction. On a server the commit goes on where its future is dropped, and the log says what has become
+    /// of it if that takes long. Where it fails because of a deferred constraint or a
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
     ///
     /// # Errors

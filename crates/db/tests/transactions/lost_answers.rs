@@ -28,7 +28,7 @@ const EVERY_CALL: Duration = Duration::from_secs(60);
 
 /// What the caller was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Answer {
     Committed,
     RolledBack,
     NotRun,
@@ -40,13 +40,13 @@ enum Told {
 struct Group {
     what: &'static str,
     numbers: Vec<i64>,
-    told: Told,
+    answer: Answer,
     /// They are one transaction.
     is_whole: bool,
 }
 
 /// What a caller does, and what it was answered.
-struct Story<'a> {
+struct Scenario<'a> {
     kind: Kind,
     db: &'a Database,
     dice: Dice,
@@ -55,30 +55,30 @@ struct Story<'a> {
 }
 
 #[track_caller]
-fn told<T>(outcome: &Result<T, Error>) -> Told {
+fn answer_of<T>(outcome: &Result<T, Error>) -> Answer {
     let error = match outcome {
-        Ok(_) => return Told::Committed,
+        Ok(_) => return Answer::Committed,
         Err(error) => error,
     };
     match error {
         Error::Lost { outcome, .. }
         | Error::Timeout { outcome, .. }
         | Error::Cancelled { outcome, .. } => match outcome {
-            StatementOutcome::NotSent => Told::NotRun,
-            StatementOutcome::RolledBack => Told::RolledBack,
-            StatementOutcome::Unknown => Told::Unknown,
+            StatementOutcome::NotSent => Answer::NotRun,
+            StatementOutcome::RolledBack => Answer::RolledBack,
+            StatementOutcome::Unknown => Answer::Unknown,
         },
         Error::CommitUnknown { .. } => {
             assert!(!error.is_retryable(), "{error}");
-            Told::Unknown
+            Answer::Unknown
         }
-        Error::LostUncommitted { .. } | Error::RolledBack { .. } => Told::RolledBack,
-        Error::PoolTimeout { .. } | Error::Unreachable { .. } => Told::NotRun,
+        Error::LostUncommitted { .. } | Error::RolledBack { .. } => Answer::RolledBack,
+        Error::PoolTimeout { .. } | Error::Unreachable { .. } => Answer::NotRun,
         error => panic!("{}: {error}", error.kind()),
     }
 }
 
-impl Story<'_> {
+impl Scenario<'_> {
     fn number(&self) -> i64 {
         self.next.set(self.next.get() + 1);
         self.next.get()
@@ -88,12 +88,12 @@ impl Story<'_> {
         [self.number(), self.number()]
     }
 
-    fn note(&self, what: &'static str, numbers: &[i64], told: Told, is_whole: bool) {
+    fn note(&self, what: &'static str, numbers: &[i64], answer: Answer, is_whole: bool) {
         let numbers = numbers.to_vec();
         self.groups.borrow_mut().push(Group {
             what,
             numbers,
-            told,
+            answer,
             is_whole,
         });
     }
@@ -115,7 +115,7 @@ impl Story<'_> {
     async fn statement(&self) {
         let n = self.number();
         let outcome = self.db.execute(INSERT, values![n]).await;
-        self.note("a statement", &[n], told(&outcome), true);
+        self.note("a statement", &[n], answer_of(&outcome), true);
     }
 
     async fn pipeline(&self, atomicity: PipelineAtomicity) {
@@ -125,17 +125,22 @@ impl Story<'_> {
             Ok(outcomes) => outcomes,
             Err(error) => {
                 let is_whole = atomicity == PipelineAtomicity::All;
-                return self.note("a pipeline", &both, told(&Err::<(), _>(error)), is_whole);
+                return self.note(
+                    "a pipeline",
+                    &both,
+                    answer_of(&Err::<(), _>(error)),
+                    is_whole,
+                );
             }
         };
         if atomicity == PipelineAtomicity::Each {
             for (n, outcome) in both.iter().zip(&outcomes) {
-                self.note("one of a pipeline", &[*n], told(outcome), true);
+                self.note("one of a pipeline", &[*n], answer_of(outcome), true);
             }
             return;
         }
         let failed = outcomes.iter().find(|outcome| outcome.is_err());
-        let all = failed.map_or(Told::Committed, told);
+        let all = failed.map_or(Answer::Committed, answer_of);
         self.note("an atomic pipeline", &both, all, true);
     }
 
@@ -145,7 +150,7 @@ impl Story<'_> {
         let script = format!("insert into t(n) values ({a}); insert into t(n) values ({b})");
         let outcome = self.db.execute_script(script).await;
         let is_whole = self.kind == Kind::Postgres;
-        self.note("a script", &[a, b], told(&outcome), is_whole);
+        self.note("a script", &[a, b], answer_of(&outcome), is_whole);
     }
 
     async fn script_of_parts(&self) {
@@ -153,7 +158,7 @@ impl Story<'_> {
         let script =
             format!("begin; insert into t values ({a}); commit; insert into t values ({b})");
         let outcome = self.db.execute_script(script).await;
-        self.note("a script of parts", &[a, b], told(&outcome), false);
+        self.note("a script of parts", &[a, b], answer_of(&outcome), false);
     }
 
     async fn stream(&self) {
@@ -164,7 +169,7 @@ impl Story<'_> {
             while stream.next().await?.is_some() {}
             Ok(())
         };
-        self.note("a stream", &[n], told(&all.await), true);
+        self.note("a stream", &[n], answer_of(&all.await), true);
     }
 
     async fn copy(&self) {
@@ -176,20 +181,20 @@ impl Story<'_> {
             }
             copy.finish().await
         };
-        self.note("a copy", &both, told(&all.await), true);
+        self.note("a copy", &both, answer_of(&all.await), true);
     }
 
     async fn procedure(&self) {
         let [a, b] = self.two();
         let outcome = self.db.execute("call put_two(?, ?)", values![a, b]).await;
-        self.note("a procedure", &[a, b], told(&outcome), false);
+        self.note("a procedure", &[a, b], answer_of(&outcome), false);
     }
 
     async fn transaction(&self) {
         let tx = match self.db.begin(TransactionOptions::default()).await {
             Ok(tx) => tx,
             Err(error) => {
-                assert_ne!(told(&Err::<(), _>(error)), Told::Unknown);
+                assert_ne!(answer_of(&Err::<(), _>(error)), Answer::Unknown);
                 return;
             }
         };
@@ -198,30 +203,34 @@ impl Story<'_> {
         self.note(
             "what a savepoint has undone",
             &undone,
-            Told::RolledBack,
+            Answer::RolledBack,
             true,
         );
         let end = match (steps, self.dice.below(6)) {
             (Err(error), _) => {
                 let context = error.to_string();
-                assert_eq!(told(&Err::<(), _>(error)), Told::RolledBack, "{context}");
+                assert_eq!(
+                    answer_of(&Err::<(), _>(error)),
+                    Answer::RolledBack,
+                    "{context}"
+                );
                 drop(tx);
-                Told::RolledBack
+                Answer::RolledBack
             }
             (Ok(()), 0) => {
                 let _ = tx.roll_back().await;
-                Told::RolledBack
+                Answer::RolledBack
             }
             (Ok(()), 1) => {
                 drop(tx);
-                Told::RolledBack
+                Answer::RolledBack
             }
             (Ok(()), 2) => {
                 let patience = Duration::from_micros(self.dice.below(2_000));
                 let given_up = timeout(patience, tx.commit()).await;
-                given_up.map_or(Told::Unknown, |outcome| told(&outcome))
+                given_up.map_or(Answer::Unknown, |outcome| answer_of(&outcome))
             }
-            (Ok(()), _) => told(&tx.commit().await),
+            (Ok(()), _) => answer_of(&tx.commit().await),
         };
         self.note("a transaction", &kept, end, true);
     }
@@ -270,8 +279,8 @@ impl Story<'_> {
     }
 }
 
-/// What may befall the connection on which something moves next. Seldom that it falls silent, which takes seconds to be noticed.
-fn befall(proxy: &CutProxy, dice: &Dice, round: u64) {
+/// What becomes of the connection on which something moves next. Seldom that it falls silent, which takes seconds to be noticed.
+fn arm(proxy: &CutProxy, dice: &Dice, round: u64) {
     let bytes = dice.place(700);
     let cut = match dice.below(2) {
         0 => Cut::ToServer(bytes),
@@ -286,7 +295,7 @@ fn befall(proxy: &CutProxy, dice: &Dice, round: u64) {
     proxy.cut_once(cut, effect);
 }
 
-async fn holds(db: &Database, groups: &[Group], context: &str) {
+async fn check_table(db: &Database, groups: &[Group], context: &str) {
     let text = numbers(db).await;
     let there: BTreeSet<i64> = text
         .split_whitespace()
@@ -295,10 +304,10 @@ async fn holds(db: &Database, groups: &[Group], context: &str) {
     for group in groups {
         let found = group.numbers.iter().filter(|n| there.contains(*n)).count();
         let all = group.numbers.len();
-        let is_right = match group.told {
-            Told::Committed => found == all,
-            Told::RolledBack | Told::NotRun => found == 0,
-            Told::Unknown => !group.is_whole || found == 0 || found == all,
+        let is_right = match group.answer {
+            Answer::Committed => found == all,
+            Answer::RolledBack | Answer::NotRun => found == 0,
+            Answer::Unknown => !group.is_whole || found == 0 || found == all,
         };
         assert!(is_right, "{context}: {found} of {all} are there: {group:?}");
     }
@@ -309,7 +318,7 @@ fn rounds(usual: u64) -> u64 {
     rounds.map_or(usual, |rounds| rounds.parse().unwrap())
 }
 
-async fn tell_stories(kind: Kind, url: &str, server: u16, table: &str, usual: u64) {
+async fn run_scenarios(kind: Kind, url: &str, server: u16, table: &str, usual: u64) {
     let proxy = CutProxy::start(server);
     let through = url.replace(&format!(":{server}/"), &format!(":{}/", proxy.port()));
     assert_ne!(through, url);
@@ -321,7 +330,7 @@ async fn tell_stories(kind: Kind, url: &str, server: u16, table: &str, usual: u6
     let (next, groups) = (Cell::new(0), RefCell::default());
     for round in 0..rounds(usual) {
         let context = format!("{kind:?}, round {round}");
-        let story = Story {
+        let scenario = Scenario {
             kind,
             db: &db,
             dice: Dice::new(round),
@@ -329,28 +338,28 @@ async fn tell_stories(kind: Kind, url: &str, server: u16, table: &str, usual: u6
             groups: &groups,
         };
         for _ in 0..3 {
-            if story.dice.below(3) > 0 {
-                befall(&proxy, &story.dice, round);
+            if scenario.dice.below(3) > 0 {
+                arm(&proxy, &scenario.dice, round);
             }
-            let acted = timeout(EVERY_CALL, story.act()).await;
+            let acted = timeout(EVERY_CALL, scenario.act()).await;
             acted.unwrap_or_else(|_| panic!("{context}: a call does not end within its limits"));
         }
         proxy.disarm();
-        holds(&looker, &groups.borrow(), &context).await;
+        check_table(&looker, &groups.borrow(), &context).await;
     }
     // What was held up or given up has arrived by then.
     sleep(Duration::from_secs(3)).await;
     let groups = groups.take();
-    holds(&looker, &groups, &format!("{kind:?}, at the end")).await;
-    let count = |told: Told| groups.iter().filter(|group| group.told == told).count();
+    check_table(&looker, &groups, &format!("{kind:?}, at the end")).await;
+    let count = |answer: Answer| groups.iter().filter(|group| group.answer == answer).count();
     println!(
         "soak     lost answers {kind:?}: {} committed, {} rolled back, {} not run, {} unknown",
-        count(Told::Committed),
-        count(Told::RolledBack),
-        count(Told::NotRun),
-        count(Told::Unknown)
+        count(Answer::Committed),
+        count(Answer::RolledBack),
+        count(Answer::NotRun),
+        count(Answer::Unknown)
     );
-    for certain in [Told::Committed, Told::RolledBack, Told::Unknown] {
+    for certain in [Answer::Committed, Answer::RolledBack, Answer::Unknown] {
         assert!(count(certain) > 0, "{kind:?}: never {certain:?}");
     }
     db.close();
@@ -363,7 +372,7 @@ fn answers_of_postgresql_through_lost_connections_are_what_the_table_holds() {
     let database = server.database();
     let table = "create table t(n int primary key); create procedure put_two(a int, b int) language plpgsql as \
          $$ begin insert into t values (a); commit; insert into t values (b); end $$";
-    run(tell_stories(
+    run(run_scenarios(
         Kind::Postgres,
         &database.url(),
         server.port(),
@@ -377,7 +386,7 @@ fn answers_of_firebird_through_lost_connections_are_what_the_table_holds() {
     let server = tsumugi_testkit::firebird::Server::shared();
     let database = server.database();
     let table = "create table t(n integer not null primary key)";
-    run(tell_stories(
+    run(run_scenarios(
         Kind::Firebird,
         &database.url(),
         server.port(),

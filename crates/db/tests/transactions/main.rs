@@ -9,8 +9,8 @@ mod lost_answers;
 mod savepoints;
 mod several;
 mod sizes;
-mod stopped;
 mod streams;
+mod timeouts;
 
 use tsumugi_db::{Database, Options, Transaction, TransactionOptions, ValueRef, values};
 
