@@ -334,14 +334,24 @@ fn statement_whose_connection_is_lost_in_a_transaction_says_that_it_is_rolled_ba
         let error = tx.commit().await.unwrap_err();
         assert!(matches!(error, Error::LostUncommitted { .. }), "{error}");
         drop(tx);
-        // A statement by itself may have run.
+        // A statement by itself may have run, once it is prepared.
         place.begin().await.roll_back().await.unwrap();
+        let insert = async |n: i64| {
+            let sql = "insert into t values (?)";
+            place.db.execute(sql, values![n]).await
+        };
+        insert(2).await.unwrap();
         place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
-        let insert = place.db.execute("insert into t values (2)", []).await;
-        let error = insert.unwrap_err();
+        let error = insert(3).await.unwrap_err();
         assert!(!error.is_retryable(), "{error}");
         let text = error.to_string();
         assert!(text.ends_with("may or may not have run"), "{text}");
+        // Until then it has not, and is run on another connection.
+        place.begin().await.roll_back().await.unwrap();
+        place.cut_once(Cut::ToClient(0), ServerSide::Closes).await;
+        insert(4).await.unwrap();
+        assert!(!place.proxy.is_armed());
+        assert!(place.has(4));
     });
 }
 

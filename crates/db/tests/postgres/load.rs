@@ -241,6 +241,8 @@ fn a_server_that_falls_silent_is_given_up() {
     alone(
         "?pool=1&statement_timeout_ms=500&acquire_timeout_ms=20000",
         async |db, server| {
+            // What is lost while it is prepared would be run again.
+            db.query("select 1", []).await.unwrap();
             let backend = ours(&server)[0];
             server.freeze_backend(backend);
             let asked = timeout(Duration::from_secs(30), db.query("select 1", []));
