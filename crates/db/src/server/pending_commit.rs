@@ -3,7 +3,6 @@
 //!
 //! There are as many of them at most as the pool has connections, and for each of those one more that was lost within `acquire_timeout`.
 
-use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -65,42 +64,65 @@ impl<S: CommitSubject> PendingCommit<S> {
 impl<S: CommitSubject> Drop for PendingCommit<S> {
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
-        // Without a runtime, as when a process ends, nothing can go on; and what has panicked is not polled again.
-        if std::thread::panicking() || tokio::runtime::Handle::try_current().is_err() {
+        // What has panicked is not polled again.
+        if std::thread::panicking() {
             return;
         }
-        let (subject, database) = (self.subject.clone(), Arc::clone(&self.database));
-        let route = self.route.take();
-        tokio::task::spawn_local(follow(call, subject, database, route));
+        let follower = CommitFollower {
+            subject: self.subject.clone(),
+            database: Arc::clone(&self.database),
+            route: self.route.take(),
+            is_known: false,
+        };
+        if tokio::runtime::Handle::try_current().is_ok() {
+            tokio::task::spawn_local(follower.follow(call));
+        }
     }
 }
 
-/// Waits for what becomes of a commit whose caller has left.
-async fn follow(
-    mut call: Call,
-    subject: impl CommitSubject,
+/// Waits for what becomes of a commit whose caller has left. Dropped before, as when its worker ends, it says so.
+struct CommitFollower<S: CommitSubject> {
+    subject: S,
     database: Arc<str>,
     route: Option<Arc<str>>,
-) {
-    let route = route.as_deref();
-    if let Ok(outcome) = timeout(COMMIT_GRACE, &mut call).await {
-        let (xid, what) = (subject.xid(), summary(&outcome));
-        tracing::debug!(target: "tsumugi_db", %database, route, xid, "a commit that was not waited for: {what}");
-        return;
-    }
-    tracing::warn!(
-        target: "tsumugi_db", %database, route, xid = subject.xid(),
-        "a commit was given up by its caller before it was answered; another line will say what has become of it"
-    );
-    let outcome = call.await;
-    let (xid, what) = (subject.xid(), summary(&outcome));
-    tracing::warn!(target: "tsumugi_db", %database, route, xid, "a commit that was given up: {what}");
+    is_known: bool,
 }
 
-fn summary(outcome: &Result<()>) -> Cow<'static, str> {
-    match outcome {
-        Ok(()) => "it was committed".into(),
-        Err(error @ Error::CommitUnknown { .. }) => error.to_string().into(),
-        Err(error) => format!("it was not committed: {error}").into(),
+impl<S: CommitSubject> CommitFollower<S> {
+    async fn follow(mut self, mut call: Call) {
+        let soon = timeout(COMMIT_GRACE, &mut call).await;
+        let is_late = soon.is_err();
+        let outcome = match soon {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                self.warn("a commit was given up by its caller before it was answered; another line will say what has become of it");
+                call.await
+            }
+        };
+        self.is_known = true;
+        let what = match outcome {
+            Ok(()) => "it was committed".to_owned(),
+            Err(error @ Error::CommitUnknown { .. }) => error.to_string(),
+            Err(error) => format!("it was not committed: {error}"),
+        };
+        match is_late {
+            true => self.warn(&format!("a commit that was given up: {what}")),
+            false => {
+                tracing::debug!(target: "tsumugi_db", database = %self.database, "a commit that was given up: {what}");
+            }
+        }
+    }
+
+    fn warn(&self, what: &str) {
+        let (xid, route) = (self.subject.xid(), self.route.as_deref());
+        tracing::warn!(target: "tsumugi_db", database = %self.database, route, xid, "{what}");
+    }
+}
+
+impl<S: CommitSubject> Drop for CommitFollower<S> {
+    fn drop(&mut self) {
+        if !self.is_known {
+            self.warn("a commit was given up, and its worker ends before it is known what has become of it");
+        }
     }
 }

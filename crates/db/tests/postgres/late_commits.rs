@@ -136,6 +136,21 @@ fn commit_given_up_on_a_silent_server_is_followed_in_the_log_to_its_end() {
 }
 
 #[test]
+fn commit_given_up_when_its_worker_ends_takes_a_line() {
+    logged(|log| {
+        on(&Server::start(), QUICKLY, async |place| {
+            give_up_on_a_silent_server(&place, &"/transfer".into()).await;
+        });
+        let text = log.take();
+        assert!(
+            text.contains("its worker ends before it is known"),
+            "{text}"
+        );
+        assert!(text.contains("route=\"/transfer\" xid="), "{text}");
+    });
+}
+
+#[test]
 fn commit_given_up_and_answered_soon_takes_no_line() {
     logged(|log| {
         on(&Server::start(), "", async |place| {
