@@ -143,27 +143,6 @@ fn commit_unknown_is_a_lost_connection_that_is_not_run_again() {
 }
 
 #[test]
-fn transaction_of_which_firebird_has_committed_a_part_is_not_run_again() {
-    // Whoever raises it: here it is the block.
-    let block = "tries += 1
-         db.execute(\"create table kept#{tries}(n integer)\")
-         db.execute('insert into t values (?)', tries)
-         raise DB::SerializationFailure, 'again'";
-    check_on(
-        Engine::Firebird,
-        "db.execute 'create table t(n integer not null primary key)'",
-        &[(
-            &format!(
-                "tries = 0
-                 error = failed {{ db.transaction(mode: :schema, retries: 3) {{ {block} }} }}
-                 [error, tries, db.query('select count(*) as n from t').first[:n]]"
-            ),
-            r#"["DB::SerializationFailure",1,0]"#,
-        )],
-    );
-}
-
-#[test]
 fn nested_transaction_joins_the_outer_one() {
     check(
         &format!("{TABLE}def count = db.query('select count(*) as n from t').first[:n]"),

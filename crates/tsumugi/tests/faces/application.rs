@@ -1,6 +1,7 @@
 //! The same application twice: handlers in Rust below `/rust`, in Ruby below `/ruby`. The requests are in the files beside.
 //! Rule: neither does what the other does not.
 
+use std::cell::Cell;
 use std::ops::Bound;
 
 use tsumugi::db::Value as DbValue;
@@ -186,6 +187,24 @@ async fn pipe(app: State<App>, Path(id): Path<i64>) -> Result<String> {
     Ok(format!("{found:?}"))
 }
 
+/// How often a transaction is tried that changes tables, writes a row and fails so that it may be run again, and how many rows are there.
+async fn change(app: State<App>, Path(retries): Path<u32>) -> Result<String> {
+    let tries = Cell::new(0);
+    let options = TransactionOptions::write(tsumugi::db::TransactionMode::Schema);
+    let changed = app.db.tx_with_retries(retries, options, async |tx: &Tx| {
+        tries.set(tries.get() + 1);
+        let table = format!("create table rust_{}(n integer)", tries.get());
+        tx.execute(table, []).await?;
+        let row = Number { id: tries.get() };
+        tx.table("numbers").insert(row).await?;
+        let reason = "here".to_owned();
+        Err::<(), _>(Error::from(DbError::LostUncommitted { reason }))
+    });
+    let is_done = changed.await.is_ok();
+    let count = app.db.table("numbers").count().await?;
+    Ok(format!("{is_done} {} {count}", tries.get()))
+}
+
 async fn move_others(app: State<App>, Json(ids): Json<Vec<i64>>) -> Result<String> {
     let others = app.db.table("numbers").filter(!col("id").is_in(ids));
     deleted(others.set("id", col("id") + 100).update().await)
@@ -240,6 +259,7 @@ pub fn routes(ruby: &std::path::Path) -> Router<App> {
         .route("/delete_others", post(delete_others))
         .route("/delete_within", post(delete_within))
         .route("/move_others", post(move_others))
+        .route("/change/{retries}", get(change))
         .route("/pipe/{id}", get(pipe))
         .route("/add", post(add))
         .route("/compare", post(compare))
@@ -304,6 +324,19 @@ post("/delete_others") { changed { db[:numbers].where_not_in(:id, body.json).del
 post "/delete_within" do
   from, to = body.json
   changed { db[:numbers].where(id: from..to).delete }
+end
+get "/change/:retries" do |retries|
+  tries = 0
+  begin
+    db.transaction(mode: :schema, retries: retries.to_i) do
+      tries += 1
+      db.execute "create table ruby_#{tries}(n integer)"
+      db[:numbers].insert(id: tries)
+      raise DB::SerializationFailure, "here"
+    end
+  rescue DB::SerializationFailure
+    text "false #{tries} #{db[:numbers].count}"
+  end
 end
 get "/pipe/:id" do |id|
   numbers = db[:numbers].order(:id)

@@ -10,6 +10,7 @@ mod mounted;
 mod pipelines;
 mod refusals;
 mod requests;
+mod retries;
 mod stored;
 mod values;
 
