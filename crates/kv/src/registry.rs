@@ -9,7 +9,9 @@ use crate::close_state::CloseState;
 use crate::database::{KvDatabase, Open};
 use crate::disk::{is_database, replace_copy};
 use crate::error::{Error, LockHolder, Result};
+use crate::pending::Pending;
 use crate::spec::Spec;
+use crate::takeover::release;
 
 static OPEN: Mutex<Option<HashMap<PathBuf, Entry>>> = Mutex::new(None);
 
@@ -57,6 +59,25 @@ impl KvDatabase {
             error => error,
         })
     }
+}
+
+/// Lets go of all databases on disk for another process, for good: what was submitted before is written, and every later call is answered
+/// with [`Error::Locked`]. Blocks the thread until their folders are free, which a running backup or rebuild puts off. Says how many there were.
+pub fn release_databases() -> usize {
+    release();
+    let held: Vec<KvDatabase> = {
+        let mut guard = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = guard.get_or_insert_default();
+        let open = table.values().filter_map(|entry| entry.open.upgrade());
+        let open = open.map(|open| KvDatabase { open });
+        open.filter(|database| !database.is_in_memory()).collect()
+    };
+    let pending: Vec<Pending> = held.iter().map(KvDatabase::release).collect();
+    for released in pending {
+        // What it could not write its callers know.
+        let _ = released.wait();
+    }
+    held.len()
 }
 
 /// The database of that path if it is open, or else what `open` opens, which tells the `CloseState` it is given what it does.
