@@ -331,10 +331,15 @@ impl Client {
         }
     }
 
+    /// Asks a server that may go for something; nothing when it cannot be asked any more.
+    pub fn try_ask(&mut self, path: &str) -> Option<()> {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\n\r\n");
+        self.stream.get_mut().write_all(request.as_bytes()).ok()
+    }
+
     /// GET of a server that may go; nothing when there is no answer.
     pub fn try_get(&mut self, path: &str) -> Option<Reply> {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\n\r\n");
-        self.stream.get_mut().write_all(request.as_bytes()).ok()?;
+        self.try_ask(path)?;
         self.try_receive()
     }
 
