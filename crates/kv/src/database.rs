@@ -86,7 +86,7 @@ impl KvDatabase {
         if !is_kept {
             let open = || Disk::open(shared.clone(), closed.clone());
             match (unless_released(&spec.path, open), &takeover) {
-                (Err(error), Some(_)) if is_held_by_another(&error) => {}
+                (Err(error), Some(_)) if error.is_held_by_another() => {}
                 (disk, _) => {
                     let slot = EngineSlot::with(Arc::new(disk?));
                     return Ok(Self::of(slot, shared, closed));
@@ -492,7 +492,7 @@ impl LaterOpening {
             if self.takeover.is_free() {
                 match self.attempt() {
                     Ok(()) => return,
-                    Err(error) if is_held_by_another(&error) => why = error,
+                    Err(error) if error.is_held_by_another() => why = error,
                     Err(error) => return self.give_up(error),
                 }
             }
@@ -553,12 +553,6 @@ fn locked(shared: &EngineShared, holder: LockHolder) -> Error {
         path: shared.spec.path.clone(),
         holder,
     }
-}
-
-/// Whether the folder may be free later.
-fn is_held_by_another(error: &Error) -> bool {
-    let holder = LockHolder::Other;
-    matches!(error, Error::Locked { holder: found, .. } if *found == holder)
 }
 
 impl fmt::Debug for KvDatabase {

@@ -131,6 +131,14 @@ pub enum Error {
     Closed,
 }
 
+impl Error {
+    /// Whether another process has the database, of which nothing else is known: it may let it go.
+    pub(crate) fn is_held_by_another(&self) -> bool {
+        let holder = LockHolder::Other;
+        matches!(self, Error::Locked { holder: found, .. } if *found == holder)
+    }
+}
+
 /// The process that has a database open, for [`Error::Locked`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockHolder {

@@ -62,7 +62,7 @@ pub const WAITERS_MAX: usize = 65_536;
 
 /// How often a database is tried that another process is about to let go.
 pub const TAKEOVER_LOOK: Duration = Duration::from_millis(5);
-/// The same once nothing waits for it any more.
+/// The same where it is not known whether it is about to.
 pub const TAKEOVER_LATE_LOOK: Duration = Duration::from_millis(100);
 
 /// Callers of `fetch` in the process that may wait for values that others compute.

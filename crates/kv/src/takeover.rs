@@ -93,6 +93,21 @@ pub fn is_takeover_settled() -> bool {
     takeover.as_ref().is_none_or(is_settled) && !has_awaited()
 }
 
+/// Until when a database is waited for that a process has of which nothing is known.
+static LOCKS_UNTIL: OnceLock<Instant> = OnceLock::new();
+
+/// Has whatever opens a database that another process has wait for it, until so much time has passed: where there is nobody to take over
+/// from, the process before may have been killed while it waited for the one before itself.
+pub fn wait_for_locks(patience: Duration) {
+    LOCKS_UNTIL.get_or_init(|| Instant::now() + patience);
+}
+
+/// Whether it is to wait still.
+pub(crate) fn waits_for_locks() -> bool {
+    let until = LOCKS_UNTIL.get();
+    until.is_some_and(|until| Instant::now() < *until)
+}
+
 /// Databases of this process that are to be opened once another process has let them go.
 static AWAITED: AtomicUsize = AtomicUsize::new(0);
 static OPENED: Notify = Notify::const_new();

@@ -167,6 +167,26 @@ fn third_version_is_refused_when_the_store_of_the_first_does_not_come() {
 }
 
 #[test]
+fn version_that_comes_after_a_killed_one_waits_for_the_store_of_the_one_before_that() {
+    let arguments = arguments(&["--limit", "handover_store_ms=2000"]);
+    let mut first = Site::start_with(APP, &arguments);
+    first.check("/add", "1");
+    let slow = flooded(&first);
+    let second = first.bind_beside(&arguments);
+    second.expect_log("serving");
+    first.expect_log("draining");
+    // It had not got the store yet.
+    drop(second);
+    let third = first.bind_beside(&arguments);
+    third.expect_log("another process has a database, which is waited for");
+    third.expect_log("serving");
+    third.check("/add", "2");
+    assert!(!first.has_ended(), "its client is slow still");
+    drop(slow);
+    assert_eq!(first.exit_code(), 0, "{}", first.log());
+}
+
+#[test]
 fn store_that_the_old_version_opens_now_and_then_is_its_own_until_it_is_replaced() {
     let app = "get('/add') { KV.open('data/store').incr('n').to_s }\n\
                get('/collect') { GC.start; 'collected' }\n";
@@ -397,9 +417,9 @@ impl PatientClients {
 }
 
 /// Ends the clients, also where the test fails.
-struct Over<'a>(&'a AtomicBool);
+struct EndGuard<'a>(&'a AtomicBool);
 
-impl Drop for Over<'_> {
+impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
     }
@@ -520,7 +540,7 @@ fn check_succession(seed: u64) {
         scope.spawn(|| clients.ask(address, "/slow", true));
         scope.spawn(|| clients.ask(address, "/slow", false));
         scope.spawn(|| clients.ask(address, "/recent", true));
-        let _over = Over(&clients.is_over);
+        let _guard = EndGuard(&clients.is_over);
         let mut slow = Vec::new();
         for _ in 0..25 {
             if dice.one_in(5)

@@ -40,7 +40,7 @@ impl RequestRefusal {
 /// The answer to a request whose application has retired because another process serves: it came on a connection whose client has not taken
 /// notice of that.
 #[cold]
-pub(super) fn replaced() -> HttpResponse {
+pub(super) fn refuse_replaced() -> HttpResponse {
     HttpResponse::refusal(
         StatusCode::SERVICE_UNAVAILABLE,
         "another process serves now; connect again",

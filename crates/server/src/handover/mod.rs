@@ -44,7 +44,10 @@ impl Handover {
         let patience = store_limit + Duration::from_millis(HANDOVER_STORE_REST_MS);
         let (predecessor, given) = match Predecessor::find(path, patience)? {
             Some((predecessor, given)) => (Some(predecessor), given),
-            None => (None, GivenSockets::default()),
+            None => {
+                tsumugi_kv::wait_for_locks(patience);
+                (None, GivenSockets::default())
+            }
         };
         let listener = match predecessor {
             Some(_) => HandoverListener::beside(path)?,
