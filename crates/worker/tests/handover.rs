@@ -127,9 +127,9 @@ fn server_that_ends_while_its_sockets_are_lent_leaves_the_file_to_the_successor(
 }
 
 /// Keeps every connection, as one whose client never answers is kept.
-struct Held(WorkerHandle);
+struct HoldingService(WorkerHandle);
 
-impl WorkerService for Held {
+impl WorkerService for HoldingService {
     type App = ();
 
     async fn load(&self) -> Result<Rc<()>, BoxError> {
@@ -158,7 +158,7 @@ fn holding() -> (
     config.limits.drain_ms_max = 500;
     let server = BoundServer::bind(config).unwrap();
     let (handle, address) = (server.handle(), server.addresses()[0].clone());
-    let thread = thread::spawn(move || server.run(|worker| Held(worker.clone())));
+    let thread = thread::spawn(move || server.run(|worker| HoldingService(worker.clone())));
     let client = client(&address).unwrap();
     let connections = |handle: &Handle| {
         let workers = handle.snapshot().workers;

@@ -321,6 +321,60 @@ fn sockets_that_systemd_passes_by_name_go_along_and_do_not_become_more() {
     assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
 }
 
+/// What `tsumugi serve` says that is started by a line of the shell, with further words as its arguments.
+fn said_by_shell(folder: &Path, line: &str, words: &[&str]) -> String {
+    let output = Command::new("sh")
+        .args(["-c", line, env!("CARGO_BIN_EXE_tsumugi")])
+        .args(words)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+#[test]
+fn more_sockets_than_systemd_may_pass_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("app.rb"), APP).unwrap();
+    let said = |count: usize| {
+        let line = format!(
+            "export LISTEN_PID=$$ LISTEN_FDS={count}; exec \"$0\" serve app.rb --listen fd:web"
+        );
+        said_by_shell(folder.path(), &line, &[])
+    };
+    // As many as there may be are looked for.
+    assert!(
+        said(1_024).contains("as number 0 of LISTEN_FDS"),
+        "{}",
+        said(1_024)
+    );
+    assert!(
+        said(1_025).contains("at most 1024 sockets (passed_sockets_max)"),
+        "{}",
+        said(1_025)
+    );
+}
+
+#[test]
+fn sockets_beyond_the_soft_limit_of_open_files_are_taken() {
+    let before = arguments(&["--listen", "127.0.0.1:0", "--workers", "24"]);
+    let mut old = Site::start_with("get('/') { 'old' }\n", &before);
+    let folder = old.folder().to_owned();
+    old.write("app.rb", "raise 'it has the sockets'\n");
+    let address = old.address.to_string();
+    let words = [
+        &["serve", "app.rb", "--workers", "1", "--listen", &address][..],
+        &arguments(&[]),
+    ]
+    .concat();
+    let said = said_by_shell(&folder, "ulimit -Sn 40; exec \"$0\" \"$@\"", &words);
+    assert!(said.contains("it has the sockets"), "{said}");
+    old.check("/", "old");
+    old.signal(Signal::SIGTERM);
+    assert_eq!(old.exit_code(), 0, "{}", old.log());
+}
+
 #[test]
 fn version_with_other_options_and_another_application_takes_over_what_it_has_in_common() {
     let before = arguments(&["--listen", "unix:before.sock", "--workers", "3"]);

@@ -40,6 +40,8 @@ impl Handover {
     /// # Errors
     /// Where that process does not answer as one that can be taken over from, and where the path cannot be listened on.
     pub(crate) fn begin(path: &Path, limits: &ServerLimits) -> Result<(Handover, GivenSockets)> {
+        // The other process may have more sockets than a process may have open by default.
+        tsumugi_worker::raise_open_files();
         let store_limit = Duration::from_millis(limits.handover_store_ms);
         let patience = store_limit + Duration::from_millis(HANDOVER_STORE_REST_MS);
         let (predecessor, given) = match Predecessor::find(path, patience)? {
