@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use tsumugi_ruby::{Mode, Program, Settings};
 use tsumugi_server::Options;
-use tsumugi_worker::Exit;
 
 use crate::kv::embedded;
 use crate::{application, watch};
@@ -47,8 +46,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let kv = kv.map(embedded::RunningService::finish).transpose();
     // What is wrong with the application is reported first.
     Ok(match (code?, kv?) {
-        (code, None | Some(Exit::Drained)) => code,
-        (_, Some(exit)) => ExitCode::from(exit.code()),
+        (code, None | Some(0)) => code,
+        (_, Some(other)) => ExitCode::from(other),
     })
 }
 

@@ -9,17 +9,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::thread;
-use std::time::Instant;
 
 use bytes::Bytes;
 
 use crate::clock::Clock;
 use crate::close_state::CloseState;
-use crate::disk::Disk;
+use crate::disk::{Disk, is_database};
 use crate::engine::{Engine, EngineShared};
 use crate::engine_slot::EngineSlot;
 use crate::error::{Error, LockHolder, Result};
-use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX, TAKEOVER_LOOK, TAKEOVER_REST};
+use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX, TAKEOVER_LATE_LOOK, TAKEOVER_LOOK};
 use crate::memory::MemoryEngine;
 use crate::metrics::{KvCounters, KvSnapshot};
 use crate::notify::{Waiter, Waiters};
@@ -29,7 +28,7 @@ use crate::search::{SearchMode, search};
 use crate::single_flight::StoreId;
 use crate::spec::Spec;
 use crate::sweeper;
-use crate::takeover::{AwaitedDatabase, Takeover, TakeoverStage};
+use crate::takeover::{AwaitedDatabase, Takeover, unless_released};
 use crate::watch::PrefixWatch;
 use crate::write::{Write, WriteResult, check_key};
 
@@ -78,19 +77,28 @@ impl KvDatabase {
             sweeper::enlist(Arc::downgrade(&memory))?;
             return Ok(Self::of(EngineSlot::with(memory), shared, closed));
         }
-        // Asked for first: what is let go meanwhile is opened.
         let takeover = Takeover::of_process();
-        match (Disk::open(shared.clone(), closed.clone()), takeover) {
-            (Ok(disk), _) => Ok(Self::of(EngineSlot::with(Arc::new(disk)), shared, closed)),
-            (Err(Error::Locked { path, .. }), Some(takeover)) => {
-                let holder = LockHolder::Predecessor;
-                let slot = EngineSlot::awaited(Error::Locked { path, holder });
-                let database = Self::of(slot, shared, closed);
-                database.open_later(takeover)?;
-                Ok(database)
+        // What the process before this one may have is not tried before that one has let go of it: it may just be about to open it again.
+        let is_kept = match &takeover {
+            Some(takeover) => !takeover.is_free() && is_database(&spec.path)?,
+            None => false,
+        };
+        if !is_kept {
+            let open = || Disk::open(shared.clone(), closed.clone());
+            match (unless_released(&spec.path, open), &takeover) {
+                (Err(error), Some(_)) if error.is_held_by_another() => {}
+                (disk, _) => {
+                    let slot = EngineSlot::with(Arc::new(disk?));
+                    return Ok(Self::of(slot, shared, closed));
+                }
             }
-            (Err(error), _) => Err(error),
         }
+        let slot = EngineSlot::awaited(locked(&shared, LockHolder::Predecessor));
+        let database = Self::of(slot, shared, closed);
+        if let Some(takeover) = takeover {
+            unless_released(&spec.path, || database.open_later(takeover))?;
+        }
+        Ok(database)
     }
 
     fn of(slot: EngineSlot, shared: Arc<EngineShared>, closed: Arc<CloseState>) -> Self {
@@ -127,7 +135,7 @@ impl KvDatabase {
             shared,
             closed: closed.clone(),
             takeover,
-            _awaited: AwaitedDatabase::new(),
+            awaited: Some(AwaitedDatabase::new()),
         };
         let thread = thread::Builder::new().name("tsumugi-kv-later".to_owned());
         if let Err(source) = thread.spawn(move || later.run()) {
@@ -160,7 +168,7 @@ impl KvDatabase {
     /// Blocks the thread until the process before this one has let the database go and it is open. At once for any other.
     ///
     /// # Errors
-    /// When it cannot be opened, or another process has it by then.
+    /// When it cannot be opened, or is not let go in time.
     pub fn wait_open(&self) -> Result<()> {
         self.open.slot.wait()
     }
@@ -174,6 +182,19 @@ impl KvDatabase {
             closed.wait();
         }
         is_last
+    }
+
+    /// Lets go of its folder for the process that takes over from this one: see [`release_databases`](crate::release_databases).
+    pub(crate) fn release(&self) -> Pending {
+        let why = locked(&self.open.shared, LockHolder::Successor);
+        self.open.shared.watches.end();
+        match self.engine() {
+            Ok(engine) => engine.release(why),
+            Err(_) => {
+                self.open.slot.give_up(why);
+                Pending::ready(Ok(WriteResult::Done))
+            }
+        }
     }
 
     /// How the database was opened.
@@ -457,34 +478,54 @@ struct LaterOpening {
     shared: Arc<EngineShared>,
     closed: Arc<CloseState>,
     takeover: Takeover,
-    _awaited: AwaitedDatabase,
+    /// Until it has been waited for long enough.
+    awaited: Option<AwaitedDatabase>,
 }
 
 impl LaterOpening {
-    /// Tries until it is open, or cannot be, or is not wanted any more.
-    fn run(self) {
-        let mut gone_since = None;
+    /// Tries until it is open, or cannot be, or is not wanted any more; when it has been waited for long enough its calls say why, and succeed
+    /// whenever it comes.
+    fn run(mut self) {
+        let mut why = locked(&self.shared, LockHolder::LatePredecessor);
         // Looked at without holding it, so that its last user closes it.
         while self.open.strong_count() > 0 {
-            // Before the look: what has gone by then holds nothing.
-            let has_gone = self.takeover.stage() == TakeoverStage::Over;
-            match Disk::open(self.shared.clone(), self.closed.clone()) {
-                Ok(disk) => return self.fill(disk),
-                Err(why @ Error::Locked { .. }) if has_gone => {
-                    let since = *gone_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() > TAKEOVER_REST {
-                        return self.give_up(why);
-                    }
+            if self.takeover.is_free() {
+                match self.attempt() {
+                    Ok(()) => return,
+                    Err(error) if error.is_held_by_another() => why = error,
+                    Err(error) => return self.give_up(error),
                 }
-                Err(Error::Locked { .. }) => {}
-                Err(why) => return self.give_up(why),
             }
-            thread::park_timeout(TAKEOVER_LOOK);
+            if self.takeover.is_late() && self.awaited.is_some() {
+                self.delay(&why);
+            }
+            thread::park_timeout(match self.awaited {
+                Some(_) => TAKEOVER_LOOK,
+                None => TAKEOVER_LATE_LOOK,
+            });
         }
         self.closed.close();
     }
 
-    fn fill(self, disk: Disk) {
+    fn attempt(&self) -> Result<()> {
+        unless_released(&self.shared.spec.path, || {
+            let disk = Disk::open(self.shared.clone(), self.closed.clone())?;
+            self.fill(disk);
+            Ok(())
+        })
+    }
+
+    /// Has nothing wait for it any more.
+    fn delay(&mut self, why: &Error) {
+        let path = self.shared.spec.path.display();
+        tracing::error!(%path, error = %why, "a database was not let go in time");
+        if let Some(open) = self.open.upgrade() {
+            open.slot.delay(why.clone());
+        }
+        self.awaited = None;
+    }
+
+    fn fill(&self, disk: Disk) {
         let path = self.shared.spec.path.display();
         match self.open.upgrade() {
             Some(open) => {
@@ -503,6 +544,14 @@ impl LaterOpening {
             open.slot.give_up(why);
         }
         self.closed.close();
+    }
+}
+
+/// The answer to calls of a database that another process has.
+fn locked(shared: &EngineShared, holder: LockHolder) -> Error {
+    Error::Locked {
+        path: shared.spec.path.clone(),
+        holder,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::pending::Pending;
 use crate::range::{KeyRange, Pair};
 use crate::spec::Spec;
 use crate::watch::{ChangeEvent, Watches};
-use crate::write::{Desired, Expected, Write};
+use crate::write::{Desired, Expected, Write, WriteResult};
 
 /// What was read of a range.
 #[derive(Default)]
@@ -48,6 +48,12 @@ pub(crate) trait Engine: Send + Sync {
     fn is_healthy(&self) -> bool;
     /// Adds the figures of the engine.
     fn measure(&self, snapshot: &mut KvSnapshot);
+    /// Lets go of its folder, if it has one, once all that was submitted before is written; what comes later is answered with the reason.
+    /// The answer is there when the folder is free.
+    fn release(&self, why: Error) -> Pending {
+        let _ = why;
+        Pending::ready(Ok(WriteResult::Done))
+    }
 }
 
 /// What a database lends its engine.

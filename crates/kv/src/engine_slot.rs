@@ -14,10 +14,21 @@ pub(crate) struct EngineSlot {
     settled: Condvar,
 }
 
-/// Why a database has no engine, and whether that is final.
+/// Why a database has no engine.
 struct Absence {
     why: Error,
-    is_final: bool,
+    outlook: Outlook,
+}
+
+/// Whether the engine may still come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outlook {
+    /// It is about to, and waiting for it is worth while.
+    Soon,
+    /// It may, some time.
+    Later,
+    /// It will not.
+    Never,
 }
 
 impl EngineSlot {
@@ -34,7 +45,7 @@ impl EngineSlot {
             engine: OnceLock::new(),
             missing: Mutex::new(Absence {
                 why,
-                is_final: false,
+                outlook: Outlook::Soon,
             }),
             settled: Condvar::new(),
         }
@@ -76,30 +87,40 @@ impl EngineSlot {
         self.settled.notify_all();
     }
 
+    /// It has not come in time, for this reason.
+    pub(crate) fn delay(&self, why: Error) {
+        self.settle(why, Outlook::Later);
+    }
+
     /// It will not come.
     pub(crate) fn give_up(&self, why: Error) {
-        *self.lock() = Absence {
-            why,
-            is_final: true,
-        };
+        self.settle(why, Outlook::Never);
+    }
+
+    fn settle(&self, why: Error, outlook: Outlook) {
+        *self.lock() = Absence { why, outlook };
         self.settled.notify_all();
+    }
+
+    fn lacks(&self, outlook: Outlook) -> bool {
+        self.engine.get().is_none() && self.lock().outlook == outlook
     }
 
     /// Whether it will not come.
     pub(crate) fn is_given_up(&self) -> bool {
-        self.engine.get().is_none() && self.lock().is_final
+        self.lacks(Outlook::Never)
     }
 
-    /// Whether it may still come.
+    /// Whether it is about to come.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.engine.get().is_none() && !self.lock().is_final
+        self.lacks(Outlook::Soon)
     }
 
-    /// Blocks the thread until the engine has come, or will not.
+    /// Blocks the thread until the engine has come, or is not about to.
     pub(crate) fn wait(&self) -> Result<()> {
         let mut missing = self.lock();
         while self.engine.get().is_none() {
-            if missing.is_final {
+            if missing.outlook != Outlook::Soon {
                 return Err(missing.why.clone());
             }
             missing = self

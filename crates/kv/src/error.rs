@@ -97,7 +97,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A process has the database open. End it, or ask it over its service; a backup may have another name. While a process takes over from
-    /// another one, it has the database once it serves.
+    /// another one, it has the database once that one has let it go.
     #[error("the database {} is {holder}", .path.display())]
     Locked {
         /// The database's folder.
@@ -131,6 +131,14 @@ pub enum Error {
     Closed,
 }
 
+impl Error {
+    /// Whether another process has the database, of which nothing else is known: it may let it go.
+    pub(crate) fn is_held_by_another(&self) -> bool {
+        let holder = LockHolder::Other;
+        matches!(self, Error::Locked { holder: found, .. } if *found == holder)
+    }
+}
+
 /// The process that has a database open, for [`Error::Locked`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockHolder {
@@ -140,6 +148,10 @@ pub enum LockHolder {
     Own,
     /// The one that this process takes over from.
     Predecessor,
+    /// The one that this process took over from, which has not let it go in time.
+    LatePredecessor,
+    /// The one that took over from this process.
+    Successor,
 }
 
 impl fmt::Display for LockHolder {
@@ -148,6 +160,12 @@ impl fmt::Display for LockHolder {
             LockHolder::Other => "open in another process",
             LockHolder::Predecessor => {
                 "open in the process that this one takes over from, which keeps it until this one serves: an application that uses its store while it loads is restarted instead"
+            }
+            LockHolder::LatePredecessor => {
+                "open in the process that this one took over from, which has not let it go in time (handover_store_ms): calls succeed once it has"
+            }
+            LockHolder::Successor => {
+                "that of the process that took over from this one: it was let go when the last request had ended, or after handover_store_ms"
             }
             LockHolder::Own => {
                 "open in the process that makes the backup: give the backup another name, or close that database first"

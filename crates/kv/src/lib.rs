@@ -104,8 +104,11 @@ pub use notify::{QUEUE_KEY, Waiter};
 pub use pending::Pending;
 pub use range::{KeyRange, Pair, ReadDirection, Seek, SeekOutcome};
 pub use record::StoredRecord;
+pub use registry::release_databases;
 pub use search::SearchMode;
 pub use spec::{Durability, IgnoredSetting, Spec, WhenFull};
-pub use takeover::{Takeover, has_awaited, none_awaited};
+pub use takeover::{
+    Takeover, has_awaited, has_folders, is_takeover_settled, none_awaited, wait_for_locks,
+};
 pub use watch::{ChangeEvent, NextChange, PrefixWatch};
 pub use write::{Desired, Expected, RekeySource, SetMode, Write, WriteResult};

@@ -62,8 +62,8 @@ pub const WAITERS_MAX: usize = 65_536;
 
 /// How often a database is tried that another process is about to let go.
 pub const TAKEOVER_LOOK: Duration = Duration::from_millis(5);
-/// How long a database is tried once that process has gone: by then a third one has it.
-pub const TAKEOVER_REST: Duration = Duration::from_secs(1);
+/// The same where it is not known whether it is about to.
+pub const TAKEOVER_LATE_LOOK: Duration = Duration::from_millis(100);
 
 /// Callers of `fetch` in the process that may wait for values that others compute.
 pub const FETCH_WAITERS_MAX: usize = 65_536;

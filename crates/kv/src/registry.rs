@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
 
 use crate::clock::Clock;
 use crate::close_state::CloseState;
 use crate::database::{KvDatabase, Open};
 use crate::disk::{is_database, replace_copy};
 use crate::error::{Error, LockHolder, Result};
+use crate::limits::TAKEOVER_LATE_LOOK;
+use crate::pending::Pending;
 use crate::spec::Spec;
+use crate::takeover::{release, waits_for_locks};
 
 static OPEN: Mutex<Option<HashMap<PathBuf, Entry>>> = Mutex::new(None);
 
@@ -40,7 +44,7 @@ impl KvDatabase {
                 reason: "there is none, and with read_only none is made".to_owned(),
             });
         }
-        join_or_open(spec, |closed| Self::start(spec, clock, closed))
+        join_or_open(spec, |closed| Self::start(spec, clock.clone(), closed))
     }
 
     /// [`backup`](Self::backup) to a folder that may hold an earlier one, which is there until this one is whole and then replaced.
@@ -59,24 +63,55 @@ impl KvDatabase {
     }
 }
 
+/// Lets go of all databases on disk for another process, for good: what was submitted before is written, and every later call is answered
+/// with [`Error::Locked`]. Blocks the thread until their folders are free, which a running backup or rebuild puts off. Says how many there were.
+pub fn release_databases() -> usize {
+    release();
+    let held: Vec<KvDatabase> = {
+        let mut guard = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = guard.get_or_insert_default();
+        let open = table.values().filter_map(|entry| entry.open.upgrade());
+        let open = open.map(|open| KvDatabase { open });
+        open.filter(|database| !database.is_in_memory()).collect()
+    };
+    let pending: Vec<Pending> = held.iter().map(KvDatabase::release).collect();
+    for released in pending {
+        // What it could not write its callers know.
+        let _ = released.wait();
+    }
+    held.len()
+}
+
 /// The database of that path if it is open, or else what `open` opens, which tells the `CloseState` it is given what it does.
 ///
 /// The table is locked meanwhile: opening is rare, and two threads that ask for the same path must not both do it.
 fn join_or_open(
     spec: &Spec,
-    open: impl FnOnce(Arc<CloseState>) -> Result<KvDatabase>,
+    open: impl Fn(Arc<CloseState>) -> Result<KvDatabase>,
 ) -> Result<KvDatabase> {
     if spec.is_private() {
         return open(Arc::default());
     }
     let name = name(spec)?;
+    let mut has_waited = false;
     loop {
         let mut guard = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let table = guard.get_or_insert_default();
         table.retain(|_, entry| entry.open.strong_count() > 0 || !entry.closed.is_closed());
         let Some(entry) = table.get(&name) else {
             let closed = Arc::default();
-            let opened = open(Arc::clone(&closed))?;
+            let opened = match open(Arc::clone(&closed)) {
+                Err(error) if error.is_held_by_another() && waits_for_locks() => {
+                    drop(guard);
+                    if !std::mem::replace(&mut has_waited, true) {
+                        let path = spec.path.display();
+                        tracing::warn!(%path, "another process has a database, which is waited for");
+                    }
+                    thread::park_timeout(TAKEOVER_LATE_LOOK);
+                    continue;
+                }
+                opened => opened?,
+            };
             let open = Arc::downgrade(&opened.open);
             table.insert(name, Entry { open, closed });
             return Ok(opened);

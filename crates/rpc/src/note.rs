@@ -67,6 +67,11 @@ impl ServiceNotes {
         }
     }
 
+    /// Leaves them to the process that has taken over: it writes its own, and until then has the same address.
+    pub fn leave(mut self) {
+        self.folders.clear();
+    }
+
     fn texts(&self) -> impl Iterator<Item = (&Path, String)> {
         let folders = self.folders.iter().enumerate();
         folders.filter_map(|(index, folder)| {
@@ -124,6 +129,10 @@ mod tests {
         drop(notes);
         assert!(ServiceNote::read(&path(0)).is_some());
         assert_eq!(ServiceNote::read(&path(1)), None);
+        let notes = ServiceNotes::new(&target, [Some(path(1))]);
+        notes.write();
+        notes.leave();
+        assert!(ServiceNote::read(&path(1)).is_some());
     }
 
     #[test]

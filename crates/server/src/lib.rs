@@ -30,10 +30,10 @@ pub use bind::start_pages;
 pub use data_access::DataAccess;
 pub use data_folder::DataFolder;
 pub use front::{AdminPages, Front, MetricsRegistry, Mode};
-pub use handover::{GivenSockets, SocketRole};
+pub use handover::{AbandonedFiles, GivenSockets, SocketRole};
 pub use limit::{Limit, LimitError, LimitSet, Limits, Row, WORKER, assigned, row};
 pub use limits::{
-    DRAIN_DELAY_SECONDS_MAX, LAST_LINES_MS_MAX, SESSION_TRIES_MAX, TIMER_SECONDS_MAX,
+    DRAIN_DELAY_SECONDS_MAX, LAST_LINES_MS_MAX, SESSION_TRIES_MAX, ServerLimits, TIMER_SECONDS_MAX,
     TIMER_SECONDS_MIN, WORKERS_MAX,
 };
 pub use listen::Listen;

@@ -4,6 +4,8 @@
 use std::num::ParseIntError;
 use std::str::FromStr;
 
+use crate::limits::ServerLimits;
+
 /// A limit in a list: its name, and what sets it. The setter says whether the limit's type can hold the value.
 pub type Row<T> = (&'static str, fn(u64, &mut T) -> bool);
 
@@ -28,6 +30,8 @@ pub struct Limits<T> {
     pub worker: tsumugi_worker::WorkerLimits,
     /// Those of HTTP.
     pub http: tsumugi_http::HttpLimits,
+    /// Those of the server as a whole.
+    pub server: ServerLimits,
     /// Those of what is served.
     pub app: T,
 }
@@ -44,6 +48,7 @@ pub struct Limit<T> {
 enum Setter<T> {
     Worker(fn(u64, &mut tsumugi_worker::WorkerLimits) -> bool),
     Http(fn(u64, &mut tsumugi_http::HttpLimits) -> bool),
+    Server(fn(u64, &mut ServerLimits) -> bool),
     App(fn(u64, &mut T) -> bool),
 }
 
@@ -95,6 +100,8 @@ const HTTP: &[Row<tsumugi_http::HttpLimits>] = limited!(
     handover_idle_ms
 );
 
+const SERVER: &[Row<ServerLimits>] = limited!(handover_store_ms);
+
 /// Reads `NAME=VALUE`: the name, what `find` has for it, and the value. `names` are those that there are.
 ///
 /// # Errors
@@ -124,14 +131,17 @@ impl<T: LimitSet> Limit<T> {
     pub fn names() -> impl Iterator<Item = &'static str> {
         let worker = WORKER.iter().map(|(name, _)| *name);
         let app = T::LIMITS.iter().map(|(name, _)| *name);
-        worker.chain(app).chain(HTTP.iter().map(|(name, _)| *name))
+        let server = SERVER.iter().map(|(name, _)| *name);
+        let http = HTTP.iter().map(|(name, _)| *name);
+        worker.chain(app).chain(http).chain(server)
     }
 
     fn setter(name: &str) -> Option<(&'static str, Setter<T>)> {
         let worker = row(WORKER, name).map(|(name, set)| (name, Setter::Worker(set)));
         let app = || row(T::LIMITS, name).map(|(name, set)| (name, Setter::App(set)));
         let http = || row(HTTP, name).map(|(name, set)| (name, Setter::Http(set)));
-        worker.or_else(app).or_else(http)
+        let server = || row(SERVER, name).map(|(name, set)| (name, Setter::Server(set)));
+        worker.or_else(app).or_else(http).or_else(server)
     }
 
     /// The limits that an operator has set, and the defaults of the others.
@@ -162,6 +172,7 @@ impl<T: LimitSet> Limit<T> {
         let fits = match self.set {
             Setter::Worker(set) => set(self.value, &mut limits.worker),
             Setter::Http(set) => set(self.value, &mut limits.http),
+            Setter::Server(set) => set(self.value, &mut limits.server),
             Setter::App(set) => set(self.value, &mut limits.app),
         };
         anyhow::ensure!(fits, "--limit {}={} is too large", self.name, self.value);
@@ -227,9 +238,9 @@ mod tests {
     }
 
     #[test]
-    fn every_limit_of_workers_and_http_has_its_name_here() {
+    fn every_limit_of_workers_http_and_the_server_has_its_name_here() {
         let limits = Limits::<App>::default();
-        let shown = format!("{:?} {:?}", limits.worker, limits.http);
+        let shown = format!("{:?} {:?} {:?}", limits.worker, limits.http, limits.server);
         let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
         let fields = shown
             .split([' ', '{', ','])

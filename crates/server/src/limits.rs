@@ -34,7 +34,35 @@ pub const HANDOVER_SOCKETS_MAX: usize = 8_192;
 
 /// How long such a message may take, in milliseconds, but for the one that says that the successor serves: that one has as long as its
 /// application takes to load.
-pub const HANDOVER_MS_MAX: u64 = 5_000;
+pub const HANDOVER_MS_MAX: u64 = 10_000;
+
+/// How long a process that asks is kept waiting, in milliseconds, by one that has not got the stores of the process before it yet. Less than
+/// [`HANDOVER_MS_MAX`], as it is to be answered.
+pub const HANDOVER_TURN_MS_MAX: u64 = 8_000;
+
+/// How much longer than `handover_store_ms` a process waits for the stores of the one before it, in milliseconds: what has been submitted is
+/// written first.
+pub const HANDOVER_STORE_REST_MS: u64 = 2_000;
+
+/// How much longer than its idle connections a process that was replaced keeps its application, in milliseconds: what they sent at the last
+/// moment has arrived by then.
+pub const LAST_REQUEST_REST_MS: u64 = 50;
+
+/// The limits of a server as a whole, which an operator may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// Longest time that a process keeps its stores on disk once another one serves in place of it, in milliseconds. They are let go of
+    /// earlier when its last request has ended; a request that runs longer gets an error from then on where it uses one.
+    pub handover_store_ms: u64,
+}
+
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
+            handover_store_ms: 5_000,
+        }
+    }
+}
 
 /// Sockets that a supervisor passes to a process.
 pub const PASSED_SOCKETS_MAX: usize = 1_024;

@@ -19,7 +19,7 @@ use tsumugi_worker::{
 
 use crate::bind::{BoundPages, FrontOptions};
 use crate::handover::{
-    GivenSockets, Handover, HandoverOffer, HandoverPart, HandoverParts, SocketRole,
+    AbandonedFiles, GivenSockets, Handover, HandoverOffer, HandoverPart, HandoverParts, SocketRole,
 };
 use crate::limit::{Limit, LimitSet, Limits};
 use crate::limits::{DRAIN_DELAY_SECONDS_MAX, LAST_LINES_MS_MAX, WORKERS_MAX};
@@ -140,7 +140,7 @@ impl<T: LimitSet> Options<T> {
         // Last of all: whatever is wrong with this program is reported before another one is asked for anything.
         let (handover, mut given) = match &self.handover {
             Some(path) => {
-                let (handover, given) = Handover::begin(path)?;
+                let (handover, given) = Handover::begin(path, &limits.server)?;
                 (Some(handover), given)
             }
             None => (None, GivenSockets::default()),
@@ -200,7 +200,8 @@ impl<T> PreparedServer<T> {
         self.front.tls.clone()
     }
 
-    /// Serves what `make` makes on each worker, until a signal.
+    /// Serves what `make` makes on each worker, until a signal or until another process has taken over. The exit code is 0 where all was
+    /// drained, and in any case where another process has taken over.
     pub fn run<P, F>(self, make: F) -> Result<ExitCode>
     where
         P: Program,
@@ -226,22 +227,33 @@ impl<T> PreparedServer<T> {
             ..
         } = self;
         let admin = options.bind_admin(&mut given)?;
-        given.close();
+        let abandoned = given.close();
         let pages: Arc<dyn AdminSource> = Arc::new(AdminPages::new(server.handle(), &front));
         let start = Start {
             admin: admin.map(|admin| (admin, pages)),
             handover,
             parts,
+            abandoned,
         };
         start.follow(&mut server)?;
         let access_log = front.access_log.clone();
         let http = limits.http;
+        let handle = server.handle();
         let exit = server
-            .run(move |worker| Service::new(worker, http.clone(), make(worker), front.clone()))?;
+            .run(move |worker| Service::new(worker, http.clone(), make(worker), front.clone()));
+        let code = match exit {
+            Ok(exit) => exit.code_of(&handle),
+            // The service goes on in the other process, from which a supervisor that starts this one again would take it.
+            Err(error) if handle.is_handed_over() => {
+                tracing::error!("after another process has taken over: {error}");
+                0
+            }
+            Err(error) => return Err(error.into()),
+        };
         if let Some(log) = access_log {
             log.close(Duration::from_millis(LAST_LINES_MS_MAX));
         }
-        Ok(ExitCode::from(exit.code()))
+        Ok(ExitCode::from(code))
     }
 }
 
@@ -250,6 +262,7 @@ struct Start {
     admin: Option<(BoundPages, Arc<dyn AdminSource>)>,
     handover: Option<Handover>,
     parts: HandoverParts,
+    abandoned: AbandonedFiles,
 }
 
 impl Start {
@@ -309,7 +322,9 @@ impl Start {
         if let Err(error) = self.answer_pages() {
             tracing::error!(%error, "the admin pages cannot be served");
         }
-        self.handover?.complete(self.parts)
+        let offer = self.handover?.complete(self.parts);
+        self.abandoned.remove();
+        offer
     }
 }
 

@@ -2,6 +2,7 @@
 //! Knows no route. What is switched off costs a request one look at an empty option.
 
 use std::cell::{Cell, RefCell};
+use std::future::pending;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,6 +20,7 @@ use tsumugi_worker::{BoxError, Connection, Current, DrainReason, Peer, WorkerHan
 
 use crate::application::{AdminView, Application, Program, VmFigures};
 use crate::front::{Column, Front};
+use crate::limits::LAST_REQUEST_REST_MS;
 use crate::port::PortMode;
 
 /// How often a worker shows the figures of its applications.
@@ -169,13 +171,14 @@ impl<A: Application> HttpHandler for RequestHandler<A> {
         if request.uri.path() == "*" {
             return of_server(&request.method);
         }
-        let app = self.app.current();
         let received_at = request.received_at;
         let version = request.version;
         if tsumugi_kv::has_awaited() {
             // The process before this one lets go of them once its last requests have ended.
             Box::pin(tsumugi_kv::none_awaited()).await;
         }
+        // Not before: a reload may have come in between.
+        let app = self.app.current();
         let accepts = request.headers.contains_key(ACCEPT_ENCODING) && app.compresses();
         let accepted = accepts.then(|| AcceptedCodings::of(&request.headers));
         let mut response = app.answer(request).await;
@@ -294,6 +297,16 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
 
     async fn retire(&self, app: Rc<P::App>) {
         app.retire().await;
+    }
+
+    /// Only stores on disk are in a hurry: the process that has taken over waits for them.
+    async fn last_requests(&self) {
+        if !tsumugi_kv::has_folders() {
+            return pending().await;
+        }
+        let idle_ms = self.server.limits().handover_idle_ms;
+        let rest = Duration::from_millis(idle_ms.saturating_add(LAST_REQUEST_REST_MS));
+        self.worker.sleep(rest).await;
     }
 }
 

@@ -185,6 +185,19 @@ fn drain_waits_for_what_outlives_its_response() {
 }
 
 #[test]
+fn request_that_comes_after_the_last_one_of_a_drain_begins_no_handler() {
+    run(async {
+        let app = App::waiting(Duration::ZERO, 1);
+        app.kept.take();
+        app.lifecycle().jobs().drain().await;
+        let begun = app.begun.get();
+        let response = app.get().await;
+        assert_eq!(response.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(app.begun.get(), begun);
+    });
+}
+
+#[test]
 fn drain_stops_the_timers_first() {
     run(async {
         let app = App::waiting(Duration::ZERO, 1);

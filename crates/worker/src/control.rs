@@ -42,6 +42,15 @@ impl Exit {
             Self::Forced { .. } | Self::Aborted => 1,
         }
     }
+
+    /// The exit code for the process of this server: [`code`](Self::code), but 0 where another process has taken over, however long the drain
+    /// took. Nothing has failed then that starting this process again would mend; it would take the service away from the other one.
+    pub fn code_of(self, server: &Handle) -> u8 {
+        match server.is_handed_over() {
+            true => 0,
+            false => self.code(),
+        }
+    }
 }
 
 pub(crate) struct Control {
@@ -79,6 +88,7 @@ impl Control {
                 self.send_to_all(Command::Commit);
                 tracing::info!(workers = self.commands.len(), "serving");
                 self.observer.tell(ServerPhase::Serving);
+                self.state.begin();
                 self.serve().await;
                 self.observer.tell(ServerPhase::Ending);
                 self.linger().await;

@@ -32,6 +32,7 @@ pub(crate) struct State {
     command: AtomicU8,
     /// Whether another process accepts from the sockets.
     handed_over: AtomicBool,
+    has_begun: AtomicBool,
     /// Number of the last reload asked for.
     reload: AtomicU64,
     /// What listens, until a drain begins.
@@ -64,6 +65,7 @@ impl Handle {
                 shared,
                 command,
                 handed_over: AtomicBool::new(false),
+                has_begun: AtomicBool::new(false),
                 reload,
                 sockets: Mutex::default(),
                 loans: AtomicUsize::new(0),
@@ -125,6 +127,17 @@ impl Handle {
     /// Whether another process accepts from the server's sockets.
     pub fn is_handed_over(&self) -> bool {
         self.state.is_handed_over()
+    }
+
+    /// Whether the server has begun to serve, and has told so to whoever follows its phases.
+    pub fn has_begun(&self) -> bool {
+        self.state.has_begun.load(Ordering::Acquire)
+    }
+
+    /// Whether the applications of all workers have retired in a drain: no request of the server runs any more, though clients may still be
+    /// sent answers.
+    pub fn has_retired(&self) -> bool {
+        self.state.shared.has_retired()
     }
 
     /// The sockets that the server listens on, for a process that may take over; none once a drain has begun. This server goes on
@@ -192,6 +205,11 @@ impl State {
     /// Whether the files of UNIX sockets may be another process's.
     pub fn leaves_files(&self) -> bool {
         self.is_handed_over() || self.loans.load(Ordering::Acquire) > 0
+    }
+
+    /// Notes that the server serves.
+    pub fn begin(&self) {
+        self.has_begun.store(true, Ordering::Release);
     }
 
     /// What was asked for last.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Raises the soft limit of open files to the hard one: a default of 1,024 is below one worker's connections.
-pub(crate) fn raise_open_files() {
+pub fn raise_open_files() {
     let outcome = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| {
         if soft == hard {
             Ok(())

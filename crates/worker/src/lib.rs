@@ -64,6 +64,7 @@ pub use connection::{Connection, Slot};
 pub use control::Exit;
 pub use error::{BoxError, Error, LoadFailure, Result};
 pub use handle::{Handle, SocketLoan};
+pub use host::raise_open_files;
 pub use limits::WorkerLimits;
 pub use listen::{SocketFile, remove_stale_socket};
 pub use listening_socket::{FileOwner, ListeningSocket};

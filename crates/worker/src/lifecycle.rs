@@ -270,12 +270,23 @@ impl<S: WorkerService> Life<'_, S> {
         while let Some(arrival) = arrivals.recv().await {
             self.admit(arrival);
         }
-        self.worker.idle().await;
+        let last_requests = async {
+            match reason {
+                DrainReason::Ending => pending().await,
+                DrainReason::HandedOver => self.service.last_requests().await,
+            }
+        };
+        tokio::select! {
+            () = self.worker.idle() => {}
+            () = last_requests => {}
+        }
         if let Some(door) = self.door.take() {
             // Nothing is served any more: the application leaves with its last owner, after `retire`.
             self.retire(door.app.current());
         }
         while self.retiring.join_next().await.is_some() {}
+        self.worker.note_retired();
+        self.worker.idle().await;
     }
 }
 

@@ -327,12 +327,12 @@ impl SocketFile {
     }
 
     /// Leaves the file to the process that has the socket now.
-    pub(crate) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         self.is_left = true;
     }
 
     /// Removes the file at the end, though another process has made it.
-    pub(crate) fn take_over(&mut self) {
+    pub fn take_over(&mut self) {
         self.is_left = false;
     }
 }

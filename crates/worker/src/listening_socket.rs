@@ -1,8 +1,10 @@
 //! A listening socket that something else has bound: a supervisor, or the process that this one takes over from. Binds nothing.
 //! Rule: what is no listening socket of streams is refused when it is adopted, not when somebody connects.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 
 use socket2::{Socket, Type};
 
@@ -74,6 +76,15 @@ impl ListeningSocket {
         self.owner
     }
 
+    /// The system's number of the socket, whichever descriptor it is reached by.
+    ///
+    /// # Errors
+    /// When the limit of open files is reached.
+    pub fn number(&self) -> io::Result<u64> {
+        let descriptor = OwnedFd::from(self.socket.try_clone()?);
+        Ok(File::from(descriptor).metadata()?.ino())
+    }
+
     /// Another descriptor of the same socket.
     ///
     /// # Errors
@@ -138,6 +149,18 @@ mod tests {
             UnixListener::bind(&path).unwrap(),
             &format!("unix:{}", path.display()),
         );
+    }
+
+    #[test]
+    fn descriptors_of_one_socket_have_its_number_and_no_other_one_has() {
+        let adopted = || {
+            let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+            ListeningSocket::adopt(tcp.into(), FileOwner::Server).unwrap()
+        };
+        let (one, other) = (adopted(), adopted());
+        let same = one.try_clone().unwrap();
+        assert_eq!(one.number().unwrap(), same.number().unwrap());
+        assert_ne!(one.number().unwrap(), other.number().unwrap());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! The application is asked for per request, so that a reload takes effect on open connections.
 
 use std::cell::RefCell;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::rc::Rc;
 
 use crate::{BoxError, Connection};
@@ -24,6 +24,12 @@ pub trait WorkerService: 'static {
     /// Resolves when the last request of `app` has ended and its plugins have stopped. Called after a swap,
     /// after a discarded load and at drain. Dropped when `drain_ms_max` is over.
     fn retire(&self, app: Rc<Self::App>) -> impl Future<Output = ()>;
+
+    /// Resolves, once another process has taken over, when no further request is expected: the application retires then, even if clients
+    /// that do not answer keep their connections. By default it retires when the last connection has ended, as in any drain.
+    fn last_requests(&self) -> impl Future<Output = ()> {
+        pending()
+    }
 }
 
 /// The application that answers requests now, on this worker.

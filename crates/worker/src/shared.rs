@@ -1,7 +1,7 @@
 //! What the threads of one server share: a lane per worker, the offload pool, the limits.
 //! Knows no runtime. Each lane's hot words lie on cache lines of their own, so that workers do not slow each other.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -25,6 +25,8 @@ pub(crate) struct ServerShared {
     pub loads: Arc<Loads>,
     /// Whether the server was asked to drain or to end. Written once.
     pub leaving: AtomicBool,
+    /// Workers whose applications have retired in a drain.
+    pub retired: AtomicUsize,
     pub full: LogThrottle,
     pub starved: LogThrottle,
 }
@@ -46,10 +48,16 @@ impl ServerShared {
             lanes: senders.into_iter().map(WorkerLane::new).collect(),
             loads: Arc::new(Loads::new(workers, limits.connections_max)),
             leaving: AtomicBool::new(false),
+            retired: AtomicUsize::new(0),
             full: LogThrottle::new(),
             starved: LogThrottle::new(),
         });
         (shared, receivers)
+    }
+
+    /// Whether the applications of all workers have retired in a drain.
+    pub fn has_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire) >= self.lanes.len()
     }
 
     pub fn snapshot(&self) -> ServerSnapshot {

@@ -201,6 +201,11 @@ impl WorkerHandle {
         self.inner.drain.notify_waiters();
     }
 
+    /// Notes for other threads that the applications of this worker have retired for good.
+    pub(crate) fn note_retired(&self) {
+        self.inner.shared.retired.fetch_add(1, Ordering::Release);
+    }
+
     /// Resolves when this worker has no connection in hand.
     pub(crate) async fn idle(&self) {
         while self.inner.open.get() > 0 {

@@ -3,15 +3,20 @@
 
 mod support;
 
+use std::future::pending;
 use std::io;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use support::{Client, PATIENCE, Running, Script, config, run, start, until};
-use tsumugi_worker::{BoundServer, Config, Exit, ListenAddress, ServerPhase};
+use tsumugi_worker::{
+    BoundServer, BoxError, Config, Connection, Current, Exit, Handle, ListenAddress, ServerPhase,
+    WorkerHandle, WorkerService,
+};
 
 /// A server on one TCP and one UNIX address.
 fn first(workers: usize, path: &Path) -> Running {
@@ -119,6 +124,75 @@ fn server_that_ends_while_its_sockets_are_lent_leaves_the_file_to_the_successor(
     drop(loan);
     assert_eq!(new.drain(), Exit::Drained);
     assert!(!path.exists());
+}
+
+/// Keeps every connection, as one whose client never answers is kept.
+struct HoldingService(WorkerHandle);
+
+impl WorkerService for HoldingService {
+    type App = ();
+
+    async fn load(&self) -> Result<Rc<()>, BoxError> {
+        Ok(Rc::new(()))
+    }
+
+    async fn serve(&self, connection: Connection, _: Current<()>) {
+        pending::<()>().await;
+        drop(connection);
+    }
+
+    async fn retire(&self, (): Rc<()>) {}
+
+    async fn last_requests(&self) {
+        self.0.sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A server with a connection that does not end.
+fn holding() -> (
+    Handle,
+    thread::JoinHandle<tsumugi_worker::Result<Exit>>,
+    Client,
+) {
+    let mut config = config(2, &["127.0.0.1:0"]);
+    config.limits.drain_ms_max = 500;
+    let server = BoundServer::bind(config).unwrap();
+    let (handle, address) = (server.handle(), server.addresses()[0].clone());
+    let thread = thread::spawn(move || server.run(|worker| HoldingService(worker.clone())));
+    let client = client(&address).unwrap();
+    let connections = |handle: &Handle| {
+        let workers = handle.snapshot().workers;
+        workers.iter().map(|worker| worker.open).sum::<usize>()
+    };
+    until(|| connections(&handle) == 1);
+    until(|| handle.has_begun());
+    (handle, thread, client)
+}
+
+#[test]
+fn application_retires_before_the_last_connection_once_another_process_serves() {
+    let (handle, server, _client) = holding();
+    assert!(!handle.has_retired());
+    let since = Instant::now();
+    handle.hand_over();
+    until(|| handle.has_retired());
+    assert!(since.elapsed() < Duration::from_millis(400));
+    assert!(!server.is_finished(), "answers may still be sent");
+    let exit = server.join().unwrap().unwrap();
+    assert_eq!(exit, Exit::Forced { connections: 1 });
+    // Whoever starts what has failed would start the version that was replaced.
+    assert_eq!((exit.code(), exit.code_of(&handle)), (1, 0));
+}
+
+#[test]
+fn application_of_a_server_that_ends_retires_after_the_last_connection() {
+    let (handle, server, client) = holding();
+    handle.drain();
+    thread::park_timeout(Duration::from_millis(100));
+    assert!(!handle.has_retired());
+    let exit = server.join().unwrap().unwrap();
+    drop(client);
+    assert_eq!((exit.code(), exit.code_of(&handle)), (1, 1));
 }
 
 #[test]

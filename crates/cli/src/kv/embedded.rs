@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use tsumugi_kv::KvDatabase;
 use tsumugi_rpc::ServiceNotes;
 use tsumugi_rpc::server::{ServedStore, ServiceSettings, TokenFile, UnixClients};
@@ -114,7 +114,8 @@ impl Options {
 }
 
 impl BoundService {
-    /// Serves on threads of its own. Its end is the application's, too: a supervisor restarts both.
+    /// Serves on threads of its own, once the application serves: what clients write before that into a store in memory would be lost with
+    /// a process that does not come to serve, while another one has the clients. Its end is the application's, too: a supervisor restarts both.
     pub fn start(self, application: Handle) -> Result<RunningService> {
         let Self {
             store,
@@ -125,17 +126,21 @@ impl BoundService {
         let handle = server.handle();
         let control = server.handle();
         let serve = move || {
-            // Where another process has them still, clients wait in the backlog until it has let them go; not when this one ends before.
-            while databases.iter().any(KvDatabase::is_awaited) && !control.is_ending() {
+            // Clients wait in the backlog until then, and until another process that has the databases has let them go.
+            let waits = || !application.has_begun() || databases.iter().any(KvDatabase::is_awaited);
+            while waits() && !control.is_ending() {
                 thread::park_timeout(LOOK);
             }
             // The databases close with the last of those that know them.
             drop(databases);
-            if let Some(notes) = &notes {
+            if let (Some(notes), false) = (&notes, control.is_ending()) {
                 notes.write();
             }
             let exit = server.run(move |worker| store.service(worker));
-            drop(notes);
+            match (notes, control.is_handed_over()) {
+                (Some(notes), true) => notes.leave(),
+                (notes, _) => drop(notes),
+            }
             if let Err(error) = &exit {
                 tracing::error!("the key-value service ended: {error}");
             }
@@ -151,12 +156,18 @@ impl BoundService {
 }
 
 impl RunningService {
-    /// Lets its calls finish.
-    pub fn finish(self) -> Result<Exit> {
+    /// Lets its calls finish. The exit code for the process.
+    pub fn finish(self) -> Result<u8> {
         self.handle.drain();
-        let Ok(exit) = self.thread.join() else {
-            bail!("the key-value service panicked");
+        let exit = match self.thread.join() {
+            Ok(exit) => exit.context("the key-value service"),
+            Err(_) => Err(anyhow!("the key-value service panicked")),
         };
-        exit.context("the key-value service")
+        match exit {
+            Ok(exit) => Ok(exit.code_of(&self.handle)),
+            // It is in the log, and the service goes on in another process.
+            Err(_) if self.handle.is_handed_over() => Ok(0),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -195,7 +195,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
         let pages: Arc<dyn AdminSource> = Arc::new(store.admin_source(server.handle()));
         start_pages(addresses, &mut given, &pages)?;
     }
-    given.close();
+    drop(given.close());
     let exit = server.run(move |worker| store.service(worker))?;
     Ok(ExitCode::from(exit.code()))
 }

@@ -395,7 +395,7 @@ fn application_that_uses_its_store_while_it_loads_is_not_handed_over() {
 }
 
 /// A command beside a server in the same folder.
-fn command(site: &Site, words: &[&str], input: &str) -> (i32, String) {
+pub fn command(site: &Site, words: &[&str], input: &str) -> (i32, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
         .args(words)
         .current_dir(site.folder())

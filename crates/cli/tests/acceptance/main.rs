@@ -9,4 +9,5 @@ mod process;
 mod returning;
 mod rig;
 mod stores;
+mod succession;
 mod waiting;

@@ -69,11 +69,21 @@ impl Site {
             if self.log().contains("serving") {
                 return true;
             }
-            if self.child.try_wait().unwrap().is_some() {
+            if self.has_ended() {
                 return false;
             }
             pause(5);
         }
+    }
+
+    /// Whether the process has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// The number of the process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// One with variables of its environment.
@@ -303,13 +313,34 @@ impl Client {
         Client::buffered(address, 256)
     }
 
+    /// One to a server that may not be there.
+    pub fn try_new(address: SocketAddr) -> Option<Client> {
+        let stream = TcpStream::connect(address).ok()?;
+        Some(Client::of(stream, 4096))
+    }
+
     fn buffered(address: SocketAddr, bytes: usize) -> Client {
-        let stream = TcpStream::connect(address).unwrap();
+        Client::of(TcpStream::connect(address).unwrap(), bytes)
+    }
+
+    fn of(stream: TcpStream, bytes: usize) -> Client {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
         Client {
             stream: BufReader::with_capacity(bytes, stream),
         }
+    }
+
+    /// Asks a server that may go for something; nothing when it cannot be asked any more.
+    pub fn try_ask(&mut self, path: &str) -> Option<()> {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\n\r\n");
+        self.stream.get_mut().write_all(request.as_bytes()).ok()
+    }
+
+    /// GET of a server that may go; nothing when there is no answer.
+    pub fn try_get(&mut self, path: &str) -> Option<Reply> {
+        self.try_ask(path)?;
+        self.try_receive()
     }
 
     /// Sends a request. `headers` are lines that end in CRLF.

@@ -22,7 +22,7 @@ use std::thread;
 use std::time::Instant;
 
 use bytes::Bytes;
-use crossbeam_channel::{Sender, TrySendError, bounded};
+use crossbeam_channel::{SendError, Sender, TrySendError, bounded};
 
 pub(crate) use self::backup::{replace_copy, write_copy};
 use self::failure::io_error;
@@ -38,7 +38,7 @@ use crate::metrics::KvSnapshot;
 use crate::pending::Pending;
 use crate::range::{KeyRange, ReadDirection};
 use crate::record::StoredRecord;
-use crate::write::Write;
+use crate::write::{Write, WriteResult};
 
 pub(crate) struct Disk {
     inner: Arc<Inner>,
@@ -412,6 +412,20 @@ impl Engine for Disk {
 
     fn is_healthy(&self) -> bool {
         self.inner.healthy.load(SeqCst)
+    }
+
+    fn release(&self, why: Error) -> Pending {
+        let (answer, pending) = Pending::waiting();
+        // Not `try_send`: behind a full queue it is waited for.
+        if let Err(SendError(job)) = self.jobs.send(Job::Release { why, answer })
+            && let Job::Release { why, answer } = job
+        {
+            // Its thread has died, and the folder is still locked.
+            let store = std::mem::replace(&mut *self.inner.write(), Err(why));
+            drop(store);
+            drop(answer.send(Ok(WriteResult::Done)));
+        }
+        pending
     }
 
     fn measure(&self, snapshot: &mut KvSnapshot) {

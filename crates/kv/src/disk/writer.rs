@@ -21,6 +21,8 @@ use crate::write::{Write, WriteResult};
 const TICK: Duration = Duration::from_millis(500);
 /// How long after a failure, and after a vain attempt, the database is opened again at the earliest.
 const REOPEN_AFTER: Duration = Duration::from_millis(250);
+/// How often the thread looks whether the folder that it is to let go of is still read by a backup.
+const RELEASE_LOOK: Duration = Duration::from_millis(20);
 /// Records that one commit sweeps or reclaims.
 const MAINTENANCE_RECORDS_MAX: usize = 1_000;
 
@@ -33,6 +35,11 @@ pub(super) enum Job {
     },
     Synchronize(oneshot::Sender<Result<WriteResult>>),
     Sweep(oneshot::Sender<Result<WriteResult>>),
+    /// Let go of the folder, and answer whatever comes later with the reason.
+    Release {
+        why: Error,
+        answer: oneshot::Sender<Result<WriteResult>>,
+    },
 }
 
 pub(super) struct Writer {
@@ -47,18 +54,24 @@ pub(super) struct Writer {
     /// Whether the failure of sweeping was reported.
     neglected: bool,
     failed: Option<WriterFailure>,
+    /// Who waits for the folder to be free.
+    release: Option<oneshot::Sender<Result<WriteResult>>>,
 }
 
-/// Since when nothing is written, and why.
+/// Why nothing is written, and when the folder is opened again, if it is.
 struct WriterFailure {
     why: Error,
-    again: Instant,
+    again: Option<Instant>,
 }
 
 impl WriterFailure {
     fn now(why: Error) -> Self {
-        let again = Instant::now() + REOPEN_AFTER;
+        let again = Some(Instant::now() + REOPEN_AFTER);
         Self { why, again }
+    }
+
+    fn for_ever(why: Error) -> Self {
+        Self { why, again: None }
     }
 }
 
@@ -99,6 +112,7 @@ impl Writer {
             garbage: true,
             neglected: false,
             failed: None,
+            release: None,
         }
     }
 
@@ -112,8 +126,11 @@ impl Writer {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.reopen_if_due();
+            self.let_go_if_unused();
             wait = if self.failed.is_none() && self.run_maintenance() {
                 Duration::ZERO
+            } else if self.release.is_some() {
+                RELEASE_LOOK
             } else {
                 TICK
             };
@@ -165,6 +182,11 @@ impl Writer {
                 Job::Sweep(answer) => {
                     while self.is_writable() && self.failed.is_none() && self.sweep() {}
                     drop(answer.send(Ok(WriteResult::Done)));
+                }
+                Job::Release { why, answer } => {
+                    self.inner.healthy.store(false, SeqCst);
+                    self.failed = Some(WriterFailure::for_ever(why));
+                    self.release = Some(answer);
                 }
                 Job::Write { .. } => {}
             }
@@ -338,9 +360,31 @@ impl Writer {
         let is_due = self
             .failed
             .as_ref()
-            .is_some_and(|failed| failed.again <= Instant::now());
+            .and_then(|failed| failed.again)
+            .is_some_and(|again| again <= Instant::now());
         if is_due && let Err(why) = self.reopen() {
             self.failed = Some(WriterFailure::now(why));
+        }
+    }
+
+    /// Lets go of the folder, if that was asked for, unless a backup or a rebuild has parts of the engine still.
+    fn let_go_if_unused(&mut self) {
+        let (Some(failed), Some(_)) = (&self.failed, &self.release) else {
+            return;
+        };
+        let mut store = self.inner.write();
+        // Looked at while none can begin.
+        if self.inner.borrowers.load(SeqCst) > 0 {
+            return;
+        }
+        let unused = std::mem::replace(&mut *store, Err(failed.why.clone()));
+        drop(store);
+        // The engine waits for its threads; the lock goes last.
+        drop(unused);
+        // No count is known any more.
+        self.inner.next_expiry_ms.store(0, SeqCst);
+        if let Some(answer) = self.release.take() {
+            drop(answer.send(Ok(WriteResult::Done)));
         }
     }
 

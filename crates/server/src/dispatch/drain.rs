@@ -12,6 +12,8 @@ use tokio::task::JoinHandle;
 pub struct Jobs {
     running: Cell<usize>,
     ended: Notify,
+    /// Whether there are none any more, and none may begin.
+    are_over: Cell<bool>,
     stop: Rc<StopSignal>,
     timers: RefCell<Vec<JoinHandle<()>>>,
 }
@@ -37,6 +39,12 @@ impl Jobs {
         while self.running.get() > 0 {
             self.ended.notified().await; // nothing awaits between the check and the registration: one thread
         }
+        self.are_over.set(true);
+    }
+
+    /// Whether the last job has ended after a drain began.
+    pub(super) fn are_over(&self) -> bool {
+        self.are_over.get()
     }
 }
 

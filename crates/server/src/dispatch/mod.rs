@@ -143,6 +143,9 @@ pub struct RequestDeadline {
 
 /// Answers one request.
 pub async fn answer<A: Dispatch>(app: &Rc<A>, request: Box<Request>) -> HttpResponse {
+    if app.lifecycle().jobs.are_over() {
+        return refusal::refuse_replaced();
+    }
     let mut request = Some(request);
     let first = poll_fn(|cx| {
         let Some(request) = request.take() else {

@@ -37,6 +37,16 @@ impl RequestRefusal {
     }
 }
 
+/// The answer to a request whose application has retired because another process serves: it came on a connection whose client has not taken
+/// notice of that.
+#[cold]
+pub(super) fn refuse_replaced() -> HttpResponse {
+    HttpResponse::refusal(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "another process serves now; connect again",
+    )
+}
+
 impl fmt::Display for RequestRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -27,6 +27,8 @@ pub(super) enum HandoverMessage {
     Serving,
     /// There will be no handover, for this reason.
     Refused(String),
+    /// Whoever served before has let go of its stores, and opens none again.
+    Released,
 }
 
 /// What a socket is for.
@@ -71,6 +73,7 @@ const SOCKETS: u8 = 2;
 const COMPLETE: u8 = 3;
 const SERVING: u8 = 4;
 const REFUSED: u8 = 5;
+const RELEASED: u8 = 6;
 
 impl HandoverMessage {
     /// The message as it is sent. A reason that is too long is cut.
@@ -83,6 +86,7 @@ impl HandoverMessage {
             }
             HandoverMessage::Complete => (COMPLETE, Vec::new()),
             HandoverMessage::Serving => (SERVING, Vec::new()),
+            HandoverMessage::Released => (RELEASED, Vec::new()),
             HandoverMessage::Refused(reason) => {
                 let end = reason.floor_char_boundary(HANDOVER_MESSAGE_BYTES_MAX);
                 let reason = reason.get(..end).unwrap_or_default();
@@ -107,7 +111,7 @@ impl HandoverMessage {
             _ => {}
         }
         match bytes.get(3) {
-            Some(&kind) if !(ASK..=REFUSED).contains(&kind) => {
+            Some(&kind) if !(ASK..=RELEASED).contains(&kind) => {
                 return Err(MessageError::Kind { kind });
             }
             _ => {}
@@ -127,6 +131,7 @@ impl HandoverMessage {
             (ASK, []) => HandoverMessage::Ask,
             (COMPLETE, []) => HandoverMessage::Complete,
             (SERVING, []) => HandoverMessage::Serving,
+            (RELEASED, []) => HandoverMessage::Released,
             (SOCKETS, content) => HandoverMessage::Sockets(labels(content)?),
             (REFUSED, content) => {
                 HandoverMessage::Refused(String::from_utf8_lossy(content).into_owned())
@@ -180,6 +185,8 @@ fn labels(content: &[u8]) -> Result<Vec<SocketLabel>, MessageError> {
 
 #[cfg(test)]
 mod tests {
+    use tsumugi_testkit::Dice;
+
     use super::*;
 
     fn all() -> Vec<HandoverMessage> {
@@ -195,6 +202,7 @@ mod tests {
             HandoverMessage::Sockets(vec![one; HANDOVER_SOCKETS_EACH]),
             HandoverMessage::Complete,
             HandoverMessage::Serving,
+            HandoverMessage::Released,
             HandoverMessage::Refused(String::new()),
             HandoverMessage::Refused("紡ぎ".to_owned()),
         ]
@@ -251,7 +259,7 @@ mod tests {
         check(b"TL", "no handover");
         check(b"TH\x02", "speaks version 2");
         check(b"TH\x01\x00", "unknown kind 0");
-        check(b"TH\x01\x06", "unknown kind 6");
+        check(b"TH\x01\x07", "unknown kind 7");
         check(b"TH\x01\x05\xff\xff", "65535 bytes");
         check(b"TH\x01\x01\x00\x01x", "does not fit");
         check(b"TH\x01\x02\x00\x00", "does not fit");
@@ -259,6 +267,58 @@ mod tests {
         check(b"TH\x01\x02\x00\x02\x03\x00", "does not fit");
         check(b"TH\x01\x02\x00\x02\x00\x02", "does not fit");
         check(b"TH\x01\x05\x00\x02ab", "");
+    }
+
+    #[test]
+    fn message_of_as_many_bytes_as_there_may_be_is_read_and_one_byte_more_is_refused() {
+        let message = |length: usize| {
+            let mut bytes = b"TH\x01\x05".to_vec();
+            bytes.extend(u16::try_from(length).unwrap().to_be_bytes());
+            bytes.resize(HEAD_BYTES + length, b'x');
+            bytes
+        };
+        let longest = message(HANDOVER_MESSAGE_BYTES_MAX);
+        let read = HandoverMessage::decode(&longest).unwrap();
+        assert!(matches!(read, Some((_, end)) if end == longest.len()));
+        let length = HANDOVER_MESSAGE_BYTES_MAX + 1;
+        let refused = HandoverMessage::decode(&message(length));
+        assert_eq!(refused, Err(MessageError::Length { length }));
+    }
+
+    /// What becomes of these bytes when one comes after the other: what is decided of some of them stays so.
+    #[track_caller]
+    fn check_byte_by_byte(bytes: &[u8]) {
+        let mut decided = None;
+        for end in 0..=bytes.len() {
+            let decoded = HandoverMessage::decode(&bytes[..end]);
+            match (&decided, &decoded) {
+                (None, Ok(None)) => assert!(end < HEAD_BYTES + HANDOVER_MESSAGE_BYTES_MAX),
+                (None, _) => decided = Some(decoded),
+                (Some(before), _) => assert_eq!(before, &decoded, "{bytes:?} up to {end}"),
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_of_any_kind_are_decided_once_and_for_all() {
+        let dice = Dice::new(22);
+        for _ in 0..20_000 {
+            let mut bytes: Vec<u8> = Vec::new();
+            for _ in 0..dice.below(4) {
+                bytes.extend(dice.pick(&all()).encode());
+            }
+            for _ in 0..dice.below(4) {
+                match (dice.below(3), bytes.len()) {
+                    (0, 1..) => bytes.truncate(dice.place(bytes.len())),
+                    (1, 1..) => {
+                        let place = dice.place(bytes.len());
+                        bytes[place] = dice.byte();
+                    }
+                    _ => bytes.push(dice.byte()),
+                }
+            }
+            check_byte_by_byte(&bytes);
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //! Rule: the process that serves goes on as if nothing had been until the other one has said that it serves.
 //!
 //! The process that serves listens on a UNIX socket at PATH. A new one that finds it there asks for the listening sockets, which both have
-//! from then on. It loads its application, begins to accept from them, puts a socket of its own at PATH and says that it serves; the old
-//! one drains. A new one that goes before that leaves nothing behind but closed descriptors.
+//! from then on. It loads its application, begins to accept from them, says that it serves and puts a socket of its own at PATH; the old
+//! one drains, and says when it has let go of its stores on disk. A new one that goes before it serves leaves nothing behind but closed
+//! descriptors.
 
 mod channel;
 mod given_sockets;
@@ -12,19 +13,23 @@ mod offer;
 mod predecessor;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
-pub use given_sockets::GivenSockets;
+pub use given_sockets::{AbandonedFiles, GivenSockets};
 pub use message::SocketRole;
 pub(crate) use offer::{HandoverOffer, HandoverPart, HandoverParts};
 
 use offer::HandoverListener;
 use predecessor::Predecessor;
 
+use crate::limits::{HANDOVER_STORE_REST_MS, ServerLimits};
+
 /// What `--handover` asks for, until the server serves for the first time.
 pub(crate) struct Handover {
     path: PathBuf,
+    store_limit: Duration,
     listener: HandoverListener,
     predecessor: Option<Predecessor>,
 }
@@ -34,10 +39,17 @@ impl Handover {
     ///
     /// # Errors
     /// Where that process does not answer as one that can be taken over from, and where the path cannot be listened on.
-    pub(crate) fn begin(path: &Path) -> Result<(Handover, GivenSockets)> {
-        let (predecessor, given) = match Predecessor::find(path)? {
+    pub(crate) fn begin(path: &Path, limits: &ServerLimits) -> Result<(Handover, GivenSockets)> {
+        // The other process may have more sockets than a process may have open by default.
+        tsumugi_worker::raise_open_files();
+        let store_limit = Duration::from_millis(limits.handover_store_ms);
+        let patience = store_limit + Duration::from_millis(HANDOVER_STORE_REST_MS);
+        let (predecessor, given) = match Predecessor::find(path, patience)? {
             Some((predecessor, given)) => (Some(predecessor), given),
-            None => (None, GivenSockets::default()),
+            None => {
+                tsumugi_kv::wait_for_locks(patience);
+                (None, GivenSockets::default())
+            }
         };
         let listener = match predecessor {
             Some(_) => HandoverListener::beside(path)?,
@@ -45,6 +57,7 @@ impl Handover {
         };
         let handover = Handover {
             path: path.to_owned(),
+            store_limit,
             listener,
             predecessor,
         };
@@ -67,19 +80,21 @@ impl Handover {
     pub(crate) fn complete(self, parts: HandoverParts) -> Option<HandoverOffer> {
         let Handover {
             path,
+            store_limit,
             listener,
             predecessor,
         } = self;
-        let offer = listener.start(&path, parts);
+        // First of all: as long as the other process serves, it is the one that is found at the path.
+        if let Some(predecessor) = predecessor {
+            predecessor.replace();
+        }
+        let offer = listener.start(&path, parts, store_limit);
         if let Err(error) = &offer {
             // It serves, and that is more than being replaced one day.
             tracing::error!(
                 "the next version cannot take over at {}: {error:#}",
                 path.display()
             );
-        }
-        if let Some(predecessor) = predecessor {
-            predecessor.replace();
         }
         offer.ok()
     }

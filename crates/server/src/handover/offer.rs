@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tsumugi_worker::{Handle, ListeningSocket, SocketFile, SocketLoan, remove_stale_socket};
@@ -19,10 +19,13 @@ use super::SocketRole;
 use super::channel::{ChannelError, HandoverChannel};
 use super::message::{HandoverMessage, MessageError, SocketLabel};
 use crate::bind::AdminPorts;
-use crate::limits::{HANDOVER_MS_MAX, HANDOVER_SOCKETS_EACH};
+use crate::limits::{HANDOVER_MS_MAX, HANDOVER_SOCKETS_EACH, HANDOVER_TURN_MS_MAX};
 
 /// Rest after a connection could not be accepted, mostly for want of descriptors.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+/// Between two looks at something that is about to be over.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The servers of this process. Cheap to clone.
 #[derive(Clone, Default)]
@@ -81,6 +84,34 @@ impl HandoverParts {
             HandoverPart::Admin(_) => false,
         };
         self.parts().iter().any(is_ending)
+    }
+
+    /// Whether the last request of every server has ended, and its application has retired.
+    fn has_retired(&self) -> bool {
+        let has_retired = |part: &HandoverPart| match part {
+            HandoverPart::Workers(_, handle) => handle.has_retired(),
+            HandoverPart::Admin(_) => true,
+        };
+        self.parts().iter().all(has_retired)
+    }
+
+    /// Lets go of the stores on disk once nothing uses them any more, or after `limit`. Blocks the thread.
+    fn release_stores(&self, limit: Duration) {
+        let since = Instant::now();
+        while tsumugi_kv::has_folders() && !self.has_retired() && since.elapsed() < limit {
+            thread::park_timeout(LOOK);
+        }
+        let has_retired = self.has_retired();
+        let released = tsumugi_kv::release_databases();
+        let after_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        match (released, has_retired) {
+            (0, _) => {}
+            (_, true) => tracing::info!(after_ms, "stores on disk were let go"),
+            (_, false) => tracing::warn!(
+                after_ms,
+                "stores on disk were let go while requests still run, which cannot use them any more (handover_store_ms)"
+            ),
+        }
     }
 
     /// Leaves everything to the other process.
@@ -157,14 +188,19 @@ impl HandoverListener {
     }
 
     /// Answers whoever asks at `path` from now on.
-    pub(super) fn start(self, path: &Path, parts: HandoverParts) -> Result<HandoverOffer> {
+    pub(super) fn start(
+        self,
+        path: &Path,
+        parts: HandoverParts,
+        store_limit: Duration,
+    ) -> Result<HandoverOffer> {
         let HandoverListener { listener, file } = self;
         let file = file
             .keep_at(path)
             .context("its socket cannot be put there")?;
         thread::Builder::new()
             .name("tsumugi-handover".to_owned())
-            .spawn(move || answer_all(&listener, &parts))
+            .spawn(move || answer_all(&listener, &parts, store_limit))
             .context("the system gave no thread")?;
         Ok(HandoverOffer { _file: file })
     }
@@ -198,7 +234,7 @@ impl HandoverTurn {
     }
 }
 
-fn answer_all(listener: &UnixListener, parts: &HandoverParts) {
+fn answer_all(listener: &UnixListener, parts: &HandoverParts, store_limit: Duration) {
     let turn = HandoverTurn::default();
     for stream in listener.incoming() {
         let stream = match stream {
@@ -216,7 +252,7 @@ fn answer_all(listener: &UnixListener, parts: &HandoverParts) {
         let (parts, taken) = (parts.clone(), turn.clone());
         let session = thread::Builder::new()
             .name("tsumugi-successor".to_owned())
-            .spawn(move || answer(stream, &parts, &taken));
+            .spawn(move || answer(stream, &parts, &taken, store_limit));
         if let Err(error) = session {
             tracing::warn!(%error, "the system gave no thread for a process that wants to take over");
             turn.give_back();
@@ -243,11 +279,11 @@ enum SessionEnd {
     Gone,
     /// It serves, with these.
     Serving(LentSockets),
-    /// It came too late.
-    Ending,
+    /// It came too late, or too early.
+    Refused,
 }
 
-fn answer(stream: UnixStream, parts: &HandoverParts, turn: &HandoverTurn) {
+fn answer(stream: UnixStream, parts: &HandoverParts, turn: &HandoverTurn, store_limit: Duration) {
     let talked = HandoverChannel::new(stream).and_then(|mut channel| {
         let ended = talk(&mut channel, parts);
         // The reason helps one of another version; it may have gone.
@@ -258,11 +294,14 @@ fn answer(stream: UnixStream, parts: &HandoverParts, turn: &HandoverTurn) {
         Ok((channel, ended?))
     });
     match talked {
-        Ok((_channel, SessionEnd::Serving(lent))) => {
+        Ok((mut channel, SessionEnd::Serving(lent))) => {
             tracing::info!("another process serves now");
             parts.hand_over();
             drop(lent);
-            // The end of the connection tells the other process that this one has let go of everything, which is when it ends.
+            parts.release_stores(store_limit);
+            // It may have gone.
+            let _ = channel.send(&HandoverMessage::Released, &[]);
+            // The end of the connection is that of this process.
             loop {
                 thread::park();
             }
@@ -272,7 +311,7 @@ fn answer(stream: UnixStream, parts: &HandoverParts, turn: &HandoverTurn) {
                 "the process that was to take over has gone before it served; this one goes on"
             );
         }
-        Ok((_, SessionEnd::Silent | SessionEnd::Ending)) => {}
+        Ok((_, SessionEnd::Silent | SessionEnd::Refused)) => {}
         Err(error) => tracing::warn!("a process wanted to take over: {error}"),
     }
     turn.give_back();
@@ -283,10 +322,17 @@ fn talk(channel: &mut HandoverChannel, parts: &HandoverParts) -> Result<SessionE
     if !expect(channel, &HandoverMessage::Ask)? {
         return Ok(SessionEnd::Silent);
     }
-    if parts.is_ending() {
-        let reason = "this process is about to end: start again once it has".to_owned();
-        channel.send(&HandoverMessage::Refused(reason), &[])?;
-        return Ok(SessionEnd::Ending);
+    let has_stores = await_takeover();
+    let refusal = match parts.is_ending() {
+        true => Some("this process is about to end: start again once it has"),
+        false if has_stores => None,
+        false => Some(
+            "it has not got the stores of the process before it yet: start again in a moment (handover_store_ms)",
+        ),
+    };
+    if let Some(reason) = refusal {
+        channel.send(&HandoverMessage::Refused(reason.to_owned()), &[])?;
+        return Ok(SessionEnd::Refused);
     }
     let lent = parts.lend()?;
     for group in lent.sockets.chunks(HANDOVER_SOCKETS_EACH) {
@@ -308,6 +354,20 @@ fn talk(channel: &mut HandoverChannel, parts: &HandoverParts) -> Result<SessionE
         true => SessionEnd::Serving(lent),
         false => SessionEnd::Gone,
     })
+}
+
+/// Waits until this process has got the stores of the one before it: of three processes in a row the third would else have to take them
+/// from the first. Says whether it has.
+fn await_takeover() -> bool {
+    let since = Instant::now();
+    let limit = Duration::from_millis(HANDOVER_TURN_MS_MAX);
+    while !tsumugi_kv::is_takeover_settled() {
+        if since.elapsed() >= limit {
+            return false;
+        }
+        thread::park_timeout(LOOK);
+    }
+    true
 }
 
 /// Whether this message comes; false at the end of the connection.
@@ -351,7 +411,7 @@ mod tests {
             Ok(SessionEnd::Silent) => "silent".to_owned(),
             Ok(SessionEnd::Gone) => "gone".to_owned(),
             Ok(SessionEnd::Serving(lent)) => format!("serving with {}", lent.sockets.len()),
-            Ok(SessionEnd::Ending) => "ending".to_owned(),
+            Ok(SessionEnd::Refused) => "refused".to_owned(),
             Err(error) => error.to_string(),
         };
         assert!(ended.starts_with(expected), "{said:?}: {ended}");
@@ -390,7 +450,8 @@ mod tests {
         let (own, mut successor) = UnixStream::pair().unwrap();
         successor.write_all(&HandoverMessage::Ask.encode()).unwrap();
         let mut channel = HandoverChannel::new(own).unwrap();
-        assert!(matches!(talk(&mut channel, &parts), Ok(SessionEnd::Ending)));
+        let ended = talk(&mut channel, &parts);
+        assert!(matches!(ended, Ok(SessionEnd::Refused)));
         drop(channel);
         let mut answer = HandoverChannel::new(successor).unwrap();
         let (message, _) = answer.receive().unwrap().unwrap();

@@ -30,7 +30,11 @@ pub(super) struct Predecessor {
 
 impl Predecessor {
     /// The process that has a socket at this path, with its listening sockets; none when there is none.
-    pub(super) fn find(path: &Path) -> Result<Option<(Predecessor, GivenSockets)>> {
+    /// Its stores are waited for as long as `patience`, from when this process serves on.
+    pub(super) fn find(
+        path: &Path,
+        patience: Duration,
+    ) -> Result<Option<(Predecessor, GivenSockets)>> {
         let mut tries = GONE_TRIES;
         let (channel, given) = loop {
             let Some(stream) = connect(path)? else {
@@ -51,7 +55,7 @@ impl Predecessor {
             tries -= 1;
             thread::park_timeout(GONE_REST);
         };
-        let takeover = Takeover::begin();
+        let takeover = Takeover::begin(patience);
         watch(&channel, &takeover).context("the system gave no thread for --handover")?;
         tracing::info!(
             "taking over from the process at {}, which serves until this one does",
@@ -122,11 +126,7 @@ fn ask_once(stream: UnixStream) -> Result<Option<(HandoverChannel, GivenSockets)
         };
         match message {
             HandoverMessage::Sockets(labels) => {
-                count += labels.len();
-                ensure!(
-                    count <= HANDOVER_SOCKETS_MAX,
-                    "it has more than {HANDOVER_SOCKETS_MAX} sockets (handover_sockets_max)"
-                );
+                count = add_sockets(count, labels.len())?;
                 for (label, socket) in labels.into_iter().zip(sockets) {
                     let socket = ListeningSocket::adopt(socket, label.owner);
                     given.add(
@@ -137,7 +137,7 @@ fn ask_once(stream: UnixStream) -> Result<Option<(HandoverChannel, GivenSockets)
             }
             HandoverMessage::Complete => break,
             HandoverMessage::Refused(reason) => bail!("it says: {reason}"),
-            HandoverMessage::Ask | HandoverMessage::Serving => {
+            HandoverMessage::Ask | HandoverMessage::Serving | HandoverMessage::Released => {
                 bail!("it says what is not its turn")
             }
         }
@@ -146,13 +146,25 @@ fn ask_once(stream: UnixStream) -> Result<Option<(HandoverChannel, GivenSockets)
     Ok(Some((channel, given)))
 }
 
-/// Waits on a thread until the other process has gone, which then has let go of everything.
+/// How many sockets there are with so many more.
+fn add_sockets(count: usize, more: usize) -> Result<usize> {
+    let count = count + more;
+    ensure!(
+        count <= HANDOVER_SOCKETS_MAX,
+        "it has more than {HANDOVER_SOCKETS_MAX} sockets (handover_sockets_max)"
+    );
+    Ok(count)
+}
+
+/// Waits on a thread until the other process has let go of its stores, and then until it has gone.
 fn watch(channel: &HandoverChannel, takeover: &Takeover) -> std::io::Result<()> {
     let mut channel = channel.try_clone()?;
     let takeover = takeover.clone();
     let wait = move || {
-        // It has nothing more to say: whatever comes is the end.
-        let _ = channel.receive();
+        // It has nothing else to say: whatever comes is the end.
+        while let Ok(Some((HandoverMessage::Released, _))) = channel.receive() {
+            takeover.released();
+        }
         takeover.over();
         tracing::info!("the process that served before has gone");
     };
@@ -182,7 +194,7 @@ mod tests {
                 stream.write_all(answer).unwrap();
             }
         });
-        let found = Predecessor::find(&path).map(|found| found.is_some());
+        let found = Predecessor::find(&path, Duration::ZERO).map(|found| found.is_some());
         other.join().unwrap();
         found
     }
@@ -192,6 +204,14 @@ mod tests {
         assert!(!find(b"", 1).unwrap());
         // In the middle of a message.
         assert!(!find(b"TH\x01", 1).unwrap());
+    }
+
+    #[test]
+    fn as_many_sockets_as_there_may_be_are_taken_and_one_more_is_refused() {
+        let most = add_sockets(HANDOVER_SOCKETS_MAX - 1, 1).unwrap();
+        assert_eq!(most, HANDOVER_SOCKETS_MAX);
+        let refused = add_sockets(most, 1).unwrap_err().to_string();
+        assert!(refused.contains("handover_sockets_max"), "{refused}");
     }
 
     #[test]
@@ -215,6 +235,8 @@ mod tests {
         let busy = refused(b"TH\x01\x05\0\x04busy", 1);
         assert!(busy.contains("it says: busy"), "{busy}");
         let turn = refused(b"TH\x01\x04\0\0", 1);
+        assert!(turn.contains("not its turn"), "{turn}");
+        let turn = refused(b"TH\x01\x06\0\0", 1);
         assert!(turn.contains("not its turn"), "{turn}");
         // More sockets than it sends.
         let fewer = refused(b"TH\x01\x02\0\x02\0\0", 1);
