@@ -45,6 +45,18 @@ impl ChangeEvent {
             Self::Cleared | Self::Lagged(_) | Self::Gap => None,
         }
     }
+
+    /// The same with a key of its own: one that came in a message would keep all of that message, which no bound here counts.
+    fn detached(&self) -> Self {
+        let own = |key: &Bytes| Bytes::copy_from_slice(key);
+        match self {
+            Self::Put(key) => Self::Put(own(key)),
+            Self::Removed(key) => Self::Removed(own(key)),
+            Self::Expired(key) => Self::Expired(own(key)),
+            Self::Evicted(key) => Self::Evicted(own(key)),
+            Self::Cleared | Self::Lagged(_) | Self::Gap => self.clone(),
+        }
+    }
 }
 
 /// The changes of one prefix from now on. Ends with the database, or when it is dropped.
@@ -107,9 +119,11 @@ impl Watches {
 
     /// Tells everyone whose prefix fits. Called in the order of the changes of a key.
     pub(crate) fn tell(&self, changed: &ChangeEvent) {
+        let mut own = None;
         for (prefix, queue) in lock(&self.table).watches.values() {
             if changed.key().is_none_or(|key| key.starts_with(prefix)) {
-                lock(queue).push(changed.clone());
+                let own = own.get_or_insert_with(|| changed.detached());
+                lock(queue).push(own.clone());
             }
         }
     }
@@ -257,6 +271,27 @@ mod tests {
             "",
             &[put(&key), put(&key), put("k"), put("")],
             &[put(&key), put(&key), ChangeEvent::Lagged(2)],
+        );
+    }
+
+    #[test]
+    fn key_that_waits_keeps_nothing_of_the_message_it_came_in() {
+        let watches = Arc::new(Watches::default());
+        let mut watch = watches.watch(Bytes::new()).unwrap();
+        let message = Bytes::from(vec![b'm'; 1 << 20]);
+        for changed in [
+            ChangeEvent::Put,
+            ChangeEvent::Removed,
+            ChangeEvent::Expired,
+            ChangeEvent::Evicted,
+        ] {
+            watches.tell(&changed(message.slice(..3)));
+        }
+        assert!(message.is_unique());
+        let seen = std::iter::from_fn(|| watch.try_next());
+        assert!(
+            seen.map(|change| change.key().cloned())
+                .all(|key| key.unwrap() == "mmm")
         );
     }
 
