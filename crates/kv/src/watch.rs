@@ -288,11 +288,12 @@ mod tests {
             watches.tell(&changed(message.slice(..3)));
         }
         assert!(message.is_unique());
-        let seen = std::iter::from_fn(|| watch.try_next());
-        assert!(
-            seen.map(|change| change.key().cloned())
-                .all(|key| key.unwrap() == "mmm")
-        );
+        let seen: Vec<ChangeEvent> = std::iter::from_fn(|| watch.try_next()).collect();
+        let keys: Vec<&[u8]> = seen
+            .iter()
+            .filter_map(|one| Some(&one.key()?[..]))
+            .collect();
+        assert_eq!(keys, [b"mmm"; 4]);
     }
 
     #[test]
