@@ -5,7 +5,7 @@ use bytes::Bytes;
 use prost::Message;
 use tsumugi_kv::ChangeEvent;
 
-use crate::client::WatchWord;
+use crate::client::WatchMessage;
 use crate::error::Result;
 use crate::frame::MessageReader;
 use crate::own_proto::*;
@@ -69,8 +69,8 @@ pub fn own_request(call: u8, message: &[u8]) -> Option<Vec<u8>> {
 /// # Errors
 /// When the message is none.
 pub fn watch_answer(message: &[u8]) -> Result<Option<ChangeEvent>> {
-    Ok(match WatchWord::of(Bytes::copy_from_slice(message))? {
-        WatchWord::Alive(_) => None,
-        WatchWord::Change(change) => Some(change),
+    Ok(match WatchMessage::of(Bytes::copy_from_slice(message))? {
+        WatchMessage::Alive(_) => None,
+        WatchMessage::Change(change) => Some(change),
     })
 }

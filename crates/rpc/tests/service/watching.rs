@@ -1,4 +1,4 @@
-//! Watches over the service: what is reported, what is lost and told, their limits, and what is left when they end.
+//! Watches over the service: what is reported, also of what is lost, their limits, and what is left when they end.
 
 use std::time::Duration;
 
@@ -134,7 +134,7 @@ fn watches_of_a_server_end_at_their_limit() {
 }
 
 #[test]
-fn client_that_takes_nothing_costs_bounded_memory_and_is_told_what_it_lost() {
+fn client_that_takes_nothing_costs_bounded_memory_and_learns_how_much_it_lost() {
     const CHANGES: usize = 200_000;
     let database = KvDatabase::open(&Spec::memory()).unwrap();
     let own = database.clone();
