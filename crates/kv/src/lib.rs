@@ -57,6 +57,9 @@
 //! returned nor counted, swept or not; the writing thread sweeps, and one thread for all databases in memory. Clearing begins another
 //! epoch, at once; what the last one left is removed bit by bit.
 //!
+//! **A named queue** is records whose keys begin with its name (`queue:4:mail:`), told apart from all other queues', and end with a place; a record
+//! that is pushed has the place behind the last one (`queue.rs`). On disk a pop begins where the last one found something (`disk/lowest.rs`).
+//!
 //! **Limits**: keys 65,519 bytes, values `value_max` (64 MiB), 65,536 writes and 256 MiB waiting, 1,024 changes waiting for a watch, pages of
 //! 4 MiB. A database on disk takes its `cache`, up to about 100 MiB of memory for what is not in tables yet, and three threads.
 //!
@@ -81,6 +84,7 @@ mod memory;
 mod metrics;
 mod notify;
 mod pending;
+mod queue;
 mod range;
 mod record;
 mod registry;
@@ -102,6 +106,7 @@ pub use metrics::{
 };
 pub use notify::{QUEUE_KEY, Waiter};
 pub use pending::Pending;
+pub use queue::{pushed_subject, queue_prefix};
 pub use range::{KeyRange, Pair, ReadDirection, Seek, SeekOutcome};
 pub use record::StoredRecord;
 pub use registry::release_databases;
@@ -111,4 +116,4 @@ pub use takeover::{
     Takeover, has_awaited, has_folders, is_takeover_settled, none_awaited, wait_for_locks,
 };
 pub use watch::{ChangeEvent, NextChange, PrefixWatch};
-pub use write::{Desired, Expected, RekeySource, SetMode, Write, WriteResult};
+pub use write::{Desired, Expected, Lifetime, RekeySource, SetMode, Write, WriteResult};
