@@ -29,6 +29,9 @@ pub enum ChangeEvent {
     Cleared,
     /// More changed than was taken in time: this many changes are lost, and anything may be different.
     Lagged(u64),
+    /// The engine behind a network has lost sight of the watch, or of the changes: some are lost, their number is unknown, and anything may be
+    /// different. Read again what matters. A database of this process reports none.
+    Gap,
 }
 
 impl ChangeEvent {
@@ -39,7 +42,7 @@ impl ChangeEvent {
             Self::Put(key) | Self::Removed(key) | Self::Expired(key) | Self::Evicted(key) => {
                 Some(key)
             }
-            Self::Cleared | Self::Lagged(_) => None,
+            Self::Cleared | Self::Lagged(_) | Self::Gap => None,
         }
     }
 }
