@@ -5,7 +5,7 @@ class KV
   # Any error of a store.
   class Error < StandardError; end
   %i[InvalidKey ValueTooLong NotANumber LimitExceeded UsageError Unsupported Full QueueFull DiskFull Broken Locked Conflict Closed
-     ConnectionLost Timeout Refused].each { |name| const_set(name, Class.new(Error)) }
+     ConnectionLost Timeout Refused Contended].each { |name| const_set(name, Class.new(Error)) }
 
   MISS = :"tsumugi.miss"
 
@@ -113,8 +113,8 @@ class KV
   end
 
   # Runs the block for each change of a key that begins with +prefix+, until it is left: `change.key`, `change.kind` (:put, :removed,
-  # :expired, :evicted; :cleared and :lagged, when changes were lost, have no key). `ready:` is called once changes are heard, to read
-  # what is there.
+  # :expired, :evicted; :cleared, and where changes were lost :lagged and :gap, have no key: read again what matters). `ready:` is called
+  # once changes are heard, to read what is there.
   def watch(prefix = "", ready: nil)
     watch = Tsumugi::Native.kv_watch(self, prefix)
     begin
@@ -162,7 +162,7 @@ class KV
     alias length count
   end
 
-  # A store of another server, reached through its service (`tkrzw://host:port/index`). It has no time to live and reports no changes.
+  # A store of another server. What its engine cannot promise raises `KV::Unsupported` before anything is sent.
   class Remote
     def get(key) = Tsumugi::Native.kv_get(self, key)
     alias [] get
@@ -175,10 +175,9 @@ class KV
     alias size count
     alias length count
 
-    def fetch(key, ttl: nil, &block)
-      raise Unsupported, "a store behind a service takes no ttl: keep what expires in a store of this process" if ttl
-
-      super(key, ttl: nil, &block)
+    def fetch(key, ttl: :default, &block)
+      Tsumugi::Native.kv_check_ttl(self) if ttl && ttl != :default
+      super
     end
 
     def __cached(key) = Tsumugi::Native.kv_cached(self, key)

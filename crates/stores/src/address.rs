@@ -7,6 +7,7 @@ use std::time::Duration;
 use tsumugi_kv::Spec;
 use tsumugi_wire::{Secret, url_pairs};
 
+use crate::capability::Capabilities;
 use crate::error::{Error, Result};
 use crate::limits::{ADDRESS_BYTES_MAX, CALL_MS_DEFAULT, CALL_MS_MAX, ENDPOINTS_MAX};
 use crate::tkrzw::TkrzwAddress;
@@ -23,6 +24,13 @@ impl StoreSettings {
         self.0.push((name, value.into()));
     }
 
+    /// With another one.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> StoreSettings {
+        self.set(name, value);
+        self
+    }
+
     /// The text of a setting.
     pub fn find(&self, name: &str) -> Option<&str> {
         let mut all = self.0.iter();
@@ -31,17 +39,18 @@ impl StoreSettings {
     }
 
     /// Refuses what is not `known` for `kind` of store.
-    pub(crate) fn check(&self, kind: &str, known: &[&str]) -> Result<()> {
+    pub(crate) fn check(&self, kind: &'static str, known: &[&str]) -> Result<()> {
         match self
             .0
             .iter()
             .find(|(name, _)| !known.contains(&name.as_str()))
         {
             None => Ok(()),
-            Some((name, _)) => Err(Error::address(format!(
-                "{kind} has no setting `{name}`; it has {}",
-                known.join(", ")
-            ))),
+            Some((name, _)) => Err(Error::Setting {
+                kind,
+                name: name.clone(),
+                known: known.join(", "),
+            }),
         }
     }
 
@@ -120,8 +129,19 @@ impl StoreAddress {
     }
 }
 
+impl StoreAddress {
+    /// What the engine promises and refuses.
+    #[must_use]
+    pub fn capabilities(&self) -> &'static Capabilities {
+        match self {
+            StoreAddress::Local(_) => &crate::local::CAPABILITIES,
+            StoreAddress::Tkrzw(_) => &crate::tkrzw::CAPABILITIES,
+        }
+    }
+}
+
 fn local(place: &str, settings: &StoreSettings) -> Result<Spec> {
-    settings.check("a store of this process", LOCAL)?;
+    settings.check("a store here", LOCAL)?;
     let mut spelled = place.to_owned();
     for (name, value) in &settings.0 {
         spelled.push(match spelled.contains('#') {
@@ -238,13 +258,13 @@ mod tests {
         check(
             "data/kv",
             &[("token", "s3cret")],
-            "no setting `token`; it has durability",
+            "no setting token; it has durability",
         );
         check("memory:x", &[("capacity", "64m")], "capacity=64m");
         check(
             "tkrzw://h",
             &[("cache", "1")],
-            "no setting `cache`; it has index",
+            "no setting cache; it has index",
         );
     }
 

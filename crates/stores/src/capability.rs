@@ -5,6 +5,7 @@ use tsumugi_kv::limits::KEY_BYTES_MAX;
 use tsumugi_kv::{Desired, Error as KvError, Write};
 
 use crate::error::{Error, Result};
+use crate::limits::KV_MULTI_BYTES_MAX;
 
 /// Something that an application may want of a store, beside reading, setting and removing one record.
 #[non_exhaustive]
@@ -188,6 +189,22 @@ impl Capabilities {
             _ => Err(Error::Unsupported {
                 engine: self.engine,
                 reason: "has no such write",
+            }),
+        }
+    }
+
+    /// Whether the records of one call may have so many bytes.
+    ///
+    /// # Errors
+    /// [`TooMany`](KvError::TooMany).
+    pub fn check_bytes(bytes: usize) -> tsumugi_kv::Result<()> {
+        match bytes > KV_MULTI_BYTES_MAX {
+            false => Ok(()),
+            true => Err(KvError::TooMany {
+                what: "bytes of records at once",
+                asked: bytes,
+                max: KV_MULTI_BYTES_MAX,
+                limit: "kv_multi_bytes_max",
             }),
         }
     }

@@ -24,6 +24,16 @@ pub enum Error {
         /// What is wrong and how to write it. Holds no setting's value and no password.
         reason: String,
     },
+    /// This kind of store has no such setting. Correct it.
+    #[error("{kind} has no setting {name}; it has {known}")]
+    Setting {
+        /// The kind of store, as in `a store behind a service`.
+        kind: &'static str,
+        /// The setting.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
     /// This engine does not promise that. Nothing was sent; use another engine, or another call.
     #[error("{engine} {reason}")]
     Unsupported {

@@ -24,6 +24,6 @@ pub use address::{StoreAddress, StoreSettings};
 pub use capability::{Bound, Capabilities, Capability, Consistency};
 pub use error::{CallFate, Error, Result};
 pub use open::StoreOpener;
-pub use store::Store;
+pub use store::{Store, WeakStore};
 pub use tkrzw::TkrzwAddress;
 pub use watch::StoreWatch;

@@ -13,6 +13,8 @@ pub const CALL_MS_MAX: u64 = 3_600_000;
 pub const WRITE_TRIES_MAX: usize = 128;
 /// Calls of one stream to a `tkrzw://` store that are under way at a time: the writes of a batch, the steps of a page.
 pub const CALLS_MAX: usize = 64;
+/// Bytes of the records of one call that reads or writes several.
+pub const KV_MULTI_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Watches of one client.
 pub const REMOTE_WATCHES_MAX: usize = 256;
 

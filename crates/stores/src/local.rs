@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::watch::StoreWatch;
 
 /// A database's own `value_max` is less, and its own to check.
-const CAPABILITIES: Capabilities = Capabilities {
+pub(crate) static CAPABILITIES: Capabilities = Capabilities {
     engine: "a store of this process",
     consistency: Consistency::Linearizable,
     refused: &[],
@@ -76,8 +76,11 @@ impl StoreEngine for LocalStore {
     async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>> {
         self.off_worker(move |database| {
             let mut found = Vec::new();
+            let mut bytes = 0;
             for key in keys {
                 if let Some(value) = database.get(&key)? {
+                    bytes += key.len() + value.len();
+                    Capabilities::check_bytes(bytes)?;
                     found.push((key, value));
                 }
             }

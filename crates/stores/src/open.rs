@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::rc::Weak;
 
 use tsumugi_kv::Spec;
 use tsumugi_rpc::ServiceNote;
@@ -11,16 +10,17 @@ use tsumugi_worker::Pool;
 use crate::access::StoreAccess;
 use crate::address::StoreAddress;
 use crate::error::Result;
-use crate::store::{EngineHandle, Store, StoreInner};
+use crate::store::{EngineHandle, Store, WeakStore};
 use crate::tkrzw::{TkrzwAddress, TkrzwStore};
 
 /// What stores of one application are opened with.
+#[derive(Debug)]
 pub struct StoreOpener {
     pool: Pool,
     access: StoreAccess,
     certificates: Option<PathBuf>,
     /// What is behind a network, for its clients.
-    opened: RefCell<Vec<Weak<StoreInner>>>,
+    opened: RefCell<Vec<WeakStore>>,
 }
 
 impl StoreOpener {
@@ -74,9 +74,9 @@ impl StoreOpener {
     /// What is open of one engine.
     fn engines<T>(&self, of: impl Fn(&EngineHandle) -> Option<T>) -> Vec<T> {
         let mut opened = self.opened.borrow_mut();
-        opened.retain(|store| store.strong_count() > 0);
-        let opened = opened.iter().filter_map(Weak::upgrade);
-        opened.filter_map(|store| of(&store.engine)).collect()
+        opened.retain(|store| store.upgrade().is_some());
+        let opened = opened.iter().filter_map(WeakStore::upgrade);
+        opened.filter_map(|store| of(store.engine())).collect()
     }
 
     /// The store of a folder that another process has, through the service that it has noted there; none when it serves none.

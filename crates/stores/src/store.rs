@@ -27,8 +27,8 @@ pub struct Store {
 }
 
 /// What the clones share.
-pub(crate) struct StoreInner {
-    pub(crate) engine: EngineHandle,
+struct StoreInner {
+    engine: EngineHandle,
     place: Arc<str>,
     flights: StoreId,
 }
@@ -77,8 +77,14 @@ impl Store {
         }
     }
 
-    pub(crate) fn downgrade(&self) -> Weak<StoreInner> {
-        Rc::downgrade(&self.inner)
+    /// The store for lists, which keep none open.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakStore {
+        WeakStore(Rc::downgrade(&self.inner))
+    }
+
+    pub(crate) fn engine(&self) -> &EngineHandle {
+        &self.inner.engine
     }
 
     /// The database, if it is one of this process: what it does in place needs no `await`.
@@ -121,11 +127,14 @@ impl Store {
     /// The records of those keys that exist, in the order of `keys`. No moment for all of them is promised.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// As [`get`](Self::get); [`TooMany`](tsumugi_kv::Error::TooMany) bytes at once.
     pub async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>> {
         let table = self.capabilities();
         keys.iter().try_for_each(|key| table.check_key(key))?;
-        on_engine!(self, engine => engine.records(keys).await)
+        let found = on_engine!(self, engine => engine.records(keys).await)?;
+        let bytes = found.iter().map(|(key, value)| key.len() + value.len());
+        Capabilities::check_bytes(bytes.sum())?;
+        Ok(found)
     }
 
     /// Applies a write, and answers once it is acknowledged. What each write means stands at [`Write`]. Dropping the future does not take
@@ -229,6 +238,24 @@ impl Store {
         self.capabilities().check(Capability::Watch)?;
         self.capabilities().check_key(&prefix)?;
         on_engine!(self, engine => engine.watch(prefix).await)
+    }
+}
+
+/// A store that may be closed by now.
+#[derive(Clone)]
+pub struct WeakStore(Weak<StoreInner>);
+
+impl fmt::Debug for WeakStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WeakStore").field(&self.upgrade()).finish()
+    }
+}
+
+impl WeakStore {
+    /// The store, if it is open.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Store> {
+        self.0.upgrade().map(|inner| Store { inner })
     }
 }
 

@@ -24,7 +24,7 @@ use crate::watch::StoreWatch;
 
 const NO_WATCH: &str = "cannot report changes: open the store in this process for it";
 
-const CAPABILITIES: Capabilities = Capabilities {
+pub(crate) static CAPABILITIES: Capabilities = Capabilities {
     engine: "a store behind a service",
     consistency: Consistency::OneServer,
     refused: &[
