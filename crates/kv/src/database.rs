@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -22,8 +22,9 @@ use crate::error::{Error, LockHolder, Result};
 use crate::limits::{PAGE_RECORDS_MAX, SEEK_LOOKS_MAX, TAKEOVER_LOOK, TAKEOVER_REST};
 use crate::memory::MemoryEngine;
 use crate::metrics::{KvCounters, KvSnapshot};
-use crate::notify::{Waiter, Waiters};
+use crate::notify::{QUEUE_KEY, Waiter, Waiters};
 use crate::pending::Pending;
+use crate::queue::{pushed_subject, queue_prefix};
 use crate::range::{KeyRange, Pair, Seek, SeekOutcome};
 use crate::search::{SearchMode, search};
 use crate::single_flight::StoreId;
@@ -31,7 +32,7 @@ use crate::spec::Spec;
 use crate::sweeper;
 use crate::takeover::{AwaitedDatabase, Takeover, TakeoverStage};
 use crate::watch::PrefixWatch;
-use crate::write::{Write, WriteResult, check_key};
+use crate::write::{Lifetime, Write, WriteResult, check_key};
 
 /// An open database. Clones share it, on any thread; it closes with the last of them.
 #[derive(Clone)]
@@ -220,6 +221,20 @@ impl KvDatabase {
     pub fn get(&self, key: &[u8]) -> Result<Option<Bytes>> {
         check_key(key)?;
         self.engine()?.value(key)
+    }
+
+    /// How long the record at `key` is still there; `None` when there is none. Never waits for a write.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn lifetime(&self, key: &[u8]) -> Result<Option<Lifetime>> {
+        check_key(key)?;
+        let expires_ms = self.engine()?.expires_ms(key)?;
+        let now_ms = self.open.shared.clock.now_ms();
+        Ok(expires_ms.map(|expires_ms| match expires_ms {
+            0 => Lifetime::Unlimited,
+            expires_ms => Lifetime::Left(Duration::from_millis(expires_ms.saturating_sub(now_ms))),
+        }))
     }
 
     /// How many records there are, exactly. While many have expired that were not swept yet, it looks at each of them: call it where
@@ -421,6 +436,31 @@ impl KvDatabase {
                 return self.submit(write).await;
             }
         }
+    }
+
+    /// Takes the first record of a queue, or of the whole database without a name, and waits for one until `over` is ready: once
+    /// [`notify_pushed`](Self::notify_pushed) tells of one, or at the end. Answers [`WriteResult::Popped`] or [`WriteResult::Missing`].
+    ///
+    /// # Errors
+    /// As [`submit_until`](Self::submit_until).
+    pub async fn pop_until(
+        &self,
+        queue: Option<Bytes>,
+        over: impl Future<Output = ()>,
+    ) -> Result<WriteResult> {
+        let (write, subject) = match queue {
+            Some(queue) => {
+                let subject = queue_prefix(&queue);
+                (Write::Pop { queue }, subject)
+            }
+            None => (Write::PopFirst, Bytes::from_static(QUEUE_KEY)),
+        };
+        self.submit_until(write, subject, over).await
+    }
+
+    /// Wakes all that wait for what was pushed, as [`WriteResult::Pushed`] answers its key.
+    pub fn notify_pushed(&self, key: &Bytes) {
+        self.notify(&pushed_subject(key));
     }
 
     /// Wakes all that wait for `key`; says how many.

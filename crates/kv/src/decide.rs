@@ -1,7 +1,7 @@
 //! What each write means: what it reads, what it answers, what it changes. Changes nothing itself, and knows no engine.
 //! Rule: a pure function of the records it is shown, so that both engines and the tests' model agree by construction.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use smallvec::{SmallVec, smallvec};
@@ -9,6 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::clock::millis;
 use crate::error::{Error, Result};
 use crate::limits::TTL_MAX;
+use crate::queue::{place_at, place_key, place_of, queue_prefix};
 use crate::record::StoredRecord;
 use crate::write::{Desired, Expected, RekeySource, SetMode, Write, WriteResult, check_value};
 
@@ -21,6 +22,10 @@ pub(crate) trait View {
     }
     /// The record with the least key.
     fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>>;
+    /// The record with the least key of those that begin with the prefix of a queue.
+    fn first_of(&mut self, prefix: &Bytes) -> Result<Option<(Bytes, StoredRecord)>>;
+    /// The greatest key of those that begin with the prefix of a queue; its record may have expired.
+    fn last_of(&mut self, prefix: &Bytes) -> Result<Option<Bytes>>;
 }
 
 /// A key, and the record it has from now on.
@@ -118,17 +123,16 @@ pub(crate) fn decide(
             mode,
             source,
         } => rekey(old, new, mode, source, view),
-        Write::PopFirst => Ok(match view.first()? {
-            Some((key, StoredRecord { value, .. })) => {
-                let popped = WriteResult::Popped {
-                    key: key.clone(),
-                    value,
-                };
-                WriteDecision::one(popped, key, None)
+        Write::Touch { key, ttl } => Ok(match view.record(&key)? {
+            Some(StoredRecord { value, .. }) => {
+                WriteDecision::one(WriteResult::Done, key, Some(context.record(value, ttl)))
             }
             None => WriteDecision::unchanged(WriteResult::Missing),
         }),
+        Write::PopFirst => Ok(popped(view.first()?)),
         Write::PushLast { value, at } => push_last(value, at, view, context),
+        Write::Pop { queue } => Ok(popped(view.first_of(&queue_prefix(&queue))?)),
+        Write::Push { queue, value } => push(&queue_prefix(&queue), value, view, context),
         Write::Batch(_) | Write::Clear => {
             unreachable!("engines take batches apart and clear on their own")
         }
@@ -287,8 +291,46 @@ fn rekey(
     })
 }
 
-/// Tkrzw's keys count 10 ns since 1970.
-const PUSH_UNIT_NS: u128 = 10;
+fn popped(first: Option<(Bytes, StoredRecord)>) -> WriteDecision {
+    match first {
+        Some((key, StoredRecord { value, .. })) => {
+            let popped = WriteResult::Popped {
+                key: key.clone(),
+                value,
+            };
+            WriteDecision::one(popped, key, None)
+        }
+        None => WriteDecision::unchanged(WriteResult::Missing),
+    }
+}
+
+/// Behind the last record that is there: a clock that was set back changes no order.
+fn push(
+    prefix: &Bytes,
+    value: Bytes,
+    view: &mut impl View,
+    context: DecisionContext,
+) -> Result<WriteDecision> {
+    let now = place_at(SystemTime::now());
+    let last = view.last_of(prefix)?;
+    let last = last.and_then(|key| place_of(prefix, &key));
+    let place = match last {
+        None => now,
+        Some(u64::MAX) => {
+            return Err(Error::TooMany {
+                what: "bits of a place in a queue",
+                asked: 65,
+                max: 64,
+                limit: "the last place is taken",
+            });
+        }
+        Some(last) => now.max(last + 1),
+    };
+    let key = place_key(prefix, place);
+    let pushed = WriteResult::Pushed { key: key.clone() };
+    let record = context.record(value, None);
+    Ok(WriteDecision::one(pushed, key, Some(record)))
+}
 
 fn push_last(
     value: Bytes,
@@ -296,9 +338,7 @@ fn push_last(
     view: &mut impl View,
     context: DecisionContext,
 ) -> Result<WriteDecision> {
-    let at = at.unwrap_or_else(SystemTime::now);
-    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut sequence = u64::try_from(since.as_nanos() / PUSH_UNIT_NS).unwrap_or(u64::MAX);
+    let mut sequence = place_at(at.unwrap_or_else(SystemTime::now));
     loop {
         let key = Bytes::copy_from_slice(&sequence.to_be_bytes());
         if view.record(&key)?.is_none() {

@@ -27,6 +27,8 @@ pub(crate) struct RangeRead {
 pub(crate) trait Engine: Send + Sync {
     /// The value at a key. Never waits for a write.
     fn value(&self, key: &[u8]) -> Result<Option<Bytes>>;
+    /// When the record at a key expires, as a stored record has it; `None` without one. Never waits for a write.
+    fn expires_ms(&self, key: &[u8]) -> Result<Option<u64>>;
     /// The first records of a range, at most `limit`, which is 1 or more; no further than the record that is looked at as number `looks`.
     fn read(&self, range: &KeyRange, limit: usize, looks: usize) -> Result<RangeRead>;
     fn count(&self) -> Result<u64>;
@@ -97,7 +99,9 @@ pub(crate) fn write_bytes(write: &Write) -> usize {
     };
     let held = match write {
         Write::Set { key, value, .. } => key.len() + value.len(),
-        Write::Remove { key } | Write::Increment { key, .. } => key.len(),
+        Write::Remove { key } | Write::Increment { key, .. } | Write::Touch { key, .. } => {
+            key.len()
+        }
         Write::Append {
             key,
             value,
@@ -118,6 +122,8 @@ pub(crate) fn write_bytes(write: &Write) -> usize {
         }
         Write::Rekey { old, new, .. } => old.len() + new.len(),
         Write::PushLast { value, .. } => value.len(),
+        Write::Push { queue, value } => queue.len() + value.len(),
+        Write::Pop { queue } => queue.len(),
         Write::Batch(writes) => writes.iter().map(write_bytes).sum(),
         Write::PopFirst | Write::Clear => 0,
     };

@@ -51,6 +51,11 @@ pub const EXCHANGE_RECORDS_MAX: usize = 10_000;
 /// Bytes of the records of a database on disk that one write may look at and change, if two of the largest values are not more.
 pub const EXCHANGE_BYTES_MAX: usize = 256 * 1024 * 1024;
 
+/// Longest name of a queue.
+pub const QUEUE_NAME_BYTES_MAX: usize = 1_024;
+/// Queues of a database on disk whose first keys are remembered. Those of others are looked for.
+pub const QUEUES_REMEMBERED_MAX: usize = 1_024;
+
 /// Changes that wait for the owner of one watch; one more, and it has lagged.
 pub const WATCH_CHANGES_MAX: usize = 1_024;
 /// Bytes of keys that wait for the owner of one watch.

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::limits::{BATCH_WRITES_MAX, EXCHANGE_RECORDS_MAX, KEY_BYTES_MAX};
+use crate::limits::{BATCH_WRITES_MAX, EXCHANGE_RECORDS_MAX, KEY_BYTES_MAX, QUEUE_NAME_BYTES_MAX};
 
 /// One change of a database. Each is atomic, but [`Batch`](Self::Batch), whose parts are.
 #[non_exhaustive]
@@ -75,6 +75,14 @@ pub enum Write {
         /// What becomes of the record with the old key.
         source: RekeySource,
     },
+    /// Gives a record another time to live, counted from now; none without one. Its value stays. Answers [`WriteResult::Done`] or
+    /// [`WriteResult::Missing`].
+    Touch {
+        /// The record's key.
+        key: Bytes,
+        /// How long the record is there; for ever without it.
+        ttl: Option<Duration>,
+    },
     /// Removes the record with the least key. Answers [`WriteResult::Popped`] or [`WriteResult::Missing`].
     PopFirst,
     /// Stores a value behind those pushed before: its key is the time in units of 10 ns as eight bytes, or the first one
@@ -84,6 +92,18 @@ pub enum Write {
         value: Bytes,
         /// The time; now without it.
         at: Option<SystemTime>,
+    },
+    /// Stores a value behind all others of a queue, whose records are apart from those of other queues. Answers [`WriteResult::Pushed`].
+    Push {
+        /// The name of the queue, at most [`QUEUE_NAME_BYTES_MAX`](crate::limits::QUEUE_NAME_BYTES_MAX).
+        queue: Bytes,
+        /// The bytes of the value.
+        value: Bytes,
+    },
+    /// Removes the first record of a queue. Answers [`WriteResult::Popped`] or [`WriteResult::Missing`].
+    Pop {
+        /// The name of the queue.
+        queue: Bytes,
     },
     /// Writes on their own, in order; other callers' may come between. Answers [`WriteResult::Each`].
     Batch(Vec<Write>),
@@ -107,6 +127,15 @@ pub enum RekeySource {
     Move,
     /// It stays.
     Copy,
+}
+
+/// How long a record is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Until it is removed.
+    Unlimited,
+    /// For so long, from now on.
+    Left(Duration),
 }
 
 /// What a record must be.
@@ -191,7 +220,9 @@ impl Write {
     /// Refuses what no engine is asked: keys and values beyond their limits. A batch is checked by its parts' own answers.
     pub(crate) fn check(&self, value_max: usize) -> Result<()> {
         match self {
-            Self::Remove { key } | Self::Increment { key, .. } => check_key(key),
+            Self::Remove { key } | Self::Increment { key, .. } | Self::Touch { key, .. } => {
+                check_key(key)
+            }
             Self::Set { key, value, .. } | Self::Append { key, value, .. } => {
                 check_key(key)?;
                 check_value(value.len(), value_max)
@@ -218,6 +249,11 @@ impl Write {
                 check_key(new)
             }
             Self::PushLast { value, .. } => check_value(value.len(), value_max),
+            Self::Push { queue, value } => {
+                check_queue(queue)?;
+                check_value(value.len(), value_max)
+            }
+            Self::Pop { queue } => check_queue(queue),
             Self::Batch(writes) => check_many(
                 "writes in a batch",
                 writes.len(),
@@ -244,6 +280,11 @@ pub(crate) fn check_value(length: usize, max: usize) -> Result<()> {
         return Err(Error::ValueTooLong { length, max });
     }
     Ok(())
+}
+
+fn check_queue(name: &[u8]) -> Result<()> {
+    let (what, limit) = ("bytes in the name of a queue", "QUEUE_NAME_BYTES_MAX");
+    check_many(what, name.len(), QUEUE_NAME_BYTES_MAX, limit)
 }
 
 fn check_desired(desired: &Desired, value_max: usize) -> Result<()> {

@@ -51,6 +51,19 @@ pub enum Error {
         /// The server's text.
         message: String,
     },
+    /// The server lacks a call that the protocol does not have: it is none of Tsumugi's. Nothing was sent. Do without the call, or use
+    /// another server.
+    #[error(
+        "{target} has no {call}, which is beyond the protocol: {reason}. Servers of Tsumugi have it"
+    )]
+    Unsupported {
+        /// The server.
+        target: String,
+        /// The call, with its service.
+        call: String,
+        /// How that is known.
+        reason: String,
+    },
     /// The database could not do it.
     #[error("the database answered {code}: {message}")]
     Database {

@@ -38,6 +38,25 @@ pub mod proto {
     include!(concat!(env!("OUT_DIR"), "/tkrzw_rpc.rs"));
 }
 
+/// Messages and service of our own beside the protocol's, generated from `proto/tsumugi_kv.proto`.
+pub mod own_proto {
+    // By this name the generated code refers to the messages of the protocol.
+    use crate::proto as tkrzw_rpc;
+    pub use messages::*;
+
+    #[allow(
+        missing_docs,
+        clippy::all,
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+    mod messages {
+        include!(concat!(env!("OUT_DIR"), "/tsumugi_kv.rs"));
+    }
+}
+
 pub use self::{
     client::{Client, RpcTarget},
     code::TkrzwCode,

@@ -37,6 +37,13 @@ pub struct RpcLimits {
     pub stream_writes_max: usize,
     /// Bytes of keys and values in those writes.
     pub stream_bytes_max: usize,
+    /// Watches of all clients of the server. Each holds at most [`WATCH_CHANGES_MAX`](tsumugi_kv::limits::WATCH_CHANGES_MAX) changes that its client has
+    /// not taken.
+    pub watches_max: usize,
+    /// Watches of one connection. Each is one of `streams_max` calls, and other calls need some, too.
+    pub connection_watches_max: usize,
+    /// How often a watch says that it goes on when there is nothing to report.
+    pub watch_alive_ms: u64,
 }
 
 impl Default for RpcLimits {
@@ -57,6 +64,9 @@ impl Default for RpcLimits {
             retry_wait_ms_max: 24 * 60 * 60 * 1_000,
             stream_writes_max: 256,
             stream_bytes_max: 1024 * 1024,
+            watches_max: 4_096,
+            connection_watches_max: 512,
+            watch_alive_ms: 15_000,
         }
     }
 }
@@ -117,6 +127,9 @@ pub(crate) const CALLS_PER_TURN: usize = 64;
 /// Messages of one stream that are handled in one turn of the worker, so that others get their turn.
 pub(crate) const STREAM_MESSAGES_PER_TURN: usize = 512;
 
+/// Least `watch_alive_ms`: what is less is this.
+pub(crate) const WATCH_ALIVE_MS_MIN: u64 = 100;
+
 /// Tokens in a token file.
 pub(crate) const TOKENS_MAX: usize = 64;
 
@@ -158,6 +171,15 @@ pub(crate) const RECONNECT_MS_MIN: u64 = 50;
 
 /// Longest rest between two attempts to connect.
 pub(crate) const RECONNECT_MS_MAX: u64 = 5_000;
+
+/// A watch is taken for lost when nothing has come for so many times `alive_ms` of its server.
+pub(crate) const WATCH_SILENCE_FACTOR: u32 = 3;
+
+/// Longest `alive_ms` that a client believes.
+pub(crate) const WATCH_ALIVE_MS_MAX: u64 = 10 * 60 * 1_000;
+
+/// Shortest silence after which a watch is taken for lost.
+pub(crate) const WATCH_SILENCE_MS_MIN: u64 = 1_000;
 
 /// Records of one call, when a client splits many among calls.
 pub(crate) const CALL_RECORDS_MAX: usize = 1_000;

@@ -6,6 +6,7 @@ mod backup;
 mod failure;
 mod journal;
 mod layout;
+mod lowest;
 mod manifest;
 mod marker;
 mod overlay;
@@ -221,10 +222,17 @@ impl Inner {
         }
     }
 
-    fn live(&self, store: &Store, stored: Bytes) -> Result<Option<Bytes>> {
+    fn live(&self, store: &Store, stored: Bytes) -> Result<Option<StoredRecord>> {
         let record = overlay::decode(store, stored)?;
         let is_live = record.expires_ms == 0 || record.is_live(self.shared.clock.now_ms());
-        Ok(is_live.then_some(record.value))
+        Ok(is_live.then_some(record))
+    }
+
+    fn record(&self, key: &[u8]) -> Result<Option<StoredRecord>> {
+        self.with_store(|store| match self.stored(store, key)? {
+            Some(stored) => self.live(store, stored),
+            None => Ok(None),
+        })
     }
 
     fn page(
@@ -293,10 +301,7 @@ impl Engine for Disk {
     fn value(&self, key: &[u8]) -> Result<Option<Bytes>> {
         let asked = Instant::now();
         let inner = &self.inner;
-        let value = inner.with_store(|store| match inner.stored(store, key)? {
-            Some(stored) => inner.live(store, stored),
-            None => Ok(None),
-        })?;
+        let value = inner.record(key)?.map(|record| record.value);
         let counters = &inner.shared.counters;
         counters.reads.fetch_add(1, Relaxed);
         if let Some(value) = &value {
@@ -306,6 +311,11 @@ impl Engine for Disk {
         }
         counters.read_latency.add(asked.elapsed());
         Ok(value)
+    }
+
+    fn expires_ms(&self, key: &[u8]) -> Result<Option<u64>> {
+        let record = self.inner.record(key)?;
+        Ok(record.map(|record| record.expires_ms))
     }
 
     fn read(&self, range: &KeyRange, limit: usize, looks: usize) -> Result<RangeRead> {

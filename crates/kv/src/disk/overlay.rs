@@ -7,11 +7,13 @@ use std::ops::Bound;
 use bytes::Bytes;
 
 use super::layout::{META_KEY, Meta, expiry_key, own_key, record_key, records_end};
+use super::lowest::LowestKeys;
 use super::store::{Store, broken};
 use crate::decide::{Change, DecisionContext, View, decide};
 use crate::engine::nested;
 use crate::error::{Error, Result};
 use crate::limits::EXCHANGE_BYTES_MAX;
+use crate::queue::prefix_end;
 use crate::record::StoredRecord;
 use crate::watch::ChangeEvent;
 use crate::write::{Write, WriteResult};
@@ -37,8 +39,7 @@ pub(super) struct Overlay<'a> {
     held: usize,
     /// How large that may get by the write that is being decided.
     held_max: usize,
-    /// No record has a key below this one.
-    first: &'a mut Bytes,
+    lowest: &'a mut LowestKeys,
     cleared: bool,
     /// What to tell the watchers, if there are any.
     events: Option<Vec<ChangeEvent>>,
@@ -60,7 +61,7 @@ impl<'a> Overlay<'a> {
         store: &'a Store,
         meta: Meta,
         context: DecisionContext,
-        first: &'a mut Bytes,
+        lowest: &'a mut LowestKeys,
         events: Option<Vec<ChangeEvent>>,
     ) -> Self {
         Self {
@@ -70,7 +71,7 @@ impl<'a> Overlay<'a> {
             entries: BTreeMap::new(),
             held: 0,
             held_max: usize::MAX,
-            first,
+            lowest,
             cleared: false,
             events,
         }
@@ -165,14 +166,14 @@ impl<'a> Overlay<'a> {
         self.entries.clear();
         self.held = 0;
         self.cleared = true;
-        *self.first = Bytes::new();
+        *self.lowest = LowestKeys::default();
         self.tell(|| ChangeEvent::Cleared);
         Ok(WriteResult::Done)
     }
 
     fn change(&mut self, (key, record): Change) {
-        if record.is_some() && key < *self.first {
-            *self.first = key.clone();
+        if record.is_some() {
+            self.lowest.stored(&key);
         }
         let is_put = record.is_some();
         let Some(entry) = self.entries.get_mut(&key) else {
@@ -229,14 +230,13 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// The first live record that the engine has and the group leaves as it is.
-    fn first_stored(&self) -> Result<Option<(Bytes, StoredRecord)>> {
+    /// The first live record from a key on that the engine has and the group leaves as it is. `to` is where the engine's keys end.
+    fn first_stored(&self, from: &[u8], to: &[u8]) -> Result<Option<(Bytes, StoredRecord)>> {
         if self.cleared {
             return Ok(None);
         }
-        let from = record_key(self.meta.epoch, self.first);
-        let to = records_end(self.meta.epoch);
-        for pair in self.store.newest_range(&from, &to) {
+        let from = record_key(self.meta.epoch, from);
+        for pair in self.store.newest_range(&from, to) {
             let (stored_key, stored) = pair?;
             let key = own_key(&stored_key).map_err(|reason| broken(self.store.path(), reason))?;
             if self.entries.contains_key(&key) {
@@ -248,6 +248,20 @@ impl<'a> Overlay<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// The first live record that the group has changed or looked at.
+    fn first_changed(
+        &self,
+        range: (Bound<&Bytes>, Bound<&Bytes>),
+    ) -> Option<(Bytes, StoredRecord)> {
+        let now_ms = self.context.now_ms;
+        let mut entries = self.entries.range::<Bytes, _>(range);
+        entries.find_map(|(key, entry)| {
+            let record = entry.record.as_ref()?;
+            let is_live = record.is_live(now_ms);
+            is_live.then(|| (key.clone(), record.clone()))
+        })
     }
 }
 
@@ -308,28 +322,58 @@ impl View for Overlay<'_> {
     }
 
     fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>> {
-        let now_ms = self.context.now_ms;
-        let from = (Bound::Included(&*self.first), Bound::Unbounded);
-        let ours = self
-            .entries
-            .range::<Bytes, _>(from)
-            .find_map(|(key, entry)| {
-                let record = entry.record.as_ref()?;
-                record
-                    .is_live(now_ms)
-                    .then(|| (key.clone(), record.clone()))
-            });
-        let stored = self.first_stored()?;
-        let first = match (ours, stored) {
-            (Some(ours), Some(stored)) if stored.0 < ours.0 => Some(stored),
-            (Some(ours), _) => Some(ours),
-            (None, stored) => stored,
-        };
+        let from = self.lowest.first().clone();
+        let ours = self.first_changed((Bound::Included(&from), Bound::Unbounded));
+        let stored = self.first_stored(&from, &records_end(self.meta.epoch))?;
+        let first = lesser(ours, stored);
         // From here on nothing is looked for below it, however many removed records are there.
         if let Some((key, _)) = &first {
-            *self.first = key.clone();
+            self.lowest.found(key);
         }
         Ok(first)
+    }
+
+    fn first_of(&mut self, prefix: &Bytes) -> Result<Option<(Bytes, StoredRecord)>> {
+        let (from, to) = (self.lowest.first_of(prefix), prefix_end(prefix));
+        let ours = self.first_changed((Bound::Included(&from), Bound::Excluded(&to)));
+        let stored = self.first_stored(&from, &record_key(self.meta.epoch, &to))?;
+        let first = lesser(ours, stored);
+        if let Some((key, _)) = &first {
+            self.lowest.found_in(prefix, key);
+        }
+        Ok(first)
+    }
+
+    fn last_of(&mut self, prefix: &Bytes) -> Result<Option<Bytes>> {
+        let (from, to) = (self.lowest.first_of(prefix), prefix_end(prefix));
+        let range = (Bound::Included(&from), Bound::Excluded(&to));
+        let mut entries = self.entries.range::<Bytes, _>(range);
+        let ours = entries.rfind(|(_, entry)| entry.record.is_some());
+        let ours = ours.map(|(key, _)| key.clone());
+        if self.cleared {
+            return Ok(ours);
+        }
+        let key = |key: &[u8]| record_key(self.meta.epoch, key);
+        for pair in self.store.newest_range(&key(&from), &key(&to)).rev() {
+            let stored_key = own_key(&pair?.0);
+            let stored = stored_key.map_err(|reason| broken(self.store.path(), reason))?;
+            if !self.entries.contains_key(&stored) {
+                return Ok(ours.max(Some(stored)));
+            }
+        }
+        Ok(ours)
+    }
+}
+
+/// The one with the lesser key.
+fn lesser(
+    one: Option<(Bytes, StoredRecord)>,
+    other: Option<(Bytes, StoredRecord)>,
+) -> Option<(Bytes, StoredRecord)> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.0 < one.0 => Some(other),
+        (Some(one), _) => Some(one),
+        (None, other) => other,
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::Inner;
 use super::layout::{META_KEY, Meta, expiry, expiry_key, garbage};
+use super::lowest::LowestKeys;
 use super::overlay::{CommitEntry, Outcome, Overlay};
 use super::store::{CommitError, Store, broken, probe};
 use crate::error::{Error, Result};
@@ -40,8 +41,7 @@ pub(super) struct Writer {
     jobs: Receiver<Job>,
     /// Of the last commit.
     meta: Meta,
-    /// No record has a key below this one.
-    first: Bytes,
+    lowest: LowestKeys,
     /// Whether records of earlier epochs may be left.
     garbage: bool,
     /// Whether the failure of sweeping was reported.
@@ -95,7 +95,7 @@ impl Writer {
             inner,
             jobs,
             meta,
-            first: Bytes::new(),
+            lowest: LowestKeys::default(),
             garbage: true,
             neglected: false,
             failed: None,
@@ -186,7 +186,7 @@ impl Writer {
         if failure.is_none() {
             let decided = inner.with_store(|store| {
                 let context = inner.shared.decision_context();
-                let mut overlay = Overlay::new(store, self.meta, context, &mut self.first, events);
+                let mut overlay = Overlay::new(store, self.meta, context, &mut self.lowest, events);
                 decide_group(&mut overlay, writes, batch, &mut waiting);
                 Ok(overlay.finish())
             });
@@ -196,7 +196,7 @@ impl Writer {
                 Err(error) => Some(error),
             };
             if failure.is_some() {
-                self.first = Bytes::new();
+                self.lowest = LowestKeys::default();
             }
         }
         match &failure {
@@ -392,7 +392,7 @@ impl Writer {
         let swept = inner.with_store(|store| {
             let context = inner.shared.decision_context();
             let events = inner.shared.watches.any().then(Vec::new);
-            let mut overlay = Overlay::new(store, self.meta, context, &mut self.first, events);
+            let mut overlay = Overlay::new(store, self.meta, context, &mut self.lowest, events);
             let from = expiry_key(self.meta.epoch, 0, b"");
             let to = match self.meta.epoch.checked_add(1) {
                 Some(next) => expiry_key(next, 0, b""),

@@ -11,6 +11,7 @@ use super::key::Key;
 use super::shard::{Shard, cost};
 use crate::decide::{Change, View};
 use crate::error::{Error, Result};
+use crate::range::KeyRange;
 use crate::record::StoredRecord;
 use crate::watch::ChangeEvent;
 
@@ -132,6 +133,28 @@ impl View for LockedShards<'_> {
         let record = self.record(&key)?;
         Ok(record.map(|record| (key, record)))
     }
+
+    fn first_of(&mut self, prefix: &Bytes) -> Result<Option<(Bytes, StoredRecord)>> {
+        let mut rest = KeyRange::prefix(prefix.clone());
+        loop {
+            let keys = self.memory.order.keys(&rest, 1);
+            let Some(key) = keys.first() else {
+                return Ok(None);
+            };
+            let key = Bytes::copy_from_slice(key.bytes());
+            if let Some(record) = self.record(&key)? {
+                return Ok(Some((key, record)));
+            }
+            // It has expired, as records of queues do only where a caller had them.
+            rest = rest.after(key);
+        }
+    }
+
+    fn last_of(&mut self, prefix: &Bytes) -> Result<Option<Bytes>> {
+        let range = KeyRange::prefix(prefix.clone()).reversed();
+        let keys = self.memory.order.keys(&range, 1);
+        Ok(keys.first().map(|key| Bytes::copy_from_slice(key.bytes())))
+    }
 }
 
 /// The view of writes that follow each other on one key: its record as those before it left it.
@@ -147,6 +170,14 @@ impl View for SingleKeyView {
     }
 
     fn first(&mut self) -> Result<Option<(Bytes, StoredRecord)>> {
+        Ok(None)
+    }
+
+    fn first_of(&mut self, _: &Bytes) -> Result<Option<(Bytes, StoredRecord)>> {
+        Ok(None)
+    }
+
+    fn last_of(&mut self, _: &Bytes) -> Result<Option<Bytes>> {
         Ok(None)
     }
 }

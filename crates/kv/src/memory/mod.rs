@@ -386,6 +386,7 @@ fn only_key(write: &Write) -> Option<&[u8]> {
         | Write::Remove { key }
         | Write::Append { key, .. }
         | Write::Increment { key, .. }
+        | Write::Touch { key, .. }
         | Write::CompareExchange { key, .. } => Some(key),
         _ => None,
     }
@@ -406,6 +407,13 @@ impl Engine for MemoryEngine {
         shard.hits += 1;
         shard.bytes_read += value.len() as u64;
         Ok(Some(value))
+    }
+
+    fn expires_ms(&self, key: &[u8]) -> Result<Option<u64>> {
+        let hash = self.hash(key);
+        let record = self.lock(self.index_of(hash)).peek(hash, key);
+        let live = record.filter(|record| record.is_live(self.shared.clock.now_ms()));
+        Ok(live.map(|record| record.expires_ms))
     }
 
     fn read(&self, range: &KeyRange, limit: usize, looks: usize) -> Result<RangeRead> {

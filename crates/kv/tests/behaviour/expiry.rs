@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use tsumugi_kv::{Clock, Expected, KvDatabase, RekeySource, Seek, SeekOutcome, SetMode, Write};
+use tsumugi_kv::{
+    Clock, Expected, KvDatabase, Lifetime, RekeySource, Seek, SeekOutcome, SetMode, Write,
+};
 
 use crate::engines::each_engine;
 use crate::words::{all, check, exchange, expiring, put, set};
@@ -72,6 +74,36 @@ fn a_time_to_live_goes_with_its_record() {
         clock.advance(Duration::from_secs(20));
         kv.sweep();
         assert_eq!((all(kv), kv.count().unwrap()), ("c=for ever".to_owned(), 1));
+    });
+}
+
+#[test]
+fn a_record_that_is_touched_lives_as_long_as_was_said_last() {
+    let touch = |seconds: Option<u64>| Write::Touch {
+        key: "a".into(),
+        ttl: seconds.map(Duration::from_secs),
+    };
+    each_engine(|kv, clock| {
+        let lifetime = || kv.lifetime(b"a").unwrap();
+        let left = |seconds| Some(Lifetime::Left(Duration::from_secs(seconds)));
+        check(kv, touch(Some(1)), "Missing");
+        assert_eq!(lifetime(), None);
+        check(kv, set("a", "1"), "Done");
+        assert_eq!(lifetime(), Some(Lifetime::Unlimited));
+        check(kv, touch(Some(10)), "Done");
+        clock.advance(Duration::from_secs(4));
+        assert_eq!(lifetime(), left(6));
+        check(kv, touch(Some(10)), "Done");
+        clock.advance(Duration::from_secs(9));
+        assert_eq!((all(kv), lifetime()), ("a=1".to_owned(), left(1)));
+        check(kv, touch(None), "Done");
+        clock.advance(Duration::from_secs(1_000));
+        kv.sweep();
+        assert_eq!(lifetime(), Some(Lifetime::Unlimited));
+        check(kv, touch(Some(1)), "Done");
+        clock.advance(Duration::from_secs(1));
+        assert_eq!((all(kv), lifetime()), (String::new(), None));
+        check(kv, touch(Some(1)), "Missing");
     });
 }
 

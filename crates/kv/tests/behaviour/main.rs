@@ -6,5 +6,6 @@ mod engines;
 mod expiry;
 mod model;
 mod order;
+mod queues;
 mod words;
 mod writes;

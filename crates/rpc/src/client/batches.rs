@@ -13,7 +13,10 @@ use crate::limits::{CALL_BYTES_MAX, CALL_RECORDS_MAX, CALLS_MAX};
 use crate::proto::*;
 
 /// Cuts items into groups of one call each.
-fn groups<T>(items: impl IntoIterator<Item = T>, bytes: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+pub(super) fn groups<T>(
+    items: impl IntoIterator<Item = T>,
+    bytes: impl Fn(&T) -> usize,
+) -> Vec<Vec<T>> {
     let (mut groups, mut group, mut size) = (Vec::new(), Vec::new(), 0);
     for item in items {
         let more = bytes(&item);
@@ -31,7 +34,7 @@ fn groups<T>(items: impl IntoIterator<Item = T>, bytes: impl Fn(&T) -> usize) ->
 }
 
 /// The outcomes of calls in their order, of which so many are under way at a time.
-async fn outcomes<T>(
+pub(super) async fn outcomes<T>(
     calls: impl Iterator<Item = impl Future<Output = Result<T>>>,
     underway_max: usize,
 ) -> Result<Vec<T>> {
@@ -117,7 +120,7 @@ impl Client {
     }
 }
 
-fn pairs(records: Vec<(Bytes, Bytes)>) -> Vec<BytesPair> {
+pub(super) fn pairs(records: Vec<(Bytes, Bytes)>) -> Vec<BytesPair> {
     let records = records.into_iter();
     records
         .map(|(first, second)| BytesPair { first, second })

@@ -47,7 +47,7 @@ enum State {
 #[derive(Clone)]
 pub(crate) struct OpenChannel {
     pub(crate) sender: SendRequest<Bytes>,
-    number: u64,
+    pub(crate) number: u64,
 }
 
 /// Attempts that failed, one after the other.

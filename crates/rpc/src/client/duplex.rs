@@ -32,7 +32,7 @@ pub struct Duplex<Q, R> {
     kinds: PhantomData<fn(Q) -> R>,
 }
 
-async fn within<T>(limit_ms: u64, wait: impl Future<Output = T>) -> Result<T> {
+pub(super) async fn within<T>(limit_ms: u64, wait: impl Future<Output = T>) -> Result<T> {
     let waited = tokio::time::timeout(Duration::from_millis(limit_ms), wait).await;
     waited.map_err(|_| Error::Deadline { limit_ms })
 }
@@ -49,7 +49,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
         owed_max: usize,
     ) -> Result<Duplex<Q, R>> {
         let opened = inner.link.open().await?;
-        let request = inner.request(method)?;
+        let request = inner.request(method);
         let (answer, requests) = match call::begin(&opened, request).await {
             Ok(begun) => begun,
             Err(failure) => {

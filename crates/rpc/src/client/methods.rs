@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use tsumugi_kv::{RekeySource, SetMode};
+use tsumugi_kv::{Desired, RekeySource, SetMode};
 
 use super::Client;
 use super::records::{CompareExchange, ExchangeOutcome, RekeyOutcome};
@@ -121,8 +121,11 @@ impl Client {
         Ok(answer.current)
     }
 
-    /// Changes a record that is as expected.
+    /// Changes a record that is as expected. With a time to live of what it becomes this is a call of our own.
     pub async fn compare_exchange(&self, exchange: CompareExchange) -> Result<ExchangeOutcome> {
+        if let Desired::Put(_, Some(ttl)) = exchange.desired {
+            return self.compare_exchange_with_ttl(exchange, ttl).await;
+        }
         let wait = exchange.wait;
         let request = exchange.into_request(self.index);
         let method = Method::named("CompareExchange");

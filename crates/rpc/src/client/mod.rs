@@ -6,11 +6,15 @@ mod call;
 mod channel;
 mod duplex;
 mod methods;
+mod own_methods;
+mod own_service;
 mod plain;
 mod records;
 mod target;
 mod tls;
+mod watch;
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -25,11 +29,12 @@ pub use self::duplex::Duplex;
 pub use self::records::{CompareExchange, ExchangeOutcome, NotifyMode, RekeyOutcome};
 pub use self::target::RpcTarget;
 pub use self::tls::{ClientIdentity, Tls};
+pub use self::watch::Watch;
 use crate::client::call::CallFailure;
 use crate::error::{Error, Result};
 use crate::frame::{self, MessageReader};
 use crate::limits::ClientLimits;
-use crate::method::{METHODS, Method, SERVICE};
+use crate::method::Method;
 use crate::proto::{IterateRequest, IterateResponse, StreamRequest, StreamResponse};
 
 /// How a client connects.
@@ -56,18 +61,65 @@ pub(crate) struct ClientInner {
     pub(crate) limits: ClientLimits,
     /// Of every call, by its number.
     uris: Vec<Uri>,
+    /// Of reflection.
+    reflection: Uri,
     headers: HeaderMap,
+    /// The number of the connection whose server is known to have our own service.
+    own_service_at: Cell<Option<u64>>,
 }
 
 impl ClientInner {
     /// The beginning of a call.
-    pub(crate) fn request(&self, method: Method) -> Result<Request<()>> {
-        let uri = self.uris.get(method.index()).cloned().unwrap_or_default();
+    pub(crate) fn request(&self, method: Method) -> Request<()> {
+        self.request_at(self.uri(method))
+    }
+
+    fn request_at(&self, uri: Uri) -> Request<()> {
         let mut request = Request::new(());
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = uri;
         *request.headers_mut() = self.headers.clone();
-        Ok(request)
+        request
+    }
+
+    fn uri(&self, method: Method) -> Uri {
+        self.uris.get(method.index()).cloned().unwrap_or_default()
+    }
+
+    /// The answer to a call of one message that may take `more` than others, and the number of the connection that it came on.
+    async fn ask<R: Message + Default>(
+        &self,
+        uri: Uri,
+        body: Bytes,
+        more: Duration,
+    ) -> Result<(R, u64)> {
+        let limit = Duration::from_millis(self.limits.call_ms_max);
+        let deadline = Instant::now() + limit.saturating_add(more).min(LONGEST);
+        let mut again = Retry::Once;
+        loop {
+            let opened = self.link.open().await?;
+            let request = self.request_at(uri.clone());
+            let bytes_max = self.limits.message_bytes_max;
+            // Pinned here: a future of this size is not moved into the one that bounds its time.
+            let attempt = std::pin::pin!(attempt(&opened, request, body.clone(), bytes_max));
+            let failure = match tokio::time::timeout_at(deadline, attempt).await {
+                Ok(Ok(answer)) => return Ok((answer, opened.number)),
+                Ok(Err(failure)) => failure,
+                Err(_) => {
+                    // Perhaps the server is not there any more.
+                    self.link.lost(&opened);
+                    let limit_ms = self.limits.call_ms_max;
+                    return Err(Error::Deadline { limit_ms });
+                }
+            };
+            if failure.is_of_connection() {
+                self.link.lost(&opened);
+            }
+            match (&failure, again) {
+                (CallFailure::NotBegun(_), Retry::Once) => again = Retry::No,
+                _ => return Err(failure.into_error(&self.link)),
+            }
+        }
     }
 }
 
@@ -91,19 +143,22 @@ impl Client {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
-        let base = format!("{}://{}{SERVICE}", target.scheme(), target.authority());
-        let uris: Result<Vec<Uri>, _> = METHODS
-            .iter()
-            .map(|name| Uri::try_from(format!("{base}{name}")))
-            .collect();
-        let uris = uris.map_err(|error| Error::Protocol(error.to_string()))?;
+        let base = format!("{}://{}", target.scheme(), target.authority());
+        let uri = |path: &str| {
+            let uri = Uri::try_from(format!("{base}{path}"));
+            uri.map_err(|error| Error::Protocol(error.to_string()))
+        };
+        let uris: Result<Vec<Uri>> = Method::all().map(|method| uri(&method.path())).collect();
+        let (uris, reflection) = (uris?, uri(own_service::REFLECTION)?);
         let limits = options.limits;
         Ok(Client {
             inner: Rc::new(ClientInner {
                 link: RpcChannel::new(target, options.tls, limits.clone()),
                 limits,
                 uris,
+                reflection,
                 headers,
+                own_service_at: Cell::new(None),
             }),
             index: 0,
         })
@@ -123,7 +178,7 @@ impl Client {
         self.index
     }
 
-    /// Any call of the service by its name, with the messages of [`proto`](crate::proto). What the database says is in the answer.
+    /// Any call of the protocol by its name, with the messages of [`proto`](crate::proto). What the database says is in the answer.
     ///
     /// # Errors
     /// When no answer came, or a refusal.
@@ -143,32 +198,9 @@ impl Client {
         request: &Q,
         more: Duration,
     ) -> Result<R> {
-        let limit = Duration::from_millis(self.inner.limits.call_ms_max);
-        let deadline = Instant::now() + limit.saturating_add(more).min(LONGEST);
-        let body = frame::one(request);
-        let mut again = Retry::Once;
-        loop {
-            let opened = self.inner.link.open().await?;
-            // Pinned here: a future of this size is not moved into the one that bounds its time.
-            let attempt = std::pin::pin!(attempt(&self.inner, &opened, method, body.clone()));
-            let failure = match tokio::time::timeout_at(deadline, attempt).await {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(failure)) => failure,
-                Err(_) => {
-                    // Perhaps the server is not there any more.
-                    self.inner.link.lost(&opened);
-                    let limit_ms = self.inner.limits.call_ms_max;
-                    return Err(Error::Deadline { limit_ms });
-                }
-            };
-            if failure.is_of_connection() {
-                self.inner.link.lost(&opened);
-            }
-            match (&failure, again) {
-                (CallFailure::NotBegun(_), Retry::Once) => again = Retry::No,
-                _ => return Err(failure.into_error(&self.inner.link)),
-            }
-        }
+        let (uri, body) = (self.inner.uri(method), frame::one(request));
+        let (answer, _) = self.inner.ask(uri, body, more).await?;
+        Ok(answer)
     }
 
     /// A stream of calls, with at most so many answers owed at a time.
@@ -196,16 +228,15 @@ enum Retry {
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 async fn attempt<R: Message + Default>(
-    inner: &ClientInner,
     opened: &channel::OpenChannel,
-    method: Method,
+    request: Request<()>,
     body: Bytes,
+    message_bytes_max: usize,
 ) -> Result<R, CallFailure> {
-    let request = inner.request(method)?;
     let (answer, mut stream) = call::begin(opened, request).await?;
     stream.send_data(body, true)?;
     let mut body = call::body(answer).await?;
-    let mut messages = MessageReader::new(inner.limits.message_bytes_max);
+    let mut messages = MessageReader::new(message_bytes_max);
     let Some(message) = call::next(&mut body, &mut messages).await? else {
         return Err(Error::Protocol("the answer holds no message".to_owned()).into());
     };

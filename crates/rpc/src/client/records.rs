@@ -14,7 +14,7 @@ pub struct CompareExchange {
     pub key: Bytes,
     /// What the record must be.
     pub expected: Expected,
-    /// What it becomes; a time to live is not carried.
+    /// What it becomes. A time to live needs a server of ours.
     pub desired: Desired,
     /// How long to try again, after every notice about the key.
     pub wait: Duration,

@@ -21,7 +21,8 @@ use super::lane::ServiceLane;
 use super::outbound::CallReply;
 use super::token::Tokens;
 use super::unary;
-use crate::method::{Method, SERVICE};
+use crate::method::{Method, OWN_SERVICE, SERVICE};
+use crate::own_proto::store_service_server::StoreServiceServer;
 use crate::proto::dbm_service_server::DbmServiceServer;
 
 /// The entrance of one connection.
@@ -29,6 +30,8 @@ pub(crate) struct CallGate {
     pub calls: Calls,
     /// The generated service, for streams.
     pub streams: RefCell<DbmServiceServer<Calls>>,
+    /// The same of our own service.
+    pub own_streams: RefCell<StoreServiceServer<Calls>>,
     pub lane: Arc<ServiceLane>,
     pub side: Arc<HealthAndReflection>,
     pub bounds: BodyBounds,
@@ -100,6 +103,9 @@ impl CallGate {
             if request.uri().path().starts_with(SERVICE) {
                 // The call takes what it needs and leaves the service to the next one.
                 let answer = self.streams.borrow_mut().call(request);
+                answer.await
+            } else if request.uri().path().starts_with(OWN_SERVICE) {
+                let answer = self.own_streams.borrow_mut().call(request);
                 answer.await
             } else {
                 self.side.answer(request, self.lane.drain()).await

@@ -17,6 +17,7 @@ use super::exchange::exchange;
 use super::lane::ServiceLane;
 use super::outcome::{self, missing, of_done, of_error, of_read, of_write, status, success};
 use super::waiting::{self, WaitSubject};
+use super::watch_count::WatchCount;
 use super::{inspect, maintenance};
 use crate::code::TkrzwCode;
 use crate::proto::dbm_service_server::DbmService;
@@ -32,6 +33,8 @@ const READS_IN_PLACE_MAX: usize = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct Calls {
     lane: Arc<ServiceLane>,
+    /// Those of the connection.
+    watches: Arc<WatchCount>,
 }
 
 /// An answer, with the bytes that it has claimed for its way out.
@@ -44,28 +47,49 @@ type ReplyBoxStream<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Calls {
     pub(crate) fn new(lane: Arc<ServiceLane>) -> Calls {
-        Calls { lane }
+        let watches = Arc::default();
+        Calls { lane, watches }
     }
 
-    fn database(&self, index: i32) -> Result<&KvDatabase, Status> {
+    pub(crate) fn lane(&self) -> &Arc<ServiceLane> {
+        &self.lane
+    }
+
+    pub(crate) fn watches(&self) -> &Arc<WatchCount> {
+        &self.watches
+    }
+
+    pub(crate) fn database(&self, index: i32) -> Result<&KvDatabase, Status> {
         self.lane.database(index)
     }
 
     /// Counts what the database said, on its way into the answer.
-    fn count_status(&self, status: StatusProto) -> Option<StatusProto> {
+    pub(crate) fn count_status(&self, status: StatusProto) -> Option<StatusProto> {
         self.lane.figures.status(status.code);
         Some(status)
     }
 
-    async fn written(&self, index: i32, write: Write) -> Result<Option<StatusProto>, Status> {
+    pub(crate) async fn written(
+        &self,
+        index: i32,
+        write: Write,
+    ) -> Result<Option<StatusProto>, Status> {
+        let written = self.submitted(index, write).await?;
+        Ok(self.count_status(of_write(&written)))
+    }
+
+    pub(crate) async fn submitted(
+        &self,
+        index: i32,
+        write: Write,
+    ) -> Result<kv::Result<WriteResult>, Status> {
         let database = self.database(index)?;
-        let written = match write {
+        Ok(match write {
             Write::Batch(writes) if database.is_in_memory() => {
                 Ok(WriteResult::Each(in_turns(database, writes).await))
             }
             write => database.submit(write).await,
-        };
-        Ok(self.count_status(of_write(&written)))
+        })
     }
 
     /// An answer that may be large.
@@ -86,7 +110,7 @@ impl Calls {
 }
 
 /// An answer that has claimed nothing.
-fn small<T>(answer: T) -> Reply<T> {
+pub(crate) fn small<T>(answer: T) -> Reply<T> {
     Ok((answer, Claim::default()))
 }
 
@@ -254,7 +278,7 @@ impl Calls {
         request: CompareExchangeRequest,
     ) -> Reply<CompareExchangeResponse> {
         let database = self.database(request.dbm_index)?;
-        let (mut answer, exchanged) = exchange(&self.lane, database, request).await;
+        let (mut answer, exchanged) = exchange(&self.lane, database, request, None).await;
         answer.status = answer.status.and_then(|status| self.count_status(status));
         let claim = exchanged.claim(self.lane.claim(answer.actual.len()))?;
         Ok((answer, claim))

@@ -230,7 +230,7 @@ impl StreamCall {
                 let database = lane.database(request.dbm_index)?.clone();
                 let lane = Arc::clone(lane);
                 Ok(Work::Exchange(Box::pin(async move {
-                    exchange(&lane, &database, request).await
+                    exchange(&lane, &database, request, None).await
                 })))
             }
         }

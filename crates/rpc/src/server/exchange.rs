@@ -1,6 +1,8 @@
 //! CompareExchange, as a call and within a stream: the write, the wait for its record, and the reply. Knows no connection.
 //! Rule: an exchange that changed its record is always answered.
 
+use std::time::Duration;
+
 use tonic::Status;
 use tsumugi_kv::{KvDatabase, WriteResult};
 
@@ -27,16 +29,17 @@ impl ExchangeResult {
     }
 }
 
-/// CompareExchange, also within a stream.
+/// CompareExchange, also within a stream. What it stores has a time to live, or none.
 pub(crate) async fn exchange(
     lane: &ServiceLane,
     database: &KvDatabase,
     request: CompareExchangeRequest,
+    ttl: Option<Duration>,
 ) -> (CompareExchangeResponse, ExchangeResult) {
     let changes = !request.desire_no_update;
     let (key, retry_wait) = (request.key.clone(), request.retry_wait);
     let (notify, get_actual) = (request.notify, request.get_actual);
-    let write = outcome::exchange(request);
+    let write = outcome::expiring(outcome::exchange(request), ttl);
     let subject = WaitSubject::Key(&key);
     let written = waiting::write(lane, database, subject, retry_wait, write).await;
     if notify && matches!(written, Ok(WriteResult::Exchanged { .. })) {

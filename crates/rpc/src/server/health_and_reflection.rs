@@ -21,10 +21,11 @@ use super::calls::Calls;
 use super::inbound::Inbound;
 use super::lane::ending;
 use crate::error::{Error, Result};
+use crate::own_proto::store_service_server::StoreServiceServer;
 use crate::proto::dbm_service_server::DbmServiceServer;
 
-/// What describes the service to clients, as protobuf's FileDescriptorSet.
-const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tkrzw_rpc.bin"));
+/// What describes the services to clients, as protobuf's FileDescriptorSet.
+const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/services.bin"));
 
 type Answer = Box<dyn Fn(Request<Inbound>) -> AnswerFuture + Send + Sync>;
 type AnswerFuture = tonic::codegen::BoxFuture<Response<Body>, Infallible>;
@@ -59,7 +60,11 @@ impl HealthAndReflection {
 
     /// Reports the server's health to its watchers.
     pub(crate) async fn set_serving(&self, status: ServingStatus) {
-        for name in ["", DbmServiceServer::<Calls>::NAME] {
+        let services = [
+            DbmServiceServer::<Calls>::NAME,
+            StoreServiceServer::<Calls>::NAME,
+        ];
+        for name in [""].into_iter().chain(services) {
             self.reporter.set_service_status(name, status).await;
         }
     }

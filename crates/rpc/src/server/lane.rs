@@ -11,6 +11,7 @@ use tsumugi_worker::Pool;
 
 use super::budget::{Budget, Claim};
 use super::metrics::{RpcMetrics, ServiceMetrics};
+use super::watch_count::WatchCount;
 use crate::limits::{RpcLimits, SMALL_MESSAGE_BYTES};
 
 /// How a stream ends with its server.
@@ -25,6 +26,7 @@ pub(crate) struct ServiceShared {
     pub limits: RpcLimits,
     pub metrics: ServiceMetrics,
     pub started: Instant,
+    pub watches: Arc<WatchCount>,
     /// Whether the server ends: waits are cut short and streams end at their next pause.
     pub draining: watch::Sender<bool>,
 }

@@ -24,7 +24,7 @@ const STATUSES: usize = 14;
 const REFUSALS: usize = 17;
 
 /// The figures of one worker. Alone on its cache lines (two, because processors fetch lines in pairs).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct RpcMetrics {
     begun: AtomicU64,
@@ -35,6 +35,21 @@ pub(crate) struct RpcMetrics {
     statuses: [AtomicU64; STATUSES],
     refusals: [AtomicU64; REFUSALS],
     durations: [AtomicU64; BOUNDS_US.len() + 1],
+}
+
+impl Default for RpcMetrics {
+    fn default() -> RpcMetrics {
+        RpcMetrics {
+            begun: AtomicU64::default(),
+            ended: AtomicU64::default(),
+            messages: AtomicU64::default(),
+            duration_us: AtomicU64::default(),
+            methods: [const { AtomicU64::new(0) }; METHODS.len()],
+            statuses: Default::default(),
+            refusals: Default::default(),
+            durations: Default::default(),
+        }
+    }
 }
 
 impl RpcMetrics {

@@ -19,9 +19,12 @@ mod maintenance;
 mod metrics;
 mod outbound;
 mod outcome;
+mod own_calls;
 mod token;
 mod unary;
 mod waiting;
+mod watch_call;
+mod watch_count;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -49,6 +52,7 @@ use self::token::Tokens;
 pub use self::token::{TokenFile, UnixClients};
 use crate::error::{Error, Result};
 use crate::limits::RpcLimits;
+use crate::own_proto::store_service_server::StoreServiceServer;
 use crate::proto::dbm_service_server::DbmServiceServer;
 
 /// The stores that are served, and the clients that may use them.
@@ -91,6 +95,7 @@ impl ServedStore {
                 limits: settings.limits,
                 metrics: ServiceMetrics::default(),
                 started: Instant::now(),
+                watches: Arc::default(),
                 draining: watch::Sender::new(false),
             }),
             side: Arc::new(HealthAndReflection::new()?),
@@ -166,9 +171,12 @@ impl RpcService {
             .max_decoding_message_size(limits.message_bytes_max)
             // Answers are measured before they are encoded.
             .max_encoding_message_size(usize::MAX);
+        let own_streams = StoreServiceServer::new(calls.clone())
+            .max_decoding_message_size(limits.message_bytes_max);
         Rc::new(CallGate {
             calls,
             streams: RefCell::new(streams),
+            own_streams: RefCell::new(own_streams),
             lane: Arc::clone(&self.lane),
             side: Arc::clone(&self.store.side),
             bounds: BodyBounds {
@@ -271,6 +279,11 @@ impl admin::AdminSource for ServiceAdmin {
         text.family(name, "The version that runs.");
         text.sample(name, &[("version", env!("CARGO_PKG_VERSION"))], 1);
         self.shared.metrics.write(&mut text);
+        text.single(
+            "tsumugi_rpc_watches_active",
+            "Watches of clients, of watches_max.",
+            self.shared.watches.get(),
+        );
         text.workers(&self.handle.snapshot());
         metrics::write_databases(&self.shared.databases, &mut text);
         text

@@ -2,6 +2,7 @@
 //! Outcomes have codes of their own; an error of the database is a code by what its caller can do.
 
 use std::io;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::{self as kv, Desired, Expected, RekeySource, SetMode, Write, WriteResult};
@@ -125,6 +126,49 @@ pub(crate) fn set_each(request: SetMultiRequest) -> Write {
     let mode = mode(request.overwrite);
     let set = |BytesPair { first, second }| set_one(first, second, mode);
     Write::Batch(request.records.into_iter().map(set).collect())
+}
+
+/// A write of what was made for ever, with this time to live for all that it stores.
+pub(crate) fn expiring(write: Write, time: Option<Duration>) -> Write {
+    match write {
+        Write::Set {
+            key, value, mode, ..
+        } => Write::Set {
+            key,
+            value,
+            mode,
+            ttl: time,
+        },
+        Write::CompareExchange {
+            key,
+            expected,
+            desired,
+        } => Write::CompareExchange {
+            key,
+            expected,
+            desired: expiring_record(desired, time),
+        },
+        Write::CompareExchangeMulti { expected, desired } => {
+            let desired = desired.into_iter();
+            let desired = desired.map(|(key, desired)| (key, expiring_record(desired, time)));
+            Write::CompareExchangeMulti {
+                expected,
+                desired: desired.collect(),
+            }
+        }
+        Write::Batch(writes) => {
+            let writes = writes.into_iter().map(|write| expiring(write, time));
+            Write::Batch(writes.collect())
+        }
+        other => other,
+    }
+}
+
+fn expiring_record(desired: Desired, time: Option<Duration>) -> Desired {
+    match desired {
+        Desired::Put(value, _) => Desired::Put(value, time),
+        other => other,
+    }
 }
 
 pub(crate) fn remove(request: RemoveRequest) -> Write {

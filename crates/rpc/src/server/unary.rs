@@ -68,6 +68,14 @@ unary! {
     "Synchronize" synchronize
     "Search" search
     "ChangeMaster" change_master
+    "SetWithTtl" set_with_ttl
+    "SetMultiWithTtl" set_multi_with_ttl
+    "CompareExchangeWithTtl" compare_exchange_with_ttl
+    "CompareExchangeMultiWithTtl" compare_exchange_multi_with_ttl
+    "Touch" touch
+    "Lifetime" lifetime
+    "Push" push
+    "Pop" pop (3 value)
 }
 
 /// An answer as it is sent, with what it has claimed. `last` takes out of it what is sent last.
@@ -90,6 +98,6 @@ mod tests {
             .into_iter()
             .filter(|name| !has(Method::named(name)))
             .collect();
-        assert_eq!(others, ["Stream", "Iterate", "Replicate", "other"]);
+        assert_eq!(others, ["Stream", "Iterate", "Replicate", "Watch", "other"]);
     }
 }

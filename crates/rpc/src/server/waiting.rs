@@ -1,4 +1,4 @@
-//! Calls that wait for a notice and try again: CompareExchange and PopFirst with `retry_wait`. Knows no wire format.
+//! Calls that wait for a notice and try again: CompareExchange, PopFirst and Pop with `retry_wait`. Knows no wire format.
 //! How long they wait is decided here, how it is done in the store.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::limits::RETRY_LOOK_MS;
 /// What a call waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WaitSubject<'a> {
-    /// A change of one record.
+    /// A change of one record, or a record of the queue whose keys begin so.
     Key(&'a Bytes),
     /// A record at all.
     Queue,
