@@ -75,14 +75,18 @@ class KV
   # Removes each record on its own; how many were there.
   def delete_multi(*keys) = Tsumugi::Native.kv_delete_multi(self, *keys)
 
-  # A queue: `push` stores a value behind those pushed before and answers its key, which is the time; `pop` removes the record with
-  # the least key and answers its value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one. A record is
-  # given at most once: it is gone when it is popped, also when the request that popped it is cancelled or fails before it is done.
-  def push(value) = Tsumugi::Native.kv_push(self, value)
-  def shift(wait: nil) = Tsumugi::Native.kv_shift(self, wait)
+  # Another time to live for a record that is there, counted from now; `ttl: nil` is for ever. False when there is none.
+  def touch(key, ttl:) = Tsumugi::Native.kv_touch(self, key, { ttl: ttl })
 
-  def pop(wait: nil)
-    pair = shift(wait: wait)
+  # Queues by name: `push` stores a value behind all others of the queue and answers its key; `pop` removes the first one and answers its
+  # value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one. A record is given at most once: it is gone
+  # when it is popped, also when the request that popped it is cancelled or fails before it is done. Without a name `push(value)` has
+  # the time as its key, and `pop` takes the record with the least key of the whole store.
+  def push(*arguments) = Tsumugi::Native.kv_push(self, *arguments)
+  def shift(queue = nil, wait: nil) = Tsumugi::Native.kv_shift(self, wait, queue)
+
+  def pop(queue = nil, wait: nil)
+    pair = shift(queue, wait: wait)
     pair && pair[1]
   end
 
@@ -152,7 +156,7 @@ class KV
 
   # A store in memory answers at once, by methods of the same names that are written in Rust.
   class Memory
-    def shift(wait: nil) = wait ? super(wait: wait) : __shift
+    def shift(queue = nil, wait: nil) = wait ? super(queue, wait: wait) : __shift(queue)
   end
 
   # A store on disk. Its count is known at once, but while records have expired that were not removed yet.
@@ -171,6 +175,9 @@ class KV
     alias include? key?
     alias member? key?
     def number(key) = Tsumugi::Native.kv_number(self, key)
+
+    # Seconds that a record is still there: Infinity for ever, nil when there is none.
+    def ttl(key) = Tsumugi::Native.kv_ttl(self, key)
     def count = Tsumugi::Native.kv_count(self)
     alias size count
     alias length count

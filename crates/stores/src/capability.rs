@@ -1,7 +1,7 @@
 //! What an engine promises and what it refuses, as a table for each. Asks no server.
 //! Rule: what an engine cannot promise is refused by name before anything is sent, never done halfway.
 
-use tsumugi_kv::limits::KEY_BYTES_MAX;
+use tsumugi_kv::limits::{KEY_BYTES_MAX, QUEUE_NAME_BYTES_MAX};
 use tsumugi_kv::{Desired, Error as KvError, Write};
 
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::limits::KV_MULTI_BYTES_MAX;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// `ttl` of a record.
+    /// `ttl` of a record, another one, and how much of it is left.
     TimeToLive,
     /// Changes of a prefix as they happen.
     Watch,
@@ -178,9 +178,18 @@ impl Capabilities {
                 self.check_key(old)?;
                 self.check_key(new)
             }
+            Write::Touch { key, .. } => {
+                self.check(Capability::TimeToLive)?;
+                self.check_key(key)
+            }
             Write::PopFirst => self.check(Capability::Queue),
             Write::PushLast { value, .. } => {
                 self.check(Capability::Queue)?;
+                self.check_value(value.len())
+            }
+            Write::Pop { queue } => self.check_queue(queue),
+            Write::Push { queue, value } => {
+                self.check_queue(queue)?;
                 self.check_value(value.len())
             }
             // As in a database of this process: what is refused in a part is the part's answer, but what is refused by name is the whole's.
@@ -206,6 +215,23 @@ impl Capabilities {
                 max: KV_MULTI_BYTES_MAX,
                 limit: "kv_multi_bytes_max",
             }),
+        }
+    }
+
+    /// Whether there may be a queue of this name.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); [`TooMany`](KvError::TooMany) bytes in its name.
+    pub fn check_queue(&self, name: &[u8]) -> Result<()> {
+        self.check(Capability::Queue)?;
+        match name.len() {
+            0..=QUEUE_NAME_BYTES_MAX => Ok(()),
+            asked => Err(Error::Kv(KvError::TooMany {
+                what: "bytes in the name of a queue",
+                asked,
+                max: QUEUE_NAME_BYTES_MAX,
+                limit: "QUEUE_NAME_BYTES_MAX",
+            })),
         }
     }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use tsumugi_kv::{KeyRange, Pair, Write, WriteResult};
+use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
 
 use crate::capability::Capabilities;
 use crate::error::Result;
@@ -20,14 +20,18 @@ pub(crate) trait StoreEngine {
     /// The value at a key.
     async fn get(&self, key: Bytes) -> Result<Option<Bytes>>;
 
+    /// How long the record at a key is still there.
+    async fn lifetime(&self, key: Bytes) -> Result<Option<Lifetime>>;
+
     /// The records of those keys that exist, in the order of `keys`. No moment for all of them is promised.
     async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>>;
 
     /// Applies a write: what each means, and answers, is at [`Write`].
     async fn write(&self, write: Write) -> Result<WriteResult>;
 
-    /// Removes the record with the least key ([`WriteResult::Popped`]), waiting for one for this long ([`WriteResult::Missing`]).
-    async fn pop(&self, wait: Duration) -> Result<WriteResult>;
+    /// Removes the first record of a queue, or of all without a name ([`WriteResult::Popped`]), waiting for one for this long
+    /// ([`WriteResult::Missing`]).
+    async fn pop(&self, queue: Option<Bytes>, wait: Duration) -> Result<WriteResult>;
 
     /// The first records of a range, at most `limit`, and fewer where they are large; none only when there are no more. The range is not empty
     /// and the limit not 0.

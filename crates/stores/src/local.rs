@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::limits::{EXCHANGE_RECORDS_MAX, VALUE_BYTES_MAX};
-use tsumugi_kv::{KeyRange, KvDatabase, Pair, QUEUE_KEY, SearchMode, Write, WriteResult};
+use tsumugi_kv::{KeyRange, KvDatabase, Lifetime, Pair, SearchMode, Write, WriteResult};
 use tsumugi_worker::Pool;
 
 use crate::capability::{Bound, Capabilities, Consistency};
@@ -58,8 +58,8 @@ impl LocalStore {
 
     /// Wakes those who wait for what was pushed.
     fn notify_pushed(&self, written: &tsumugi_kv::Result<WriteResult>) {
-        if let Ok(WriteResult::Pushed { .. }) = written {
-            self.database.notify(QUEUE_KEY);
+        if let Ok(WriteResult::Pushed { key }) = written {
+            self.database.notify_pushed(key);
         }
     }
 }
@@ -71,6 +71,10 @@ impl StoreEngine for LocalStore {
 
     async fn get(&self, key: Bytes) -> Result<Option<Bytes>> {
         Ok(self.database.get(&key)?)
+    }
+
+    async fn lifetime(&self, key: Bytes) -> Result<Option<Lifetime>> {
+        Ok(self.database.lifetime(&key)?)
     }
 
     async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>> {
@@ -95,14 +99,13 @@ impl StoreEngine for LocalStore {
         Ok(written?)
     }
 
-    async fn pop(&self, wait: Duration) -> Result<WriteResult> {
+    async fn pop(&self, queue: Option<Bytes>, wait: Duration) -> Result<WriteResult> {
         if wait.is_zero() {
-            return self.write(Write::PopFirst).await;
+            let write = queue.map_or(Write::PopFirst, |queue| Write::Pop { queue });
+            return self.write(write).await;
         }
         let over = tokio::time::sleep(wait);
-        let key = Bytes::from_static(QUEUE_KEY);
-        let popped = self.database.submit_until(Write::PopFirst, key, over);
-        Ok(popped.await?)
+        Ok(self.database.pop_until(queue, over).await?)
     }
 
     async fn page(&self, range: &KeyRange, limit: usize) -> Result<Vec<Pair>> {

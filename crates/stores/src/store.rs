@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::single_flight::StoreId;
-use tsumugi_kv::{KeyRange, KvDatabase, Pair, SearchMode, Write, WriteResult};
+use tsumugi_kv::{KeyRange, KvDatabase, Lifetime, Pair, SearchMode, Write, WriteResult};
 use tsumugi_worker::Pool;
 
 use crate::capability::{Capabilities, Capability};
@@ -151,13 +151,26 @@ impl Store {
         on_engine!(self, engine => engine.write(write).await)
     }
 
-    /// Removes the record with the least key, [`WriteResult::Popped`], and waits for one for this long: then it is [`WriteResult::Missing`].
+    /// Removes the first record of a queue, or the one with the least key of all without a name: [`WriteResult::Popped`]. Waits for one for
+    /// this long; then it is [`WriteResult::Missing`].
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub async fn pop(&self, wait: Duration) -> Result<WriteResult> {
-        self.capabilities().check(Capability::Queue)?;
-        on_engine!(self, engine => engine.pop(wait).await)
+    pub async fn pop(&self, queue: Option<Bytes>, wait: Duration) -> Result<WriteResult> {
+        self.capabilities()
+            .check_queue(queue.as_deref().unwrap_or_default())?;
+        on_engine!(self, engine => engine.pop(queue, wait).await)
+    }
+
+    /// How long the record at a key is still there; `None` when there is none.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`Unsupported`](crate::Error::Unsupported) by an engine without times to live.
+    pub async fn lifetime(&self, key: impl Into<Bytes>) -> Result<Option<Lifetime>> {
+        let key = key.into();
+        self.capabilities().check(Capability::TimeToLive)?;
+        self.capabilities().check_key(&key)?;
+        on_engine!(self, engine => engine.lifetime(key).await)
     }
 
     /// The first records of a range: at most `limit`, and fewer where they are large; none only when there are no more. Go on with

@@ -8,6 +8,7 @@ use std::rc::{Rc, Weak};
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tsumugi_kv::{ChangeEvent, Error as KvError, PrefixWatch};
+use tsumugi_rpc::client::Watch;
 
 use crate::error::{Error, Result};
 use crate::limits::{WATCH_BYTES_MAX, WATCH_CHANGES_MAX};
@@ -19,6 +20,7 @@ pub struct StoreWatch(Source);
 #[derive(Debug)]
 enum Source {
     Local(PrefixWatch),
+    Service(Watch),
     Queue(Rc<Queue>),
 }
 
@@ -45,6 +47,10 @@ impl StoreWatch {
         StoreWatch(Source::Local(watch))
     }
 
+    pub(crate) fn service(watch: Watch) -> StoreWatch {
+        StoreWatch(Source::Service(watch))
+    }
+
     /// The next change. Dropping the future loses nothing.
     ///
     /// # Errors
@@ -52,6 +58,7 @@ impl StoreWatch {
     pub async fn next(&mut self) -> Result<ChangeEvent> {
         match &mut self.0 {
             Source::Local(watch) => watch.next().await.ok_or(Error::Kv(KvError::Closed)),
+            Source::Service(watch) => Ok(watch.next().await?),
             Source::Queue(queue) => loop {
                 let filled = queue.filled.notified();
                 if let Some(taken) = queue.state.borrow_mut().take() {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use tsumugi_kv::single_flight::{FetchTurn, SingleFlight};
-use tsumugi_kv::{ComputedValue, SetMode, Write, WriteResult, mark_json};
+use tsumugi_kv::{ComputedValue, Lifetime, SetMode, Write, WriteResult, mark_json};
 use tsumugi_stores::{Store, StoreAddress, StoreSettings};
 
 use crate::error::{Error, Result};
@@ -127,6 +127,47 @@ impl Kv {
         match self.store.write(write).await? {
             WriteResult::Number(number) => Ok(number),
             other => Err(Error::Usage(format!("no number: {other:?}").into())),
+        }
+    }
+
+    /// Gives a record another time to live, counted from now; none without one. Says whether the record is there.
+    ///
+    /// # Errors
+    /// As [`Kv::set`].
+    pub async fn touch(&self, key: impl Into<Bytes>, ttl: Option<Duration>) -> Result<bool> {
+        let key = key.into();
+        let touched = self.store.write(Write::Touch { key, ttl }).await?;
+        Ok(matches!(touched, WriteResult::Done))
+    }
+
+    /// How long a record is still there; `None` when there is none.
+    ///
+    /// # Errors
+    /// As [`Store::lifetime`].
+    pub async fn ttl(&self, key: impl Into<Bytes>) -> Result<Option<Lifetime>> {
+        Ok(self.store.lifetime(key).await?)
+    }
+
+    /// Stores a value behind all others of a queue, and gives its key.
+    ///
+    /// # Errors
+    /// As [`Kv::set`].
+    pub async fn push(&self, queue: impl Into<Bytes>, value: impl Into<Bytes>) -> Result<Bytes> {
+        let (queue, value) = (queue.into(), value.into());
+        match self.store.write(Write::Push { queue, value }).await? {
+            WriteResult::Pushed { key } => Ok(key),
+            other => Err(Error::Usage(format!("no key: {other:?}").into())),
+        }
+    }
+
+    /// Takes the first value of a queue out, waiting for one for this long. It is given at most once, also when this future is dropped.
+    ///
+    /// # Errors
+    /// As [`Kv::set`].
+    pub async fn pop(&self, queue: impl Into<Bytes>, wait: Duration) -> Result<Option<Bytes>> {
+        match self.store.pop(Some(queue.into()), wait).await? {
+            WriteResult::Popped { value, .. } => Ok(Some(value)),
+            _ => Ok(None),
         }
     }
 

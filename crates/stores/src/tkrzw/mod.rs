@@ -1,5 +1,5 @@
 //! A store behind a Tkrzw service: what a database of this process does in place is a call of the service here. Its client is
-//! `tsumugi-rpc`'s. Rule: what the service cannot do is refused before anything is sent.
+//! `tsumugi-rpc`'s. Rule: times to live, named queues and watches are calls of our own; a server that lacks them is told by name, and sent nothing.
 
 mod address;
 mod scan;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::limits::{EXCHANGE_RECORDS_MAX, VALUE_BYTES_MAX};
-use tsumugi_kv::{KeyRange, Pair, Write, WriteResult};
+use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
 use tsumugi_rpc::client::{Options, Tls};
 use tsumugi_rpc::{Client, ClientLimits, RpcTarget};
 use tsumugi_wire::Secret;
@@ -19,25 +19,16 @@ use tsumugi_worker::Pool;
 pub use self::address::TkrzwAddress;
 use crate::capability::{Bound, Capabilities, Capability, Consistency};
 use crate::engine::StoreEngine;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::watch::StoreWatch;
-
-const NO_WATCH: &str = "cannot report changes: open the store in this process for it";
 
 pub(crate) static CAPABILITIES: Capabilities = Capabilities {
     engine: "a store behind a service",
     consistency: Consistency::OneServer,
-    refused: &[
-        (
-            Capability::TimeToLive,
-            "takes no ttl: keep what expires in a store of this process",
-        ),
-        (Capability::Watch, NO_WATCH),
-        (
-            Capability::Backup,
-            "cannot write a backup to a folder of this machine: open the store in this process for it",
-        ),
-    ],
+    refused: &[(
+        Capability::Backup,
+        "cannot write a backup to a folder of this machine: open the store in this process for it",
+    )],
     value_bytes: Bound {
         name: "VALUE_BYTES_MAX",
         max: VALUE_BYTES_MAX,
@@ -120,6 +111,10 @@ impl StoreEngine for TkrzwStore {
         Ok(self.client.get(key).await?)
     }
 
+    async fn lifetime(&self, key: Bytes) -> Result<Option<Lifetime>> {
+        Ok(self.client.lifetime(key).await?)
+    }
+
     async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>> {
         Ok(self.client.records(keys).await?)
     }
@@ -128,8 +123,8 @@ impl StoreEngine for TkrzwStore {
         write::apply(&self.client, write).await
     }
 
-    async fn pop(&self, wait: Duration) -> Result<WriteResult> {
-        write::pop(&self.client, wait).await
+    async fn pop(&self, queue: Option<Bytes>, wait: Duration) -> Result<WriteResult> {
+        write::pop(&self.client, queue, wait).await
     }
 
     async fn page(&self, range: &KeyRange, limit: usize) -> Result<Vec<Pair>> {
@@ -153,10 +148,7 @@ impl StoreEngine for TkrzwStore {
         Ok(self.client.inspect().await?)
     }
 
-    async fn watch(&self, _prefix: Bytes) -> Result<StoreWatch> {
-        Err(Error::Unsupported {
-            engine: CAPABILITIES.engine,
-            reason: NO_WATCH,
-        })
+    async fn watch(&self, prefix: Bytes) -> Result<StoreWatch> {
+        Ok(StoreWatch::service(self.client.watch(prefix).await?))
     }
 }

@@ -21,20 +21,56 @@ fn unsupported(reason: &'static str) -> Error {
     }
 }
 
-/// Removes the record with the least key, waiting for one for this long.
-pub(super) async fn pop(client: &Client, wait: Duration) -> Result<WriteResult> {
-    Ok(match client.pop_first(wait).await? {
+/// Removes the first record of a queue, or of all without a name, waiting for one for this long.
+pub(super) async fn pop(
+    client: &Client,
+    queue: Option<Bytes>,
+    wait: Duration,
+) -> Result<WriteResult> {
+    let popped = match queue {
+        Some(queue) => client.pop(queue, wait).await?,
+        None => client.pop_first(wait).await?,
+    };
+    Ok(match popped {
         Some((key, value)) => WriteResult::Popped { key, value },
         None => WriteResult::Missing,
     })
+}
+
+async fn set(
+    client: &Client,
+    key: Bytes,
+    value: Bytes,
+    mode: SetMode,
+    ttl: Option<Duration>,
+) -> Result<WriteResult> {
+    let stored = match (mode, ttl) {
+        // An exchange gives the value that is there.
+        (SetMode::IfAbsent, ttl) => {
+            let desired = Desired::Put(value, ttl);
+            let exchange = CompareExchange::new(key, Expected::Absent, desired);
+            let exchanged = client.compare_exchange(exchange).await?;
+            if !exchanged.exchanged {
+                let value = exchanged.actual.unwrap_or_default();
+                return Ok(WriteResult::Duplicate { value });
+            }
+            true
+        }
+        (mode, Some(ttl)) => client.set_with_ttl(key, value, mode, ttl).await?,
+        (mode, None) => client.set(key, value, mode).await?,
+    };
+    Ok(done_or_missing(stored))
 }
 
 /// Sends a write.
 pub(super) async fn apply(client: &Client, write: Write) -> Result<WriteResult> {
     Ok(match write {
         Write::Set {
-            key, value, mode, ..
-        } => done_or_missing(client.set(key, value, mode).await?),
+            key,
+            value,
+            mode,
+            ttl,
+        } => set(client, key, value, mode, ttl).await?,
         Write::Remove { key } => done_or_missing(client.remove(key).await?),
         Write::Append {
             key,
@@ -64,8 +100,12 @@ pub(super) async fn apply(client: &Client, write: Write) -> Result<WriteResult> 
             exchange.notice = NotifyMode::Given;
             let exchanged = client.compare_exchange(exchange).await?;
             match exchanged.exchanged {
-                true => WriteResult::Exchanged { actual: None },
-                false => WriteResult::Mismatch { actual: None },
+                true => WriteResult::Exchanged {
+                    actual: exchanged.actual,
+                },
+                false => WriteResult::Mismatch {
+                    actual: exchanged.actual,
+                },
             }
         }
         Write::CompareExchangeMulti { expected, desired } => {
@@ -76,8 +116,21 @@ pub(super) async fn apply(client: &Client, write: Write) -> Result<WriteResult> 
             new,
             mode,
             source,
-        } => done_or_missing(client.rekey(old, new, mode, source).await? == RekeyOutcome::Done),
-        Write::PopFirst => pop(client, Duration::ZERO).await?,
+        } => match client.rekey(old, new.clone(), mode, source).await? {
+            RekeyOutcome::Done => WriteResult::Done,
+            RekeyOutcome::Missing => WriteResult::Missing,
+            // The protocol does not give it.
+            RekeyOutcome::Duplicate => WriteResult::Duplicate {
+                value: client.get(new).await?.unwrap_or_default(),
+            },
+        },
+        Write::Touch { key, ttl } => done_or_missing(client.touch(key, ttl).await?),
+        Write::PopFirst => pop(client, None, Duration::ZERO).await?,
+        Write::Pop { queue } => pop(client, Some(queue), Duration::ZERO).await?,
+        Write::Push { queue, value } => WriteResult::Pushed {
+            key: client.push(queue, value).await?,
+        },
+        // The protocol does not say its key.
         Write::PushLast { value, at } => {
             client.push_last(value, at).await?;
             WriteResult::Done
@@ -103,6 +156,14 @@ async fn exchange_multi(
     expected: Vec<(Bytes, Expected)>,
     desired: Vec<(Bytes, Desired)>,
 ) -> Result<WriteResult> {
+    let mut ttls = desired.iter().filter_map(|(_, desired)| match desired {
+        Desired::Put(_, ttl) => Some(*ttl),
+        Desired::Keep | Desired::Remove => None,
+    });
+    let ttl = ttls.next().flatten();
+    if ttls.any(|other| other != ttl) {
+        return Err(unsupported("takes one ttl for all records of an exchange"));
+    }
     let before = expected.into_iter().map(|(key, expected)| {
         let (existence, any_value, value) = match expected {
             Expected::Absent => (false, false, Bytes::new()),
@@ -130,15 +191,82 @@ async fn exchange_multi(
             any_value: false,
         })
     });
-    let exchanged = client.compare_exchange_multi(before.collect(), after.collect());
-    Ok(match exchanged.await? {
+    let (before, after) = (before.collect(), after.collect());
+    let exchanged = match ttl {
+        Some(ttl) => {
+            client
+                .compare_exchange_multi_with_ttl(before, after, ttl)
+                .await?
+        }
+        None => client.compare_exchange_multi(before, after).await?,
+    };
+    Ok(match exchanged {
         true => WriteResult::Done,
         false => WriteResult::Mismatch { actual: None },
     })
 }
 
-/// Each write by itself, on one stream. All are tried, as in a database of this process; then the first refusal is reported.
+/// Each write by itself. All are tried, as in a database of this process; then the first refusal is reported.
 async fn batch(client: &Client, writes: Vec<Write>) -> Result<WriteResult> {
+    let has_ttl = |write: &Write| matches!(write, Write::Set { ttl: Some(_), .. });
+    match writes.iter().any(has_ttl) {
+        true => batch_with_ttl(client, writes).await,
+        false => stream(client, writes).await,
+    }
+}
+
+/// The protocol's stream has no times to live.
+async fn batch_with_ttl(client: &Client, writes: Vec<Write>) -> Result<WriteResult> {
+    let mut ttls = writes.iter().map(|write| match write {
+        Write::Set {
+            mode: SetMode::Overwrite,
+            ttl,
+            ..
+        } => *ttl,
+        _ => None,
+    });
+    let first = ttls.next().flatten();
+    if let Some(ttl) = first
+        && ttls.all(|other| other == first)
+    {
+        let count = writes.len();
+        let records = writes.into_iter().filter_map(|write| match write {
+            Write::Set { key, value, .. } => Some((key, value)),
+            _ => None,
+        });
+        client
+            .set_multi_with_ttl(records, SetMode::Overwrite, ttl)
+            .await?;
+        let each = (0..count).map(|_| Ok(WriteResult::Done));
+        return Ok(WriteResult::Each(each.collect()));
+    }
+    let mut each = Vec::with_capacity(writes.len());
+    let mut refused = None;
+    for write in writes {
+        let written = match write {
+            Write::Set {
+                key,
+                value,
+                mode,
+                ttl,
+            } => set(client, key, value, mode, ttl).await,
+            Write::Remove { key } => client
+                .remove(key)
+                .await
+                .map(done_or_missing)
+                .map_err(Error::from),
+            _ => return Err(unsupported("takes only set and delete in a batch")),
+        };
+        match written {
+            Ok(written) => each.push(Ok(written)),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    refused.map_or(Ok(WriteResult::Each(each)), Err)
+}
+
+/// Many writes under way at a time, on one stream.
+async fn stream(client: &Client, writes: Vec<Write>) -> Result<WriteResult> {
     let mut stream = client.stream(CALLS_MAX).await?;
     let mut each = Vec::with_capacity(writes.len());
     let mut refused = None;

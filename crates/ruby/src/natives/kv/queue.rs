@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use tsumugi_kv::WriteResult;
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::arguments::wait;
+use super::arguments::{key, wait};
 use super::store::{at_once, store};
 use crate::answer::attempt;
 use crate::natives::definitions::Natives;
@@ -16,13 +17,20 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let memory = scope.constant("KV::Memory")?;
     natives.in_place(memory, "__shift", |scope, call| {
         let store = &store(scope, call.this)?.store;
-        pair(scope, at_once(scope, store.pop(Duration::ZERO))?)
+        let queue = queue(scope, call.argument(0))?;
+        pair(scope, at_once(scope, store.pop(queue, Duration::ZERO))?)
     })?;
     natives.waiting("kv_shift", |_, scope, call| {
         let store = store(scope, call.argument(0))?.store.clone();
         let wait = wait(scope, call.argument(1))?.unwrap_or_default();
-        Ok(attempt(async move { store.pop(wait).await }, pair))
+        let queue = queue(scope, call.argument(2))?;
+        Ok(attempt(async move { store.pop(queue, wait).await }, pair))
     })
+}
+
+/// The name of a queue, or nil for all records.
+fn queue<'c>(scope: &'c Scope<'c>, name: Value<'c>) -> Result<'c, Option<Bytes>> {
+    (!name.is_nil()).then(|| key(scope, name)).transpose()
 }
 
 /// `[key, value]`, or nil when there is nothing.

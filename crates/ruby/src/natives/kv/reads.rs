@@ -2,7 +2,7 @@
 //! Rule: point reads of a database of this process run in place; many of them on disk run off the worker.
 
 use bytes::Bytes;
-use tsumugi_kv::{Error, KvDatabase, KvSnapshot};
+use tsumugi_kv::{Error, KvDatabase, KvSnapshot, Lifetime};
 use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
 use tsumugi_stores::Capabilities;
 
@@ -28,6 +28,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     }
     natives.in_place(embedded_class, "number", |scope, call| {
         number(scope, find(scope, call)?)
+    })?;
+    natives.in_place(embedded_class, "ttl", |scope, call| {
+        let database = embedded(scope, call.this)?;
+        let left = with_key(scope, call.argument(0), |key| database.lifetime(key))?;
+        seconds(scope, left.map_err(|error| error.raise(scope))?)
     })?;
     // nil while it takes a look at many records.
     natives.in_place(embedded_class, "__known_count", |scope, call| {
@@ -72,6 +77,15 @@ fn number<'c>(scope: &'c Scope<'_>, value: Option<Bytes>) -> Result<'c, Value<'c
             Err(Error::NotANumber { length }.raise(scope))
         }
     }
+}
+
+/// How long a record is there, as a Float; nil where there is none.
+fn seconds<'c>(scope: &'c Scope<'_>, left: Option<Lifetime>) -> Result<'c, Value<'c>> {
+    Ok(match left {
+        None => Value::nil(),
+        Some(Lifetime::Unlimited) => scope.float(f64::INFINITY),
+        Some(Lifetime::Left(left)) => scope.float(left.as_secs_f64()),
+    })
 }
 
 /// Keys, and Arrays of keys.
@@ -135,6 +149,12 @@ fn distant<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("kv_number", |_, scope, call| {
         Ok(attempt(ask(scope, call)?, number))
+    })?;
+    natives.waiting("kv_ttl", |_, scope, call| {
+        let store = store(scope, call.argument(0))?.store.clone();
+        let key = key(scope, call.argument(1))?;
+        let left = async move { store.lifetime(key).await };
+        Ok(attempt(left, seconds))
     })?;
     natives.waiting("kv_count", |_, scope, call| {
         let store = store(scope, call.argument(0))?.store.clone();

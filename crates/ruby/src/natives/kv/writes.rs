@@ -21,7 +21,7 @@ struct Verb(&'static str, ArgumentsToWrite, ResultToValue);
 type ArgumentsToWrite = for<'c> fn(&'c Scope<'c>, &KvStore, &[Value<'c>]) -> Result<'c, Write>;
 type ResultToValue = for<'c> fn(&'c Scope<'c>, WriteResult) -> Result<'c, Value<'c>>;
 
-const VERBS: [Verb; 11] = [
+const VERBS: [Verb; 12] = [
     Verb("set", set, took_place),
     Verb("delete", remove, took_place),
     Verb("append", append, took_place),
@@ -29,6 +29,7 @@ const VERBS: [Verb; 11] = [
     Verb("cas", exchange, took_place),
     Verb("__cas_multi", exchange_multi, took_place),
     Verb("rekey", rekey, took_place),
+    Verb("touch", touch, took_place),
     Verb("push", push, push_key),
     Verb("clear", |_, _, _| Ok(Write::Clear), took_place),
     Verb("__set_multi", set_multi, how_many),
@@ -226,11 +227,33 @@ fn rekey<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'
     })
 }
 
+fn touch<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
+    let options = Options::after(1, scope, given, &["ttl"])?;
+    let Some(given_ttl) = options.find(scope, "ttl") else {
+        let message = "touch takes ttl:, a number of seconds, or nil for ever";
+        return Err(scope.error("ArgumentError", message));
+    };
+    Ok(Write::Touch {
+        key: key(scope, at(given, 0))?,
+        ttl: ttl(scope, given_ttl)?,
+    })
+}
+
+/// A value, or the name of a queue and a value.
 fn push<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
-    Options::after(1, scope, given, &[])?;
-    Ok(Write::PushLast {
-        value: value(scope, at(given, 0))?,
-        at: None,
+    let is_named = given
+        .get(1)
+        .is_some_and(|second| second.kind() != Kind::Hash);
+    Options::after(1 + usize::from(is_named), scope, given, &[])?;
+    Ok(match is_named {
+        true => Write::Push {
+            queue: key(scope, at(given, 0))?,
+            value: value(scope, at(given, 1))?,
+        },
+        false => Write::PushLast {
+            value: value(scope, at(given, 0))?,
+            at: None,
+        },
     })
 }
 
