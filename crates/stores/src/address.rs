@@ -9,6 +9,7 @@ use tsumugi_wire::{Secret, url_pairs};
 
 use crate::capability::Capabilities;
 use crate::error::{Error, Result};
+use crate::etcd::EtcdAddress;
 use crate::limits::{ADDRESS_BYTES_MAX, CALL_MS_DEFAULT, CALL_MS_MAX, ENDPOINTS_MAX};
 use crate::tkrzw::TkrzwAddress;
 
@@ -99,10 +100,12 @@ pub enum StoreAddress {
     Local(Spec),
     /// A database of a Tkrzw service: `tkrzw://host:port/index`, `tkrzw+tls://…`, `tkrzw+unix:/path`.
     Tkrzw(TkrzwAddress),
+    /// A namespace in etcd: `etcd://a,b,c/namespace`, `etcds://…`.
+    Etcd(EtcdAddress),
 }
 
 const LOCAL: &[&str] = &["durability", "capacity", "when_full", "cache", "value_max"];
-const FORMS: &str = "a folder, memory:NAME, tkrzw://HOST:PORT/INDEX, tkrzw+tls://HOST:PORT/INDEX or tkrzw+unix:/PATH";
+const FORMS: &str = "a folder, memory:NAME, tkrzw://HOST:PORT/INDEX, tkrzw+tls://HOST:PORT/INDEX, tkrzw+unix:/PATH, etcd://HOST,HOST/NAMESPACE or etcds://HOST,HOST/NAMESPACE";
 
 impl StoreAddress {
     /// Reads the place of a store, with settings beside those that it has itself.
@@ -122,6 +125,7 @@ impl StoreAddress {
             Some("tkrzw" | "tkrzw+tls" | "tkrzw+unix") => {
                 TkrzwAddress::parse(place, settings).map(StoreAddress::Tkrzw)
             }
+            Some("etcd" | "etcds") => EtcdAddress::parse(place, settings).map(StoreAddress::Etcd),
             Some(scheme) => Err(Error::address(format!(
                 "no store has the scheme `{scheme}`: the place of one is {FORMS}; a folder of such a name is written ./{scheme}:…"
             ))),
@@ -136,6 +140,7 @@ impl StoreAddress {
         match self {
             StoreAddress::Local(_) => &crate::local::CAPABILITIES,
             StoreAddress::Tkrzw(_) => &crate::tkrzw::CAPABILITIES,
+            StoreAddress::Etcd(_) => &crate::etcd::CAPABILITIES,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The key-value store of an application, wherever its records are: in this process, behind a Tkrzw service. Knows no
+//! The key-value store of an application, wherever its records are: in this process, behind a Tkrzw service, in etcd. Knows no
 //! language of applications. Rule: a call means the same on every engine, and what an engine cannot promise it refuses by name.
 //!
 //! [`StoreAddress`] reads what an author writes, [`StoreOpener`] opens it, and [`Store`] is what both languages, sessions and `fetch` use.
@@ -12,6 +12,7 @@ mod address;
 mod capability;
 mod engine;
 mod error;
+mod etcd;
 pub mod limits;
 mod local;
 mod open;
@@ -23,6 +24,7 @@ pub use access::StoreAccess;
 pub use address::{StoreAddress, StoreSettings};
 pub use capability::{Bound, Capabilities, Capability, Consistency};
 pub use error::{CallFate, Error, Result};
+pub use etcd::EtcdAddress;
 pub use open::StoreOpener;
 pub use store::{Store, WeakStore};
 pub use tkrzw::TkrzwAddress;

@@ -10,6 +10,7 @@ use tsumugi_worker::Pool;
 use crate::access::StoreAccess;
 use crate::address::StoreAddress;
 use crate::error::Result;
+use crate::etcd::{EtcdAddress, EtcdStore};
 use crate::store::{EngineHandle, Store, WeakStore};
 use crate::tkrzw::{TkrzwAddress, TkrzwStore};
 
@@ -43,6 +44,7 @@ impl StoreOpener {
         match address {
             StoreAddress::Local(spec) => self.local(spec).await,
             StoreAddress::Tkrzw(address) => self.tkrzw(&address).await,
+            StoreAddress::Etcd(address) => self.etcd(&address).await,
         }
     }
 
@@ -62,13 +64,35 @@ impl StoreOpener {
     async fn tkrzw(&self, address: &TkrzwAddress) -> Result<Store> {
         let open = self.engines(|engine| match engine {
             EngineHandle::Tkrzw(store) => Some(store.clone()),
-            EngineHandle::Local(_) => None,
+            _ => None,
         });
         let open = open.into_iter();
         let store = TkrzwStore::open(address, open, self.certificates.as_ref(), &self.pool);
         let store = Store::remote(EngineHandle::Tkrzw(store.await?), address.to_string());
         self.opened.borrow_mut().push(store.downgrade());
         Ok(store)
+    }
+
+    async fn etcd(&self, address: &EtcdAddress) -> Result<Store> {
+        if let StoreAccess::Own(_) = self.access {
+            let place = address.to_string().replace("://", ":");
+            return self.in_memory(&place).await;
+        }
+        let open = self.engines(|engine| match engine {
+            EngineHandle::Etcd(store) => Some(store.clone()),
+            _ => None,
+        });
+        let open = open.into_iter();
+        let store = EtcdStore::open(address, open, self.certificates.as_ref(), &self.pool);
+        let store = Store::remote(EngineHandle::Etcd(store.await?), address.to_string());
+        self.opened.borrow_mut().push(store.downgrade());
+        Ok(store)
+    }
+
+    /// What a command that only looks has in place of a cluster's store: an empty one.
+    async fn in_memory(&self, name: &str) -> Result<Store> {
+        let spec = Spec::of_place(&format!("memory:{name}"))?;
+        self.local(spec).await
     }
 
     /// What is open of one engine.

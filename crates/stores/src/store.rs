@@ -16,6 +16,7 @@ use tsumugi_worker::Pool;
 use crate::capability::{Capabilities, Capability};
 use crate::engine::StoreEngine as _;
 use crate::error::Result;
+use crate::etcd::EtcdStore;
 use crate::local::LocalStore;
 use crate::tkrzw::TkrzwStore;
 use crate::watch::StoreWatch;
@@ -37,6 +38,7 @@ struct StoreInner {
 pub(crate) enum EngineHandle {
     Local(LocalStore),
     Tkrzw(TkrzwStore),
+    Etcd(EtcdStore),
 }
 
 /// Runs a call on whichever engine it is.
@@ -45,6 +47,7 @@ macro_rules! on_engine {
         match &$store.inner.engine {
             EngineHandle::Local($engine) => $call,
             EngineHandle::Tkrzw($engine) => $call,
+            EngineHandle::Etcd($engine) => $call,
         }
     };
 }

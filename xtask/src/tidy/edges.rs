@@ -23,7 +23,7 @@ tsumugi-db: tsumugi-firebird tsumugi-firebird-proto tsumugi-testkit tsumugi-pg t
 tsumugi-http: tsumugi-allocator tsumugi-worker tsumugi-testkit
 tsumugi-client: tsumugi-worker tsumugi-http
 tsumugi-rpc: tsumugi-allocator tsumugi-worker tsumugi-http tsumugi-kv tsumugi-testkit
-tsumugi-stores: tsumugi-worker tsumugi-wire tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-testkit
+tsumugi-stores: tsumugi-worker tsumugi-wire tsumugi-kv tsumugi-rpc tsumugi-testkit
 tsumugi-server: tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values
 tsumugi-ruby: tsumugi-stores tsumugi-allocator tsumugi-client tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit
 tsumugi-bench:
