@@ -1,5 +1,5 @@
 //! The calls of our own service as methods of a client: times to live and named queues. Keeps no state.
-//! Rule: a server that lacks them is told by name, before anything is sent; what the protocol has is done by its calls.
+//! Rule: a server that lacks them is named in the error, and is sent nothing; what the protocol has is done by its calls.
 
 use std::time::Duration;
 

@@ -42,22 +42,22 @@ struct WatchStream {
 }
 
 /// What a server says on a watch.
-pub(crate) enum WatchWord {
+pub(crate) enum WatchMessage {
     /// That it goes on, or begins, and how often it says so at least.
     Alive(Option<Duration>),
     Change(ChangeEvent),
 }
 
-impl WatchWord {
-    pub(crate) fn of(message: Bytes) -> Result<WatchWord> {
+impl WatchMessage {
+    pub(crate) fn of(message: Bytes) -> Result<WatchMessage> {
         let said = WatchResponse::decode(message);
         let said = said.map_err(|error| Error::Protocol(error.to_string()))?;
         let key = said.key;
         let change = match Kind::try_from(said.kind) {
-            Ok(Kind::Alive) => return Ok(WatchWord::Alive(None)),
+            Ok(Kind::Alive) => return Ok(WatchMessage::Alive(None)),
             Ok(Kind::Ready) => {
                 let every = Duration::from_millis(said.alive_ms.min(WATCH_ALIVE_MS_MAX));
-                return Ok(WatchWord::Alive(Some(every)));
+                return Ok(WatchMessage::Alive(Some(every)));
             }
             Ok(Kind::Put) => ChangeEvent::Put(key),
             Ok(Kind::Removed) => ChangeEvent::Removed(key),
@@ -68,7 +68,7 @@ impl WatchWord {
             // A kind that a later server has: anything may be different.
             Err(_) => ChangeEvent::Gap,
         };
-        Ok(WatchWord::Change(change))
+        Ok(WatchMessage::Change(change))
     }
 }
 
@@ -108,8 +108,8 @@ impl Watch {
                 return Ok(ChangeEvent::Gap);
             };
             let failure = match stream.next().await {
-                Ok(WatchWord::Change(change)) => return Ok(change),
-                Ok(WatchWord::Alive(_)) => continue,
+                Ok(WatchMessage::Change(change)) => return Ok(change),
+                Ok(WatchMessage::Alive(_)) => continue,
                 Err(failure) => failure,
             };
             if failure.is_of_connection() {
@@ -170,12 +170,12 @@ impl Watch {
             silence: Duration::from_millis(self.inner.limits.call_ms_max),
         };
         match stream.next().await? {
-            WatchWord::Alive(Some(every)) => {
+            WatchMessage::Alive(Some(every)) => {
                 let least = Duration::from_millis(WATCH_SILENCE_MS_MIN);
                 stream.silence = every.saturating_mul(WATCH_SILENCE_FACTOR).max(least);
                 Ok(stream)
             }
-            WatchWord::Alive(None) | WatchWord::Change(_) => {
+            WatchMessage::Alive(None) | WatchMessage::Change(_) => {
                 let text = "a watch does not begin with what says that it is ready";
                 Err(Error::Protocol(text.to_owned()).into())
             }
@@ -185,10 +185,10 @@ impl Watch {
 
 impl WatchStream {
     /// What the server says next.
-    async fn next(&mut self) -> Result<WatchWord, CallFailure> {
+    async fn next(&mut self) -> Result<WatchMessage, CallFailure> {
         let next = call::next(&mut self.body, &mut self.messages);
         match tokio::time::timeout(self.silence, next).await {
-            Ok(Ok(Some(message))) => Ok(WatchWord::of(message)?),
+            Ok(Ok(Some(message))) => Ok(WatchMessage::of(message)?),
             Ok(Ok(None)) => Err(unavailable("the server ended the watch").into()),
             Ok(Err(failure)) => Err(failure),
             // Nobody says that a connection is gone whose other end has lost its power.
@@ -231,9 +231,9 @@ mod tests {
             missed: 7,
             alive_ms: 3,
         };
-        let word = match WatchWord::of(said.encode_to_vec().into()).unwrap() {
-            WatchWord::Alive(every) => format!("{every:?}"),
-            WatchWord::Change(change) => format!("{change:?}"),
+        let word = match WatchMessage::of(said.encode_to_vec().into()).unwrap() {
+            WatchMessage::Alive(every) => format!("{every:?}"),
+            WatchMessage::Change(change) => format!("{change:?}"),
         };
         assert_eq!(word, expected, "{kind}");
     }
@@ -249,6 +249,6 @@ mod tests {
         check(6, "Cleared");
         check(7, "Lagged(7)");
         check(8, "Gap");
-        assert!(WatchWord::of(Bytes::from_static(b"\xff")).is_err());
+        assert!(WatchMessage::of(Bytes::from_static(b"\xff")).is_err());
     }
 }

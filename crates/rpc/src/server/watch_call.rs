@@ -1,5 +1,5 @@
 //! Watch: the changes of the keys that begin with a prefix, as one stream of answers. Knows no engine and no connection.
-//! Rule: a client that takes nothing holds up no write, and costs no more than the bounds of one watch; what it loses it is told.
+//! Rule: a client that takes nothing holds up no write, and costs no more than the bounds of one watch; what it loses is reported.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct WatchCall {
     /// When it says next that it goes on.
     alive: Pin<Box<Sleep>>,
     every: Duration,
-    /// Changes that may still be told in this turn.
+    /// Changes that may still be reported in this turn.
     turn: usize,
     drain: Pin<Box<dyn Future<Output = ()> + Send>>,
     _permits: [WatchPermit; 2],
