@@ -84,7 +84,7 @@ impl EtcdMember {
         command.env_clear().args(&self.arguments);
         // Whether it stays is seen by asking it.
         self.process()
-            .start(command, &self.log(), |_| (), |()| true);
+            .start(command, &self.log(), |_| (), |_| true);
     }
 }
 

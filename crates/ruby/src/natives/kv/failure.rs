@@ -69,6 +69,7 @@ fn service_class(error: &tsumugi_rpc::Error) -> &'static str {
         Error::Deadline { .. } => "KV::Timeout",
         Error::Refused { .. } => "KV::Refused",
         Error::TooLarge { .. } => "KV::LimitExceeded",
+        Error::Unsupported { .. } => "KV::Unsupported",
         Error::Target { .. } | Error::Usage(_) | Error::Certificate { .. } => "KV::UsageError",
         Error::Database { code, .. } => match code {
             TkrzwCode::InvalidArgument => "KV::UsageError",
