@@ -41,13 +41,14 @@ pub(crate) enum EngineHandle {
     Etcd(EtcdStore),
 }
 
-/// Runs a call on whichever engine it is.
+/// Awaits a call of whichever engine it is. Those behind a network are boxed: a call of a database of this process is not to be moved about with
+/// the room that theirs need.
 macro_rules! on_engine {
     ($store:expr, $engine:ident => $call:expr) => {
         match &$store.inner.engine {
-            EngineHandle::Local($engine) => $call,
-            EngineHandle::Tkrzw($engine) => $call,
-            EngineHandle::Etcd($engine) => $call,
+            EngineHandle::Local($engine) => $call.await,
+            EngineHandle::Tkrzw($engine) => Box::pin($call).await,
+            EngineHandle::Etcd($engine) => Box::pin($call).await,
         }
     };
 }
@@ -114,7 +115,11 @@ impl Store {
     /// What its engine promises and refuses.
     #[must_use]
     pub fn capabilities(&self) -> &'static Capabilities {
-        on_engine!(self, engine => engine.capabilities())
+        match &self.inner.engine {
+            EngineHandle::Local(engine) => engine.capabilities(),
+            EngineHandle::Tkrzw(engine) => engine.capabilities(),
+            EngineHandle::Etcd(engine) => engine.capabilities(),
+        }
     }
 
     /// The value at a key.
@@ -124,7 +129,7 @@ impl Store {
     pub async fn get(&self, key: impl Into<Bytes>) -> Result<Option<Bytes>> {
         let key = key.into();
         self.capabilities().check_key(&key)?;
-        on_engine!(self, engine => engine.get(key).await)
+        on_engine!(self, engine => engine.get(key))
     }
 
     /// The records of those keys that exist, in the order of `keys`. No moment for all of them is promised.
@@ -134,7 +139,7 @@ impl Store {
     pub async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>> {
         let table = self.capabilities();
         keys.iter().try_for_each(|key| table.check_key(key))?;
-        let found = on_engine!(self, engine => engine.records(keys).await)?;
+        let found = on_engine!(self, engine => engine.records(keys))?;
         let bytes = found.iter().map(|(key, value)| key.len() + value.len());
         Capabilities::check_bytes(bytes.sum())?;
         Ok(found)
@@ -151,7 +156,7 @@ impl Store {
         if self.database().is_none() {
             self.capabilities().check_write(&write)?;
         }
-        on_engine!(self, engine => engine.write(write).await)
+        on_engine!(self, engine => engine.write(write))
     }
 
     /// Removes the first record of a queue, or the one with the least key of all without a name: [`WriteResult::Popped`]. Waits for one for
@@ -162,7 +167,7 @@ impl Store {
     pub async fn pop(&self, queue: Option<Bytes>, wait: Duration) -> Result<WriteResult> {
         self.capabilities()
             .check_queue(queue.as_deref().unwrap_or_default())?;
-        on_engine!(self, engine => engine.pop(queue, wait).await)
+        on_engine!(self, engine => engine.pop(queue, wait))
     }
 
     /// How long the record at a key is still there; `None` when there is none.
@@ -173,7 +178,7 @@ impl Store {
         let key = key.into();
         self.capabilities().check(Capability::TimeToLive)?;
         self.capabilities().check_key(&key)?;
-        on_engine!(self, engine => engine.lifetime(key).await)
+        on_engine!(self, engine => engine.lifetime(key))
     }
 
     /// The first records of a range: at most `limit`, and fewer where they are large; none only when there are no more. Go on with
@@ -186,7 +191,7 @@ impl Store {
         if limit == 0 || range.is_empty() {
             return Ok(Vec::new());
         }
-        on_engine!(self, engine => engine.page(range, limit).await)
+        on_engine!(self, engine => engine.page(range, limit))
     }
 
     /// How many records there are.
@@ -195,7 +200,7 @@ impl Store {
     /// As [`get`](Self::get).
     pub async fn count(&self) -> Result<u64> {
         self.capabilities().check(Capability::Count)?;
-        on_engine!(self, engine => engine.count().await)
+        on_engine!(self, engine => engine.count())
     }
 
     /// Keys that fit a pattern, at most `limit`. `mode` is a name of [`SearchMode`].
@@ -214,7 +219,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let pattern = pattern.into();
-        on_engine!(self, engine => engine.search(mode, pattern, limit).await)
+        on_engine!(self, engine => engine.search(mode, pattern, limit))
     }
 
     /// Answers once what was acknowledged before is as safe as the engine can make it.
@@ -223,7 +228,7 @@ impl Store {
     /// As [`get`](Self::get).
     pub async fn synchronize(&self) -> Result<()> {
         self.capabilities().check(Capability::Synchronize)?;
-        on_engine!(self, engine => engine.synchronize().await)
+        on_engine!(self, engine => engine.synchronize())
     }
 
     /// Writes the records of this moment to a folder that does not exist yet.
@@ -242,7 +247,7 @@ impl Store {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn inspect(&self) -> Result<Vec<(String, String)>> {
-        on_engine!(self, engine => engine.inspect().await)
+        on_engine!(self, engine => engine.inspect())
     }
 
     /// The changes of the keys that begin with `prefix`, from the answer on.
@@ -253,7 +258,7 @@ impl Store {
         let prefix = prefix.into();
         self.capabilities().check(Capability::Watch)?;
         self.capabilities().check_key(&prefix)?;
-        on_engine!(self, engine => engine.watch(prefix).await)
+        on_engine!(self, engine => engine.watch(prefix))
     }
 }
 
