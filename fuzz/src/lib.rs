@@ -24,7 +24,7 @@ pub use firebird::{firebird_answers, firebird_describe, firebird_events, firebir
 pub use json::json;
 pub use kv::{kv_record, kv_spec};
 pub use postgres::{pg_backend, pg_scram};
-pub use rpc::rpc_frames;
+pub use rpc::{rpc_frames, rpc_own};
 pub use sql::{sql_names, sql_raw};
 pub use values::pg_value;
 
@@ -32,7 +32,7 @@ pub use values::pg_value;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     ("cookies", cookies),
     ("firebird_answers", firebird_answers),
     ("firebird_describe", firebird_describe),
@@ -49,6 +49,7 @@ pub const TARGETS: [Target; 18] = [
     ("query", queries),
     ("router", router),
     ("rpc_frames", rpc_frames),
+    ("rpc_own", rpc_own),
     ("sql_names", sql_names),
     ("sql_raw", sql_raw),
 ];

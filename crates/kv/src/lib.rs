@@ -57,6 +57,9 @@
 //! returned nor counted, swept or not; the writing thread sweeps, and one thread for all databases in memory. Clearing begins another
 //! epoch, at once; what the last one left is removed bit by bit.
 //!
+//! **A named queue** is records whose keys begin with its name (`queue:4:mail:`), told apart from all other queues', and end with a place; a record
+//! that is pushed has the place behind the last one (`queue.rs`). On disk a pop begins where the last one found something (`disk/lowest.rs`).
+//!
 //! **Limits**: keys 65,519 bytes, values `value_max` (64 MiB), 65,536 writes and 256 MiB waiting, 1,024 changes waiting for a watch, pages of
 //! 4 MiB. A database on disk takes its `cache`, up to about 100 MiB of memory for what is not in tables yet, and three threads.
 //!

@@ -1,8 +1,9 @@
 //! Changes of a database, reported to watchers of a prefix of keys. Carries no values: the watcher reads what it wants.
 //! Rule: a slow watcher loses changes and gets an error that says so; it never holds up a write and never holds more than its bounds.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
+use std::ops::Bound;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,12 +46,25 @@ impl ChangeEvent {
             Self::Cleared | Self::Lagged(_) | Self::Gap => None,
         }
     }
+
+    /// The same with a key of its own: one that came in a message would keep all of that message, which no bound here counts.
+    fn detached(&self) -> Self {
+        let own = |key: &Bytes| Bytes::copy_from_slice(key);
+        match self {
+            Self::Put(key) => Self::Put(own(key)),
+            Self::Removed(key) => Self::Removed(own(key)),
+            Self::Expired(key) => Self::Expired(own(key)),
+            Self::Evicted(key) => Self::Evicted(own(key)),
+            Self::Cleared | Self::Lagged(_) | Self::Gap => self.clone(),
+        }
+    }
 }
 
 /// The changes of one prefix from now on. Ends with the database, or when it is dropped.
 #[derive(Debug)]
 pub struct PrefixWatch {
     id: usize,
+    prefix: Bytes,
     queue: Arc<Mutex<Queue>>,
     watches: Arc<Watches>,
 }
@@ -76,13 +90,49 @@ pub(crate) struct Watches {
 struct Table {
     next: usize,
     ended: bool,
-    watches: HashMap<usize, (Bytes, Arc<Mutex<Queue>>)>,
+    /// By their prefixes, so that a write looks at those that fit, and at few others however many there are.
+    prefixes: BTreeMap<Bytes, HashMap<usize, Arc<Mutex<Queue>>>>,
+}
+
+impl Table {
+    /// Those that a change concerns.
+    fn each_concerned(&self, key: Option<&[u8]>, mut work: impl FnMut(&Mutex<Queue>)) {
+        let mut work_on = |watches: &HashMap<usize, Arc<Mutex<Queue>>>| {
+            watches.values().for_each(|queue| work(queue));
+        };
+        let Some(key) = key else {
+            return self.prefixes.values().for_each(work_on);
+        };
+        // What part of the key a prefix may still be.
+        let mut part = key;
+        loop {
+            let up_to_part = (Bound::Unbounded, Bound::Included(part));
+            let Some((prefix, watches)) = self.prefixes.range::<[u8], _>(up_to_part).next_back()
+            else {
+                return;
+            };
+            if part.starts_with(prefix) {
+                work_on(watches);
+                let Some(shorter) = prefix.len().checked_sub(1) else {
+                    return;
+                };
+                part = &key[..shorter];
+            } else {
+                // A prefix of the key between this one and the part begins both.
+                let both = part
+                    .iter()
+                    .zip(prefix)
+                    .take_while(|(one, other)| one == other);
+                part = &part[..both.count()];
+            }
+        }
+    }
 }
 
 impl Watches {
     pub(crate) fn watch(self: &Arc<Self>, prefix: Bytes) -> Result<PrefixWatch> {
         let mut table = lock(&self.table);
-        if table.watches.len() >= WATCHES_MAX {
+        if self.count.load(SeqCst) >= WATCHES_MAX {
             return Err(queue_full("watches", "WATCHES_MAX", WATCHES_MAX));
         }
         let queue = Arc::new(Mutex::new(Queue {
@@ -91,10 +141,12 @@ impl Watches {
         }));
         let id = table.next;
         table.next += 1;
-        table.watches.insert(id, (prefix, queue.clone()));
-        self.count.store(table.watches.len(), SeqCst);
+        let watches = table.prefixes.entry(prefix.clone()).or_default();
+        watches.insert(id, queue.clone());
+        self.count.fetch_add(1, SeqCst);
         Ok(PrefixWatch {
             id,
+            prefix,
             queue,
             watches: self.clone(),
         })
@@ -107,22 +159,23 @@ impl Watches {
 
     /// Tells everyone whose prefix fits. Called in the order of the changes of a key.
     pub(crate) fn tell(&self, changed: &ChangeEvent) {
-        for (prefix, queue) in lock(&self.table).watches.values() {
-            if changed.key().is_none_or(|key| key.starts_with(prefix)) {
-                lock(queue).push(changed.clone());
-            }
-        }
+        let mut own = None;
+        let key = changed.key().map(Bytes::as_ref);
+        lock(&self.table).each_concerned(key, |queue| {
+            let own = own.get_or_insert_with(|| changed.detached());
+            lock(queue).push(own.clone());
+        });
     }
 
     /// Ends every watch: the database is gone.
     pub(crate) fn end(&self) {
         let mut table = lock(&self.table);
         table.ended = true;
-        for (_, queue) in table.watches.values() {
+        table.each_concerned(None, |queue| {
             let mut queue = lock(queue);
             queue.ended = true;
             queue.wake();
-        }
+        });
     }
 }
 
@@ -176,8 +229,13 @@ impl PrefixWatch {
 impl Drop for PrefixWatch {
     fn drop(&mut self) {
         let mut table = lock(&self.watches.table);
-        table.watches.remove(&self.id);
-        self.watches.count.store(table.watches.len(), SeqCst);
+        if let Some(watches) = table.prefixes.get_mut(&self.prefix) {
+            watches.remove(&self.id);
+            if watches.is_empty() {
+                table.prefixes.remove(&self.prefix);
+            }
+        }
+        self.watches.count.fetch_sub(1, SeqCst);
     }
 }
 
@@ -242,6 +300,40 @@ mod tests {
     }
 
     #[test]
+    fn change_is_reported_to_every_watch_whose_prefix_fits_and_to_no_other() {
+        let watches = Arc::new(Watches::default());
+        let dice = tsumugi_testkit::Dice::new(1);
+        // Few letters, so that prefixes begin each other, and the same one comes twice.
+        let some = || -> Bytes {
+            let length = dice.place(6);
+            (0..length)
+                .map(|_| dice.pick(b"ab\xff"))
+                .collect::<Vec<u8>>()
+                .into()
+        };
+        let mut held: Vec<(Bytes, PrefixWatch)> = (0..60)
+            .map(|_| some())
+            .map(|prefix| (prefix.clone(), watches.watch(prefix).unwrap()))
+            .collect();
+        for _ in 0..300 {
+            let key = some();
+            watches.tell(&ChangeEvent::Put(key.clone()));
+            for (prefix, watch) in &mut held {
+                let expected = key
+                    .starts_with(prefix)
+                    .then(|| ChangeEvent::Put(key.clone()));
+                assert_eq!(watch.try_next(), expected, "{key:?} {prefix:?}");
+                assert_eq!(watch.try_next(), None);
+            }
+            let at = dice.place(held.len());
+            let prefix = some();
+            held[at] = (prefix.clone(), watches.watch(prefix).unwrap());
+        }
+        drop(held);
+        assert!(!watches.any() && lock(&watches.table).prefixes.is_empty());
+    }
+
+    #[test]
     fn unread_watch_beyond_its_limit_reports_lagged() {
         let many = vec![put("key"); WATCH_CHANGES_MAX + 1];
         let mut expected = many[..WATCH_CHANGES_MAX].to_vec();
@@ -258,6 +350,28 @@ mod tests {
             &[put(&key), put(&key), put("k"), put("")],
             &[put(&key), put(&key), ChangeEvent::Lagged(2)],
         );
+    }
+
+    #[test]
+    fn key_that_waits_keeps_nothing_of_the_message_it_came_in() {
+        let watches = Arc::new(Watches::default());
+        let mut watch = watches.watch(Bytes::new()).unwrap();
+        let message = Bytes::from(vec![b'm'; 1 << 20]);
+        for changed in [
+            ChangeEvent::Put,
+            ChangeEvent::Removed,
+            ChangeEvent::Expired,
+            ChangeEvent::Evicted,
+        ] {
+            watches.tell(&changed(message.slice(..3)));
+        }
+        assert!(message.is_unique());
+        let seen: Vec<ChangeEvent> = std::iter::from_fn(|| watch.try_next()).collect();
+        let keys: Vec<&[u8]> = seen
+            .iter()
+            .filter_map(|one| Some(&one.key()?[..]))
+            .collect();
+        assert_eq!(keys, [b"mmm"; 4]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl LowestKeys {
 
     /// The first record was looked for, and has this key.
     pub(super) fn found(&mut self, key: &Bytes) {
-        self.first = key.clone();
+        self.first = own(key);
     }
 
     /// The same of a queue.
@@ -37,21 +37,26 @@ impl LowestKeys {
         if self.queues.len() >= QUEUES_REMEMBERED_MAX && !self.queues.contains_key(prefix) {
             self.queues.clear();
         }
-        self.queues.insert(prefix.clone(), key.clone());
+        self.queues.insert(prefix.clone(), own(key));
     }
 
     /// A record is stored at a key.
     pub(super) fn stored(&mut self, key: &Bytes) {
         if *key < self.first {
-            self.first = key.clone();
+            self.first = own(key);
         }
         if let Some(prefix) = prefix_of(key)
             && let Some(first) = self.queues.get_mut(prefix)
-            && key < first
+            && *key < *first
         {
-            *first = key.clone();
+            *first = own(key);
         }
     }
+}
+
+/// A copy of what may be a part of a whole message, or of a block of a table.
+fn own(key: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(key)
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub use self::records::{CompareExchange, ExchangeOutcome, NotifyMode, RekeyOutco
 pub use self::target::RpcTarget;
 pub use self::tls::{ClientIdentity, Tls};
 pub use self::watch::Watch;
+pub(crate) use self::watch::WatchWord;
 use crate::client::call::CallFailure;
 use crate::error::{Error, Result};
 use crate::frame::{self, MessageReader};

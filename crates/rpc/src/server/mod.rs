@@ -41,7 +41,7 @@ use tsumugi_worker::{BoxError, Connection, Current, Handle, Peer, WorkerHandle};
 use self::authority::Mask;
 use self::call_gate::CallGate;
 use self::calls::Calls;
-pub(crate) use self::codec::SmallBuffers;
+pub(crate) use self::codec::{SmallBuffers, decoded};
 use self::connection::Connections;
 use self::health_and_reflection::HealthAndReflection;
 use self::inbound::BodyBounds;

@@ -268,7 +268,7 @@ fn health_and_reflection_answer_beside_the_databases() {
     let rig = Rig::start();
     on_loop(async {
         let bare = RawClient::connect(rig.tcp()).await;
-        for service in ["", "tkrzw_rpc.DBMService"] {
+        for service in ["", "tkrzw_rpc.DBMService", "tsumugi_kv.StoreService"] {
             let reply = bare
                 .call_at("/grpc.health.v1.Health/Check", &[b(1, service)])
                 .await;
@@ -283,6 +283,10 @@ fn health_and_reflection_answer_beside_the_databases() {
             let reply = bare.call_at(&path, &[b(7, "")]).await;
             let text = String::from_utf8_lossy(&reply.messages[0]).into_owned();
             assert!(text.contains("tkrzw_rpc.DBMService"), "{version}: {text}");
+            assert!(
+                text.contains("tsumugi_kv.StoreService"),
+                "{version}: {text}"
+            );
             assert!(text.contains("grpc.health.v1.Health"), "{version}: {text}");
             let reply = bare.call_at(&path, &[b(4, "grpc.health.v1.Health")]).await;
             let text = String::from_utf8_lossy(&reply.messages[0]).into_owned();
