@@ -6,6 +6,7 @@ mod rig;
 
 mod errors;
 mod fetching;
+mod named_queues;
 mod opening;
 mod queues;
 mod records;
