@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
 
-use crate::capability::Capabilities;
+use crate::capability::{Capabilities, Capability};
 use crate::error::Result;
 use crate::watch::StoreWatch;
 
@@ -16,6 +16,11 @@ use crate::watch::StoreWatch;
 pub(crate) trait StoreEngine {
     /// Its table.
     fn capabilities(&self) -> &'static Capabilities;
+
+    /// Whether the server that it is behind has what its table promises: one of others may lack what is beyond their protocol.
+    async fn require(&self, _wanted: Capability) -> Result<()> {
+        Ok(())
+    }
 
     /// The value at a key.
     async fn get(&self, key: Bytes) -> Result<Option<Bytes>>;

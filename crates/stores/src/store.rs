@@ -122,6 +122,15 @@ impl Store {
         }
     }
 
+    /// Whether it can do this, its server included.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported), or the server's; as [`get`](Self::get) where that has to be asked.
+    pub async fn require(&self, wanted: Capability) -> Result<()> {
+        self.capabilities().check(wanted)?;
+        on_engine!(self, engine => engine.require(wanted))
+    }
+
     /// The value at a key.
     ///
     /// # Errors

@@ -107,6 +107,15 @@ impl StoreEngine for TkrzwStore {
         &CAPABILITIES
     }
 
+    async fn require(&self, wanted: Capability) -> Result<()> {
+        match wanted {
+            Capability::TimeToLive | Capability::Watch => {
+                Ok(self.client.require_own_service().await?)
+            }
+            _ => Ok(()),
+        }
+    }
+
     async fn get(&self, key: Bytes) -> Result<Option<Bytes>> {
         Ok(self.client.get(key).await?)
     }

@@ -37,14 +37,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let settings = settings(scope, call.argument(2))?;
         let address = StoreAddress::parse(&place, &settings);
         let address = address.map_err(|error| error.raise(scope))?;
-        if ttl.is_some() {
-            let able = address.capabilities().check(Capability::TimeToLive);
-            able.map_err(|error| error.raise(scope))?;
-        }
         let opening = Rc::clone(host);
         let host = Rc::downgrade(host);
         let store = async move {
             let store = opening.stores.open(address).await?;
+            if ttl.is_some() {
+                store.require(Capability::TimeToLive).await?;
+            }
             Outcome::Ok(KvStore { store, ttl })
         };
         Ok(attempt(store, move |scope, store| {
