@@ -1,8 +1,9 @@
 //! What an engine promises and what it refuses, as a table for each. Asks no server.
 //! Rule: what an engine cannot promise is refused by name before anything is sent, never done halfway.
 
+use bytes::Bytes;
 use tsumugi_kv::limits::{KEY_BYTES_MAX, QUEUE_NAME_BYTES_MAX};
-use tsumugi_kv::{Desired, Error as KvError, Write};
+use tsumugi_kv::{Desired, Error as KvError, Expected, Write};
 
 use crate::error::{Error, Result};
 use crate::limits::KV_MULTI_BYTES_MAX;
@@ -124,18 +125,6 @@ impl Capabilities {
     /// # Errors
     /// As the checks above; [`TooMany`](KvError::TooMany) records in an exchange.
     pub fn check_write(&self, write: &Write) -> Result<()> {
-        let records = |what, asked: usize| {
-            let Bound { name, max } = self.exchange_records;
-            match asked > max {
-                false => Ok(()),
-                true => Err(Error::Kv(KvError::TooMany {
-                    what,
-                    asked,
-                    max,
-                    limit: name,
-                })),
-            }
-        };
         match write {
             Write::Set {
                 key, value, ttl, ..
@@ -162,16 +151,7 @@ impl Capabilities {
                 self.check_desired(desired)
             }
             Write::CompareExchangeMulti { expected, desired } => {
-                self.check(Capability::CompareExchangeMulti)?;
-                records("records to compare", expected.len())?;
-                records("records to change", desired.len())?;
-                expected
-                    .iter()
-                    .try_for_each(|(key, _)| self.check_key(key))?;
-                desired.iter().try_for_each(|(key, desired)| {
-                    self.check_key(key)?;
-                    self.check_desired(desired)
-                })
+                self.check_exchange(expected, desired)
             }
             Write::Rekey { old, new, .. } => {
                 self.check(Capability::Rekey)?;
@@ -200,6 +180,35 @@ impl Capabilities {
                 reason: "has no such write",
             }),
         }
+    }
+
+    fn check_exchange(
+        &self,
+        expected: &[(Bytes, Expected)],
+        desired: &[(Bytes, Desired)],
+    ) -> Result<()> {
+        self.check(Capability::CompareExchangeMulti)?;
+        let Bound { name, max } = self.exchange_records;
+        for (what, asked) in [
+            ("records to compare", expected.len()),
+            ("records to change", desired.len()),
+        ] {
+            if asked > max {
+                return Err(Error::Kv(KvError::TooMany {
+                    what,
+                    asked,
+                    max,
+                    limit: name,
+                }));
+            }
+        }
+        expected
+            .iter()
+            .try_for_each(|(key, _)| self.check_key(key))?;
+        desired.iter().try_for_each(|(key, desired)| {
+            self.check_key(key)?;
+            self.check_desired(desired)
+        })
     }
 
     /// Whether the records of one call may have so many bytes.

@@ -64,7 +64,7 @@ fn handlers_use_a_store_in_memory_and_in_etcd_alike() {
 }
 
 #[test]
-fn what_an_engine_refuses_is_an_error_of_the_store() {
+fn call_that_an_engine_refuses_is_an_error_of_the_store() {
     each("refused", async |_, kv| {
         let table = kv.capabilities();
         let searched = kv.search("contain", "x", 1).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::{Desired, Expected, SetMode, Write, WriteResult};
-use tsumugi_rpc::client::{CompareExchange, NotifyMode, RekeyOutcome};
+use tsumugi_rpc::client::{CompareExchange, ExchangeOutcome, NotifyMode, RekeyOutcome};
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::stream_response::ResponseOneof;
 use tsumugi_rpc::proto::{RecordState, RemoveRequest, SetRequest, StatusProto, StreamRequest};
@@ -80,34 +80,12 @@ pub(super) async fn apply(client: &Client, write: Write) -> Result<WriteResult> 
             client.append(key, value, delimiter).await?;
             WriteResult::Done
         }
-        Write::Increment { key, by, initial } => {
-            match client.increment(key, by, initial).await {
-                Ok(number) => WriteResult::Number(number),
-                // The key was checked: it is the value.
-                Err(tsumugi_rpc::Error::Database {
-                    code: TkrzwCode::InvalidArgument,
-                    message,
-                }) => return Err(Error::NotANumber(message)),
-                Err(error) => return Err(error.into()),
-            }
-        }
+        Write::Increment { key, by, initial } => increment(client, key, by, initial).await?,
         Write::CompareExchange {
             key,
             expected,
             desired,
-        } => {
-            let mut exchange = CompareExchange::new(key, expected, desired);
-            exchange.notice = NotifyMode::Given;
-            let exchanged = client.compare_exchange(exchange).await?;
-            match exchanged.exchanged {
-                true => WriteResult::Exchanged {
-                    actual: exchanged.actual,
-                },
-                false => WriteResult::Mismatch {
-                    actual: exchanged.actual,
-                },
-            }
-        }
+        } => exchange(client, key, expected, desired).await?,
         Write::CompareExchangeMulti { expected, desired } => {
             exchange_multi(client, expected, desired).await?
         }
@@ -141,6 +119,33 @@ pub(super) async fn apply(client: &Client, write: Write) -> Result<WriteResult> 
             WriteResult::Done
         }
         _ => return Err(unsupported("has no such write")),
+    })
+}
+
+async fn increment(client: &Client, key: Bytes, by: i64, initial: i64) -> Result<WriteResult> {
+    match client.increment(key, by, initial).await {
+        Ok(number) => Ok(WriteResult::Number(number)),
+        // The key was checked: it is the value.
+        Err(tsumugi_rpc::Error::Database {
+            code: TkrzwCode::InvalidArgument,
+            message,
+        }) => Err(Error::NotANumber(message)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn exchange(
+    client: &Client,
+    key: Bytes,
+    expected: Expected,
+    desired: Desired,
+) -> Result<WriteResult> {
+    let mut exchange = CompareExchange::new(key, expected, desired);
+    exchange.notice = NotifyMode::Given;
+    let ExchangeOutcome { exchanged, actual } = client.compare_exchange(exchange).await?;
+    Ok(match exchanged {
+        true => WriteResult::Exchanged { actual },
+        false => WriteResult::Mismatch { actual },
     })
 }
 

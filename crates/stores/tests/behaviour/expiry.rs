@@ -68,7 +68,7 @@ fn record_lives_as_long_as_was_asked_for_and_is_gone_then() {
 }
 
 #[test]
-fn what_is_added_to_lives_as_long_as_before() {
+fn record_that_is_added_to_lives_as_long_as_before() {
     each("lasting", async |store, _| {
         let began = Instant::now();
         store.write(set("text", Some(SHORT))).await.unwrap();

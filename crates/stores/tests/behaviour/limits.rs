@@ -120,7 +120,7 @@ fn etcd_takes_values_and_exchanges_up_to_its_limits() {
 }
 
 #[test]
-fn what_an_engine_cannot_promise_is_refused_by_name() {
+fn call_that_an_engine_cannot_promise_is_refused_by_name() {
     each("refused", async |store, engine| {
         let refuses = |capability| store.capabilities().check(capability).is_err();
         let expected = match engine {
