@@ -106,7 +106,7 @@ pub use metrics::{
 };
 pub use notify::{QUEUE_KEY, Waiter};
 pub use pending::Pending;
-pub use queue::{pushed_subject, queue_prefix};
+pub use queue::{place_at, place_key, place_of, pushed_subject, queue_prefix};
 pub use range::{KeyRange, Pair, ReadDirection, Seek, SeekOutcome};
 pub use record::StoredRecord;
 pub use registry::release_databases;

@@ -66,7 +66,8 @@ pub(crate) fn prefix_end(prefix: &[u8]) -> Bytes {
 }
 
 /// The key of a record at this place of a queue.
-pub(crate) fn place_key(prefix: &[u8], place: u64) -> Bytes {
+#[must_use]
+pub fn place_key(prefix: &[u8], place: u64) -> Bytes {
     let mut key = BytesMut::with_capacity(prefix.len() + PLACE_DIGITS);
     key.put_slice(prefix);
     key.put_slice(format!("{place:0PLACE_DIGITS$x}").as_bytes());
@@ -74,7 +75,8 @@ pub(crate) fn place_key(prefix: &[u8], place: u64) -> Bytes {
 }
 
 /// The place that a key of a queue names; `None` of one that no push has made.
-pub(crate) fn place_of(prefix: &[u8], key: &[u8]) -> Option<u64> {
+#[must_use]
+pub fn place_of(prefix: &[u8], key: &[u8]) -> Option<u64> {
     let digits = key.strip_prefix(prefix)?;
     let is_place = digits.len() == PLACE_DIGITS && digits.iter().all(u8::is_ascii_hexdigit);
     let digits = std::str::from_utf8(digits).ok().filter(|_| is_place)?;
@@ -82,7 +84,8 @@ pub(crate) fn place_of(prefix: &[u8], key: &[u8]) -> Option<u64> {
 }
 
 /// The place of what is pushed at this time, if it is behind all others.
-pub(crate) fn place_at(at: SystemTime) -> u64 {
+#[must_use]
+pub fn place_at(at: SystemTime) -> u64 {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_nanos() / PLACE_NS).unwrap_or(u64::MAX)
 }

@@ -211,6 +211,20 @@ impl Spec {
         }
     }
 
+    /// The scheme of a place that is a URL, `etcd` of `etcd://host` and `tkrzw+unix` of `tkrzw+unix:/path`; a folder has none, and neither has
+    /// `memory:NAME`.
+    #[must_use]
+    pub fn scheme(place: &str) -> Option<&str> {
+        let (scheme, rest) = place.split_once(':')?;
+        let mut bytes = scheme.bytes();
+        let is_scheme = bytes
+            .next()
+            .is_some_and(|first| first.is_ascii_alphabetic())
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        let is_url = rest.starts_with("//") || scheme.ends_with("+unix");
+        (is_scheme && is_url && scheme != "memory").then_some(scheme)
+    }
+
     /// What may be shown of a specification that could not be read: a setting may be a secret that is refused.
     #[must_use]
     pub fn without_settings(text: &str) -> &str {
@@ -221,6 +235,13 @@ impl Spec {
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         self.durability == Durability::Memory
+    }
+
+    /// Whether the name says that it is in memory.
+    fn has_memory_name(&self) -> bool {
+        let name = self.path.as_os_str().as_encoded_bytes();
+        let mut prefixes = MEMORY_PREFIXES.iter();
+        prefixes.any(|prefix| name.starts_with(prefix.as_bytes()))
     }
 
     /// Whether no other handle can be opened by its name.
@@ -278,9 +299,14 @@ impl Spec {
         let engine = chosen.engine.unwrap_or_else(|| match ending.as_deref() {
             Some(CACHE_ENDING) => Engine::Cache,
             Some(ending) if MEMORY_ENDINGS.contains(&ending) => Engine::Memory,
-            _ if self.is_private() => Engine::Memory,
+            _ if self.is_private() || self.has_memory_name() => Engine::Memory,
             _ => Engine::Disk,
         });
+        if self.has_memory_name() && matches!(engine, Engine::Disk) {
+            return Err(refused(
+                "its name begins with memory:, and dbm is a class on disk",
+            ));
+        }
         self.durability = match (chosen.durability, engine) {
             (None, Engine::Disk) => Durability::Process,
             (None | Some(Durability::Memory), _) => Durability::Memory,
@@ -326,6 +352,11 @@ impl FromStr for Spec {
         }
         if text.contains('\0') {
             return Err(refused("it contains a zero byte"));
+        }
+        if let Some(scheme) = Self::scheme(text) {
+            return Err(refused(format!(
+                "`{scheme}` is the scheme of no database of this process; a folder of such a name is written ./{scheme}:…"
+            )));
         }
         let (path, settings) = text.rsplit_once('#').unwrap_or((text, ""));
         // The last one is within a value, such as a secret, which shall be no part of a name.
@@ -527,6 +558,32 @@ mod tests {
         check("a.tkmc", Ok("a.tkmc#durability=memory,when_full=evict"));
         for path in ["casket.tkh", "casket.tkt", "a.tks", "folder/sub", "紡ぎ"] {
             check(path, Ok(&format!("{path}#durability=process")));
+        }
+    }
+
+    #[test]
+    fn name_that_says_memory_is_no_folder() {
+        let expected = "#durability=memory,when_full=refuse";
+        for place in ["memory:", "memory:pages", ":memory:x", "memory://x"] {
+            check(place, Ok(&format!("{place}{expected}")));
+        }
+        check("memory:x#durability=disk", Err("this one is in memory"));
+        check("memory:x#dbm=tree", Err("dbm is a class on disk"));
+        check("./memory:x", Ok("./memory:x#durability=process"));
+    }
+
+    #[test]
+    fn scheme_is_refused_and_no_folder() {
+        for place in [
+            "etcd://a,b",
+            "http://x/y#cache=2m",
+            "a+unix:/x",
+            "tkrzw://h:1/0",
+        ] {
+            check(place, Err("is the scheme of no database of this process"));
+        }
+        for place in ["./etcd://a", "a:b", "1://x", "://", "é://x", "a b://x"] {
+            check(place, Ok(&format!("{place}#durability=process")));
         }
     }
 

@@ -3,73 +3,26 @@
 
 mod engines;
 mod history;
+#[path = "history/writes.rs"]
+mod writes;
 
 use bytes::Bytes;
 use engines::each_engine;
 use history::{Answer, Call, Event, check, has_order, rounds};
-use tsumugi_kv::{
-    Desired, Durability, Expected, KvDatabase, RekeySource, SetMode, Write, WriteResult,
-};
+use tsumugi_kv::{Durability, KvDatabase};
+use writes::{answer_to, write_of};
 
 /// Minutes on a common disk, where a thousand take an hour.
 const DISK_ROUNDS_MAX: u64 = 100;
-
-fn write_of(keys: &[Bytes; 2], call: &Call) -> Write {
-    let expected = |value: &Option<Bytes>| match value {
-        Some(value) => Expected::Value(value.clone()),
-        None => Expected::Absent,
-    };
-    match call {
-        Call::Get(_) => unreachable!("a read is no write"),
-        Call::Set(at, value) => Write::set(keys[*at].clone(), value.clone()),
-        Call::Remove(at) => Write::remove(keys[*at].clone()),
-        Call::Append(at, value) => Write::Append {
-            key: keys[*at].clone(),
-            value: value.clone(),
-            delimiter: Bytes::new(),
-        },
-        Call::Increment(at) => Write::Increment {
-            key: keys[*at].clone(),
-            by: 1,
-            initial: 0,
-        },
-        Call::Exchange(at, before, after) => Write::CompareExchange {
-            key: keys[*at].clone(),
-            expected: expected(before),
-            desired: Desired::Put(after.clone(), None),
-        },
-        Call::ExchangeBoth(before, after) => Write::CompareExchangeMulti {
-            expected: keys
-                .iter()
-                .cloned()
-                .zip(before.iter().map(expected))
-                .collect(),
-            desired: keys
-                .iter()
-                .map(|key| (key.clone(), Desired::Put(after.clone(), None)))
-                .collect(),
-        },
-        Call::Rekey => Write::Rekey {
-            old: keys[0].clone(),
-            new: keys[1].clone(),
-            mode: SetMode::Overwrite,
-            source: RekeySource::Move,
-        },
-    }
-}
 
 fn perform(kv: &KvDatabase, keys: &[Bytes; 2], call: &Call) -> Answer {
     if let Call::Get(at) = call {
         return Answer::Value(kv.get(&keys[*at]).unwrap());
     }
     match kv.submit_wait(write_of(keys, call)) {
-        Ok(WriteResult::Done) => Answer::Done,
-        Ok(WriteResult::Missing) => Answer::Missing,
-        Ok(WriteResult::Number(number)) => Answer::Number(number),
-        Ok(WriteResult::Exchanged { actual }) => Answer::Exchanged(actual),
-        Ok(WriteResult::Mismatch { actual }) => Answer::Mismatch(actual),
+        Ok(written) => answer_to(call, written),
         Err(tsumugi_kv::Error::NotANumber { .. }) => Answer::NotANumber,
-        other => panic!("{call:?}: {other:?}"),
+        Err(error) => panic!("{call:?}: {error}"),
     }
 }
 
@@ -121,4 +74,14 @@ fn a_history_without_an_order_is_found() {
         event(3, 4, Call::Get(1), read(None)),
     ];
     assert_eq!(has_order(&mut torn), Some(false));
+    let lost = |answer| {
+        [
+            event(0, u64::MAX, set(), Answer::Unknown),
+            event(1, 2, Call::Get(0), read(answer)),
+        ]
+    };
+    for answer in [None, Some("1")] {
+        assert_eq!(has_order(&mut lost(answer)), Some(true));
+    }
+    assert_eq!(has_order(&mut lost(Some("2"))), Some(false));
 }

@@ -5,7 +5,7 @@ class KV
   # Any error of a store.
   class Error < StandardError; end
   %i[InvalidKey ValueTooLong NotANumber LimitExceeded UsageError Unsupported Full QueueFull DiskFull Broken Locked Conflict Closed
-     ConnectionLost Timeout Refused].each { |name| const_set(name, Class.new(Error)) }
+     ConnectionLost Timeout Refused Contended].each { |name| const_set(name, Class.new(Error)) }
 
   MISS = :"tsumugi.miss"
 
@@ -75,14 +75,18 @@ class KV
   # Removes each record on its own; how many were there.
   def delete_multi(*keys) = Tsumugi::Native.kv_delete_multi(self, *keys)
 
-  # A queue: `push` stores a value behind those pushed before and answers its key, which is the time; `pop` removes the record with
-  # the least key and answers its value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one. A record is
-  # given at most once: it is gone when it is popped, also when the request that popped it is cancelled or fails before it is done.
-  def push(value) = Tsumugi::Native.kv_push(self, value)
-  def shift(wait: nil) = Tsumugi::Native.kv_shift(self, wait)
+  # Another time to live for a record that is there, counted from now; `ttl: nil` is for ever. False when there is none.
+  def touch(key, ttl:) = Tsumugi::Native.kv_touch(self, key, { ttl: ttl })
 
-  def pop(wait: nil)
-    pair = shift(wait: wait)
+  # Queues by name: `push` stores a value behind all others of the queue and answers its key; `pop` removes the first one and answers its
+  # value, or nil; `shift` answers key and value. `wait:` is how many seconds to wait for one. A record is given at most once: it is gone
+  # when it is popped, also when the request that popped it is cancelled or fails before it is done. Without a name `push(value)` has
+  # the time as its key, and `pop` takes the record with the least key of the whole store.
+  def push(*arguments) = Tsumugi::Native.kv_push(self, *arguments)
+  def shift(queue = nil, wait: nil) = Tsumugi::Native.kv_shift(self, wait, queue)
+
+  def pop(queue = nil, wait: nil)
+    pair = shift(queue, wait: wait)
     pair && pair[1]
   end
 
@@ -113,8 +117,8 @@ class KV
   end
 
   # Runs the block for each change of a key that begins with +prefix+, until it is left: `change.key`, `change.kind` (:put, :removed,
-  # :expired, :evicted; :cleared and :lagged, when changes were lost, have no key). `ready:` is called once changes are heard, to read
-  # what is there.
+  # :expired, :evicted; :cleared, and where changes were lost :lagged and :gap, have no key: read again what matters). `ready:` is called
+  # once changes are heard, to read what is there.
   def watch(prefix = "", ready: nil)
     watch = Tsumugi::Native.kv_watch(self, prefix)
     begin
@@ -152,7 +156,7 @@ class KV
 
   # A store in memory answers at once, by methods of the same names that are written in Rust.
   class Memory
-    def shift(wait: nil) = wait ? super(wait: wait) : __shift
+    def shift(queue = nil, wait: nil) = wait ? super(queue, wait: wait) : __shift(queue)
   end
 
   # A store on disk. Its count is known at once, but while records have expired that were not removed yet.
@@ -162,7 +166,7 @@ class KV
     alias length count
   end
 
-  # A store of another server, reached through its service (`tkrzw://host:port/index`). It has no time to live and reports no changes.
+  # A store of another server. What its engine cannot promise raises `KV::Unsupported` before anything is sent.
   class Remote
     def get(key) = Tsumugi::Native.kv_get(self, key)
     alias [] get
@@ -171,14 +175,16 @@ class KV
     alias include? key?
     alias member? key?
     def number(key) = Tsumugi::Native.kv_number(self, key)
+
+    # Seconds that a record is still there: Infinity for ever, nil when there is none.
+    def ttl(key) = Tsumugi::Native.kv_ttl(self, key)
     def count = Tsumugi::Native.kv_count(self)
     alias size count
     alias length count
 
-    def fetch(key, ttl: nil, &block)
-      raise Unsupported, "a store behind a service takes no ttl: keep what expires in a store of this process" if ttl
-
-      super(key, ttl: nil, &block)
+    def fetch(key, ttl: :default, &block)
+      Tsumugi::Native.kv_check_ttl(self) if ttl && ttl != :default
+      super
     end
 
     def __cached(key) = Tsumugi::Native.kv_cached(self, key)

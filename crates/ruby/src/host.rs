@@ -38,6 +38,7 @@ pub(crate) struct Host {
     /// The job whose step runs now.
     pub job: CurrentJob,
     pub resources: Resources,
+    pub stores: StoreOpener,
     /// `$~` of every job.
     pub last_match: LastMatch,
     pub web: Web,
@@ -96,6 +97,9 @@ impl Host {
             ..Options::default()
         })?;
         let stall = Arc::default();
+        let access = settings.access.stores(&settings.data_dir);
+        let certificates = settings.certificates.clone();
+        let stores = StoreOpener::new(worker.pool().clone(), access, certificates);
         let watchdog = Arc::new(Watchdog {
             interrupter: vm.interrupter(),
             stall: Arc::clone(&stall),
@@ -114,6 +118,7 @@ impl Host {
             jobs: JobTable::default(),
             job: CurrentJob::default(),
             resources: Resources::default(),
+            stores,
             last_match: LastMatch::default(),
             web: Web::default(),
             admission: Admission::default(),

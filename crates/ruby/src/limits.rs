@@ -55,17 +55,11 @@ pub(crate) const SORTED_BYTES_MAX: usize = 64 << 20;
 /// Records that one call reads or writes of `get_multi`, `set_multi`, `delete_multi` or `cas_multi`.
 pub(crate) const KV_MULTI_MAX: usize = 10_000;
 
-/// Bytes of keys and values that such a call finds, or is given.
-pub(crate) const KV_MULTI_BYTES_MAX: usize = 256 << 20;
-
 /// Records that `kv.scan` asks a store for at a time.
 pub(crate) const KV_PAGE_RECORDS: usize = 256;
 
 /// Keys that one `kv.search` answers.
 pub(crate) const KV_SEARCH_MAX: usize = 10_000;
-
-/// Calls under way on one stream to a store of another server.
-pub(crate) const KV_CALLS: usize = 64;
 
 /// The part of what an application leaves free of `vm_bytes_max` that requests which were let in end with: one in so many.
 pub(crate) const ROOM_TO_END_SHARE: usize = 8;

@@ -8,7 +8,6 @@ use tsumugi_server::{AdminView, Application, VmFigures};
 use tsumugi_worker::{BoxError, WorkerHandle};
 
 use crate::app::App;
-use crate::natives::kv::Backend;
 use crate::settings::{Settings, SharedDatabases};
 
 /// An application file, to be loaded on one worker.
@@ -61,10 +60,8 @@ impl Application for App {
         let host = self.host();
         let stores = host.resources.stores().into_iter().filter_map(|store| {
             // A server tells its own figures.
-            let Backend::Embedded(database) = &store.backend else {
-                return None;
-            };
-            Some((store.place.clone(), database.metrics()))
+            let figures = store.store.database()?.metrics();
+            Some((store.store.place(), figures))
         });
         AdminView {
             vm: Some(VmFigures {

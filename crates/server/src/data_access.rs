@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use tsumugi_db::MigrationScope;
-use tsumugi_kv::{Durability, Error, KvDatabase, Spec};
+use tsumugi_stores::StoreAccess;
 
 /// What an application may do with its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,53 +29,13 @@ impl DataAccess {
         }
     }
 
-    /// The store that is opened in place of this one. `folder` is the command's own.
+    /// What it may do with stores. `folder` is the command's own.
     #[must_use]
-    pub fn store(self, mut spec: Spec, folder: &Path) -> Spec {
-        if self == DataAccess::Own && !spec.is_in_memory() && !is_below(&spec.path, folder) {
-            spec.durability = Durability::Memory;
-            spec.read_only = false;
-        }
-        spec
-    }
-
-    /// Opens a store. Blocks the thread. Where another process has it and the application need not have it, every call answers so.
-    ///
-    /// # Errors
-    /// As [`KvDatabase::open`].
-    pub fn open(self, spec: &Spec) -> tsumugi_kv::Result<KvDatabase> {
-        match KvDatabase::open(spec) {
-            Err(why @ Error::Locked { .. }) if self == DataAccess::Shared => {
-                Ok(KvDatabase::unavailable(spec, why))
-            }
-            opened => opened,
-        }
-    }
-}
-
-fn is_below(path: &Path, folder: &Path) -> bool {
-    match (std::path::absolute(path), std::path::absolute(folder)) {
-        (Ok(path), Ok(folder)) => path.starts_with(folder),
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn store_outside_of_the_own_folder_is_one_in_memory_for_a_command_that_looks() {
-        let folder = tempfile::tempdir().unwrap();
-        let inside = Spec::disk(folder.path().join("kv"), Durability::Process);
-        let outside = Spec::disk("data/kv", Durability::Disk);
-        let own = |spec: &Spec| DataAccess::Own.store(spec.clone(), folder.path());
-        assert_eq!(own(&inside), inside);
-        let instead = own(&outside);
-        assert!(instead.is_in_memory());
-        assert_eq!(instead.path, outside.path);
-        for access in [DataAccess::Whole, DataAccess::Shared] {
-            assert_eq!(access.store(outside.clone(), folder.path()), outside);
+    pub fn stores(self, folder: &Path) -> StoreAccess {
+        match self {
+            DataAccess::Whole => StoreAccess::Whole,
+            DataAccess::Shared => StoreAccess::Shared,
+            DataAccess::Own => StoreAccess::Own(folder.to_owned()),
         }
     }
 }

@@ -1,12 +1,14 @@
-//! What tests of several crates share: throwaway PostgreSQL and Firebird servers, their processes and a guard that ends them, free ports, a
+//! What tests of several crates share: throwaway PostgreSQL and Firebird servers and clusters of etcd, their processes and a guard that ends them, free ports, a
 //! proxy that cuts connections, a command beside a server, and how the time of work grows. For tests only; knows no driver.
 //! What fails here panics and says what to do, because a test has no better answer.
 
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
+mod certificates;
 mod cut_proxy;
 mod dice;
+pub mod etcd;
 pub mod firebird;
 pub mod growth;
 mod guard;
@@ -21,6 +23,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+pub use self::certificates::{ServerCertificate, server_certificate};
 pub use self::cut_proxy::{Cut, CutProxy, ServerSide};
 pub use self::dice::Dice;
 pub use self::guard::Guard;

@@ -55,12 +55,13 @@ impl<S> Context<S> {
     }
 
     /// The session of this request.
-    pub(crate) fn session(&self) -> Result<Session> {
+    pub(crate) async fn session(&self) -> Result<Session> {
         let undeclared = Error::Usage(
             "this application has no sessions: declare them with Router::sessions".into(),
         );
         let session = self.session.as_ref().ok_or(undeclared)?;
-        Ok(Session(Rc::clone(session.read(&self.request.headers)?)))
+        let session = session.read(&self.request.headers).await?;
+        Ok(Session(Rc::clone(session)))
     }
 
     /// Whether this request must show its session's token.

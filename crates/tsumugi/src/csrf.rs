@@ -25,7 +25,7 @@ pub(crate) fn guard<S: 'static>(endpoint: Endpoint<S>) -> Endpoint<S> {
 }
 
 async fn check<S>(context: &mut Context<S>) -> Result<()> {
-    let session = context.session()?.0;
+    let session = context.session().await?.0;
     if !session.is_stored() {
         return Ok(());
     }

@@ -33,9 +33,13 @@ pub enum Error {
     /// The query makes no sense, or is none for this database.
     #[error(transparent)]
     Sql(#[from] tsumugi_sql::Error),
-    /// The key-value store failed.
+    /// The key-value store failed: a database of this process, or what is the same on all engines.
     #[error(transparent)]
     Kv(#[from] tsumugi_kv::Error),
+    /// The key-value store is behind a network, and failed there, or its address cannot be used. Whether a write may have taken place says
+    /// [`fate`](tsumugi_stores::Error::fate).
+    #[error(transparent)]
+    Store(tsumugi_stores::Error),
     /// A variable of the environment is missing. Set it.
     #[error("{name} is not set in the environment, or is not UTF-8")]
     Environment {
@@ -60,6 +64,16 @@ pub enum Error {
     /// Anything else.
     #[error(transparent)]
     Other(#[from] Box<dyn std::error::Error>),
+}
+
+impl From<tsumugi_stores::Error> for Error {
+    fn from(error: tsumugi_stores::Error) -> Error {
+        match error {
+            tsumugi_stores::Error::Kv(error) => Error::Kv(error),
+            tsumugi_stores::Error::Worker(error) => Error::other(error),
+            error => Error::Store(error),
+        }
+    }
 }
 
 impl Error {

@@ -2,11 +2,12 @@
 //! Rule: a worker is one thread, so the list is that thread's, and a database or store is added without a worker at hand.
 
 use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_db::{Database, DatabaseWatch};
 use tsumugi_kv::KvSnapshot;
+use tsumugi_stores::{Store, WeakStore};
 
 thread_local! {
     static LEDGER: Ledger = Ledger::default();
@@ -16,7 +17,7 @@ thread_local! {
 #[derive(Clone, Default)]
 pub(crate) struct Ledger {
     pub(crate) databases: Rc<RefCell<Vec<DatabaseWatch>>>,
-    stores: Rc<RefCell<Vec<Weak<tsumugi_kv::KvDatabase>>>>,
+    stores: Rc<RefCell<Vec<WeakStore>>>,
 }
 
 impl Ledger {
@@ -34,16 +35,17 @@ impl Ledger {
     }
 
     /// One more store.
-    pub(crate) fn keep(&self, store: &Rc<tsumugi_kv::KvDatabase>) {
+    pub(crate) fn keep(&self, store: &Store) {
         let mut stores = self.stores.borrow_mut();
-        stores.retain(|store| store.strong_count() > 0);
-        stores.push(Rc::downgrade(store));
+        stores.retain(|store| store.upgrade().is_some());
+        stores.push(store.downgrade());
     }
 
-    /// The figures of the stores that are open, by place.
+    /// The figures of the stores of this process that are open, by place. A server tells its own.
     pub(crate) fn stores(&self) -> Vec<(Arc<str>, KvSnapshot)> {
         let stores = self.stores.borrow();
-        let open = stores.iter().filter_map(Weak::upgrade);
-        open.map(|store| (store.place(), store.metrics())).collect()
+        let open = stores.iter().filter_map(WeakStore::upgrade);
+        open.filter_map(|store| Some((store.place(), store.database()?.metrics())))
+            .collect()
     }
 }

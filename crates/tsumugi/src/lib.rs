@@ -93,6 +93,7 @@ pub use tsumugi_server::{AdminView, Mode};
 pub use tsumugi_db as db;
 pub use tsumugi_kv as kv;
 pub use tsumugi_sql as sql;
+pub use tsumugi_stores as stores;
 
 pub use {bytes, http, serde, serde_json, tokio};
 

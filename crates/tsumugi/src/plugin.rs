@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
 use tsumugi_server::Mode;
+use tsumugi_stores::StoreOpener;
 
 use crate::builder::Db;
 use crate::error::{Error, Result};
@@ -46,6 +47,7 @@ pub struct Worker(Rc<Parts>);
 struct Parts {
     inner: tsumugi_worker::WorkerHandle,
     settings: Rc<Settings>,
+    stores: StoreOpener,
     /// For applications that are mounted.
     shared: RefCell<Vec<SharedDatabase>>,
 }
@@ -55,9 +57,12 @@ pub type SharedDatabase = (Box<str>, Database);
 
 impl Worker {
     pub(crate) fn new(inner: tsumugi_worker::WorkerHandle, settings: Rc<Settings>) -> Worker {
+        let access = settings.access.stores(&settings.data_dir);
+        let stores = StoreOpener::new(inner.pool().clone(), access, None);
         Worker(Rc::new(Parts {
             inner,
             settings,
+            stores,
             shared: RefCell::default(),
         }))
     }
@@ -152,6 +157,10 @@ impl Worker {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    pub(crate) fn stores(&self) -> &StoreOpener {
+        &self.0.stores
     }
 }
 

@@ -46,7 +46,7 @@ impl Sessions {
         }
     }
 
-    /// In the key-value store at this place (`"data/sessions"`, `"memory:sessions"`); the cookie has a random id.
+    /// In the key-value store at this place (`"data/sessions"`, `"memory:sessions"`, or what [`Kv::open`] takes else); the cookie has a random id.
     #[must_use]
     pub fn in_store(place: impl Into<String>) -> Sessions {
         Sessions {
@@ -133,8 +133,8 @@ impl Sessions {
         };
         declared.check().map_err(Error::other)?;
         let cookies_max = worker.http_limits().parameters_max;
-        let store = store.map(Kv::into_database);
-        Ok(SessionStore::new(declared, store, cookies_max))
+        let store = store.map(Kv::into_store);
+        Ok(SessionStore::new(declared, store, cookies_max)?)
     }
 }
 

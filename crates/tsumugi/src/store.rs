@@ -1,8 +1,7 @@
-//! The embedded key-value store as handlers use it: text, JSON, and values that are computed once and kept for a time.
+//! The key-value store as handlers use it: text, JSON, and values that are computed once and kept for a time.
 //! Knows no engine. Rule: of all callers in the process that miss the same key, one computes and the others wait for its value.
 
 use std::ops::Deref;
-use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,45 +9,54 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use tsumugi_kv::single_flight::{FetchTurn, SingleFlight};
-use tsumugi_kv::{ComputedValue, KvDatabase, SetMode, Spec, Write, WriteResult, mark_json};
+use tsumugi_kv::{ComputedValue, Lifetime, SetMode, Write, WriteResult, mark_json};
+use tsumugi_stores::{Store, StoreAddress, StoreSettings};
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::lineage::{Computation, ComputationFuture};
 use crate::plugin::Worker;
 
-/// A store, which all workers of the process have together. Cheap to clone. What is not here is on [`KvDatabase`], which it
-/// dereferences to: compare-and-exchange, pages, watches.
+/// A store: one of this process, which all workers of it have together, or one of a server that other processes have too. Cheap to clone.
+/// What is not here is on [`Store`], which it dereferences to: writes on a condition, pages, watches.
 #[derive(Clone, Debug)]
 pub struct Kv {
-    database: Rc<KvDatabase>,
+    store: Store,
 }
 
 impl Kv {
-    /// Opens the store at `place`: a folder, or `memory:NAME` for one in memory, with options after `#` (`memory:pages#capacity=64m`). All
-    /// who open the same place have the same store, an application in Ruby too.
+    /// Opens the store at `place`: a folder, or `memory:NAME` for one in memory, with options after `#` (`memory:pages#capacity=64m`); or that of a
+    /// server: `tkrzw://host:1978/0`, `tkrzw+tls://…`, `tkrzw+unix:/path`. All who open the same place have the same store, an application
+    /// in Ruby too.
     ///
     /// # Errors
-    /// [`Error::Kv`]: as [`KvDatabase::open`]; [`Error::Other`] where the worker takes no more blocking work.
+    /// [`Error::Kv`]: as [`KvDatabase::open`](tsumugi_kv::KvDatabase::open). [`Error::Store`] of an unknown scheme, or where a server is not reached;
+    /// [`Error::Other`] where the worker takes no more blocking work.
     pub async fn open(worker: &Worker, place: &str) -> Result<Kv> {
-        let access = worker.settings().access;
-        let spec = access.store(Spec::of_place(place)?, worker.data_dir());
-        let database = worker.offload(move || access.open(&spec)).await??;
-        let database = Rc::new(database);
-        Ledger::here().keep(&database);
-        Ok(Kv { database })
+        Kv::open_with(worker, place, &StoreSettings::default()).await
     }
 
-    pub(crate) fn into_database(self) -> Rc<KvDatabase> {
-        self.database
+    /// The same with settings by their names in Ruby: `StoreSettings::default().with("token", token).with("timeout", "2")`.
+    ///
+    /// # Errors
+    /// As [`Kv::open`], and of a setting that this kind of store has not.
+    pub async fn open_with(worker: &Worker, place: &str, settings: &StoreSettings) -> Result<Kv> {
+        let address = StoreAddress::parse(place, settings)?;
+        let store = worker.stores().open(address).await?;
+        Ledger::here().keep(&store);
+        Ok(Kv { store })
+    }
+
+    pub(crate) fn into_store(self) -> Store {
+        self.store
     }
 
     /// The value of a key as text.
     ///
     /// # Errors
-    /// [`Error::Kv`]: as [`KvDatabase::get`]. [`Error::Usage`] where the value is not UTF-8.
+    /// As [`Store::get`]. [`Error::Usage`] where the value is not UTF-8.
     pub async fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<String>> {
-        let Some(bytes) = self.database.get(key.as_ref())? else {
+        let Some(bytes) = self.bytes(key).await? else {
             return Ok(None);
         };
         let text = String::from_utf8(bytes.into());
@@ -59,24 +67,28 @@ impl Kv {
     /// The value of a key.
     ///
     /// # Errors
-    /// [`Error::Kv`]: as [`KvDatabase::get`].
+    /// As [`Store::get`].
     pub async fn bytes(&self, key: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
-        Ok(self.database.get(key.as_ref())?)
+        // In place, where it is: the key is not copied.
+        match self.store.database() {
+            Some(database) => Ok(database.get(key.as_ref())?),
+            None => Ok(self.store.get(Bytes::copy_from_slice(key.as_ref())).await?),
+        }
     }
 
     /// The value of a key, which is JSON.
     ///
     /// # Errors
-    /// [`Error::Kv`]: as [`KvDatabase::get`]. [`Error::Other`] where the value is no `T`.
+    /// As [`Store::get`]. [`Error::Other`] where the value is no `T`.
     pub async fn json<T: DeserializeOwned>(&self, key: impl AsRef<[u8]>) -> Result<Option<T>> {
-        let bytes = self.database.get(key.as_ref())?;
+        let bytes = self.bytes(key).await?;
         bytes.map(|bytes| parse(&bytes)).transpose()
     }
 
     /// Stores a value, for a time or for ever.
     ///
     /// # Errors
-    /// [`Error::Kv`]: as [`KvDatabase::submit_wait`].
+    /// As [`Store::write`].
     pub async fn set(
         &self,
         key: impl Into<Bytes>,
@@ -89,7 +101,7 @@ impl Kv {
             mode: SetMode::Overwrite,
             ttl,
         };
-        self.database.submit(write).await?;
+        self.store.write(write).await?;
         Ok(())
     }
 
@@ -98,7 +110,7 @@ impl Kv {
     /// # Errors
     /// As [`Kv::set`].
     pub async fn remove(&self, key: impl Into<Bytes>) -> Result<bool> {
-        let removed = self.database.submit(Write::remove(key)).await?;
+        let removed = self.store.write(Write::remove(key)).await?;
         Ok(matches!(removed, WriteResult::Done))
     }
 
@@ -112,9 +124,50 @@ impl Kv {
             by,
             initial: 0,
         };
-        match self.database.submit(write).await? {
+        match self.store.write(write).await? {
             WriteResult::Number(number) => Ok(number),
             other => Err(Error::Usage(format!("no number: {other:?}").into())),
+        }
+    }
+
+    /// Gives a record another time to live, counted from now; none without one. Says whether the record is there.
+    ///
+    /// # Errors
+    /// As [`Kv::set`].
+    pub async fn touch(&self, key: impl Into<Bytes>, ttl: Option<Duration>) -> Result<bool> {
+        let key = key.into();
+        let touched = self.store.write(Write::Touch { key, ttl }).await?;
+        Ok(matches!(touched, WriteResult::Done))
+    }
+
+    /// How long a record is still there; `None` when there is none.
+    ///
+    /// # Errors
+    /// As [`Store::lifetime`].
+    pub async fn ttl(&self, key: impl Into<Bytes>) -> Result<Option<Lifetime>> {
+        Ok(self.store.lifetime(key).await?)
+    }
+
+    /// Stores a value behind all others of a queue, and gives its key.
+    ///
+    /// # Errors
+    /// As [`Kv::set`].
+    pub async fn push(&self, queue: impl Into<Bytes>, value: impl Into<Bytes>) -> Result<Bytes> {
+        let (queue, value) = (queue.into(), value.into());
+        match self.store.write(Write::Push { queue, value }).await? {
+            WriteResult::Pushed { key } => Ok(key),
+            other => Err(Error::Usage(format!("no key: {other:?}").into())),
+        }
+    }
+
+    /// Takes the first value of a queue out, waiting for one for this long. It is given at most once, also when this future is dropped.
+    ///
+    /// # Errors
+    /// As [`Kv::set`].
+    pub async fn pop(&self, queue: impl Into<Bytes>, wait: Duration) -> Result<Option<Bytes>> {
+        match self.store.pop(Some(queue.into()), wait).await? {
+            WriteResult::Popped { value, .. } => Ok(Some(value)),
+            _ => Ok(None),
         }
     }
 
@@ -139,14 +192,18 @@ impl Kv {
         T: Serialize + DeserializeOwned,
     {
         let key = key.into();
-        if let Some(bytes) = self.database.get(&key)? {
+        if let Some(bytes) = self.bytes(&key).await? {
             return parse(&bytes);
         }
         let computation = Computation::begin();
         let flights = SingleFlight::of_process();
-        let look = async || Ok::<_, Error>(self.database.get(&key)?);
-        let place = self.database.flights();
-        let turn = flights.turn(&place, key.clone(), computation.lineage(), look);
+        let look = async || self.bytes(&key).await;
+        let turn = flights.turn(
+            self.store.flights(),
+            key.clone(),
+            computation.lineage(),
+            look,
+        );
         let lease = match turn.await? {
             FetchTurn::Found(bytes) => return parse(&bytes),
             FetchTurn::Compute(lease) => lease,
@@ -164,10 +221,10 @@ impl Kv {
 }
 
 impl Deref for Kv {
-    type Target = KvDatabase;
+    type Target = Store;
 
-    fn deref(&self) -> &KvDatabase {
-        &self.database
+    fn deref(&self) -> &Store {
+        &self.store
     }
 }
 

@@ -266,6 +266,23 @@ fn store_without_a_name_is_refused_because_workers_would_not_share_it() {
 }
 
 #[test]
+fn scheme_that_no_store_has_is_refused() {
+    tsumugi::alone(Settings::default(), async |worker| {
+        for (place, expected) in [
+            ("mysql://a", "no store has the scheme `mysql`"),
+            ("etcd://", "a host is missing"),
+            ("tkrzw://", "write tkrzw://host:port"),
+        ] {
+            let refused = Kv::open(worker, place).await.expect_err(place);
+            assert!(matches!(refused, Error::Store(_)), "{place}");
+            let text = refused.to_string();
+            assert!(text.contains(expected), "{place}: {text}");
+        }
+    })
+    .unwrap();
+}
+
+#[test]
 fn caller_that_computes_gets_the_value_as_a_hit_does() {
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Page {

@@ -54,7 +54,7 @@ Examples:
   tsumugi kv --listen 0.0.0.0:1978 --tls-cert kv.pem --tls-key kv.key --token-file tokens casket.tkt
 
 A DATABASE is PATH#NAME=VALUE,NAME=VALUE; clients know it by its place in the list, from 0.
-  durability=memory     in memory, also without a path or with .tkmt, .tkmb, .tkmh, .tkmc (a cache)
+  durability=memory     in memory, also without a path, as memory:NAME, or with .tkmt, .tkmb, .tkmh, .tkmc (a cache)
   durability=process    on disk; nothing acknowledged is lost when the process dies (the default)
   durability=disk       on disk; nothing acknowledged is lost when the machine dies
   capacity=512m when_full=evict|refuse         of a database in memory

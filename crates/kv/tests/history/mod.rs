@@ -39,6 +39,8 @@ pub enum Answer {
     NotANumber,
     Exchanged(Option<Bytes>),
     Mismatch(Option<Bytes>),
+    /// The answer was lost: the call took place at some moment after it began, or never.
+    Unknown,
 }
 
 #[derive(Debug)]
@@ -121,6 +123,10 @@ impl Search<'_> {
         let Some(first_end) = left.iter().map(|at| history[*at].ended).min() else {
             return true;
         };
+        // What nobody has an answer to need not have taken place.
+        if first_end == u64::MAX {
+            return true;
+        }
         let is_new = self.seen.insert((self.taken.clone(), state.clone()));
         if !is_new || self.seen.len() > PLACES_MAX {
             return false;
@@ -130,14 +136,15 @@ impl Search<'_> {
             .filter(|at| history[*at].began < first_end)
             .filter_map(|at| {
                 let (answer, after) = apply(state, &history[at].call);
-                (answer == history[at].answer).then_some((at, after))
+                let fits = answer == history[at].answer || history[at].answer == Answer::Unknown;
+                fits.then_some((at, after))
             })
             .collect();
         // What by its answer changed nothing may be put here if it has a place at all: it keeps nobody from going on.
         let is_read = |at: usize| {
             !matches!(
                 history[at].answer,
-                Answer::Done | Answer::Number(_) | Answer::Exchanged(_)
+                Answer::Done | Answer::Number(_) | Answer::Exchanged(_) | Answer::Unknown
             )
         };
         if let Some((at, after)) = fitting.iter().find(|(at, _)| is_read(*at)) {
@@ -200,7 +207,10 @@ where
             let call = make_up(&dice, &seen, client);
             let began = clock.fetch_add(1, SeqCst);
             let answer = perform(&keys, &call);
-            let ended = clock.fetch_add(1, SeqCst);
+            let ended = match answer {
+                Answer::Unknown => u64::MAX,
+                _ => clock.fetch_add(1, SeqCst),
+            };
             match (&call, &answer) {
                 (Call::Get(at), Answer::Value(value))
                 | (Call::Exchange(at, ..), Answer::Mismatch(value)) => seen[*at].clone_from(value),

@@ -157,6 +157,40 @@ impl RpcChannel {
         }
     }
 
+    /// The connection, with one attempt if there is none; none either while those that failed before ask for a rest.
+    pub(crate) async fn open_once(self: &Rc<RpcChannel>, deadline: Instant) -> Result<OpenChannel> {
+        let limit = Instant::now() + Duration::from_millis(self.limits.connect_ms_max);
+        let deadline = deadline.min(limit);
+        let changed = self.changed.notified();
+        let failures = match &*self.state.borrow() {
+            State::Open(opened) => return Ok(opened.clone()),
+            State::Connecting => None,
+            State::Closed(failures) => Some(*failures),
+        };
+        let source = match failures {
+            None => {
+                let is_over = timeout_at(deadline, changed).await.is_err();
+                match &*self.state.borrow() {
+                    State::Open(opened) => return Ok(opened.clone()),
+                    _ if is_over => too_late("it took longer than connect_ms_max"),
+                    _ => io::Error::other("an attempt to connect has just failed"),
+                }
+            }
+            Some(Failures {
+                not_before: Some(rest),
+                ..
+            }) if rest > Instant::now() => {
+                io::Error::other("an attempt to connect has just failed")
+            }
+            Some(failures) => match self.attempt(failures, deadline).await {
+                Ok(opened) => return Ok(opened),
+                Err(source) => source,
+            },
+        };
+        let target = self.target.to_string();
+        Err(Error::Connect { target, source })
+    }
+
     /// The connection is of no more use; the next call makes another.
     pub(crate) fn lost(&self, opened: &OpenChannel) {
         self.ended(opened.number);

@@ -5,6 +5,7 @@ mod batches;
 mod call;
 mod channel;
 mod duplex;
+mod grpc;
 mod methods;
 mod own_methods;
 mod own_service;
@@ -26,6 +27,7 @@ use tokio::time::Instant;
 
 use self::channel::RpcChannel;
 pub use self::duplex::Duplex;
+pub use self::grpc::{GrpcClient, GrpcFailure, GrpcStream};
 pub use self::records::{CompareExchange, ExchangeOutcome, NotifyMode, RekeyOutcome};
 pub use self::target::RpcTarget;
 pub use self::tls::{ClientIdentity, Tls};

@@ -124,7 +124,6 @@ class << self
   # unless `csrf: false`.
   def sessions(name: "session", same_site: :lax, max_age: 1_209_600, secure: !Tsumugi.development?, csrf: true, path: "/", domain: nil, kv: nil)
     raise TypeError, "kv: is a store, as KV.open answers it, not #{kv.class}" unless kv.nil? || kv.is_a?(KV)
-    raise KV::Unsupported, "sessions expire, and a store behind a service knows no time to live: open one in this process" if kv.is_a?(KV::Remote)
 
     Tsumugi::Session.kv = kv
     Tsumugi::Native.sessions({ kv: kv, name: name, same_site: same_site, max_age: max_age, secure: secure, csrf: csrf, path: path, domain: domain })

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 
 use crate::rig::{Answer, Rig};
-use crate::{ALL, HELPERS, check, check_embedded, opening};
+use crate::{ALL, HELPERS, check, opening};
 
 #[test]
 fn hit_equals_its_miss() {
@@ -50,7 +50,7 @@ fn hit_equals_its_miss() {
 
 #[test]
 fn fetched_value_expires() {
-    check_embedded(
+    check(
         "expiring",
         "",
         &[

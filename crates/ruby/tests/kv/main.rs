@@ -4,8 +4,10 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
+mod cluster;
 mod errors;
 mod fetching;
+mod named_queues;
 mod opening;
 mod queues;
 mod records;
@@ -15,6 +17,7 @@ mod service;
 mod watching;
 
 use rig::Rig;
+use tsumugi_testkit::etcd::EtcdCluster;
 
 /// What an application opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,7 @@ pub(crate) enum Store {
     Memory,
     Disk,
     Remote,
+    Etcd,
 }
 
 pub(crate) const ALL: [Store; 3] = [Store::Memory, Store::Disk, Store::Remote];
@@ -40,6 +44,7 @@ pub(crate) fn opening(store: Store, name: &str, settings: &str) -> String {
         Store::Disk if name.starts_with('/') => name.to_owned(),
         Store::Disk => format!("#{{Tsumugi.data_dir}}/{name}"),
         Store::Remote => format!("tkrzw://{}/1", service::start()),
+        Store::Etcd => EtcdCluster::shared().place(&format!("ruby-{name}")),
     };
     format!("plugin(:kv) {{ KV.open \"{place}\"{settings} }}\n")
 }

@@ -1,6 +1,6 @@
 //! Records one by one and several at once.
 
-use crate::{check, check_embedded};
+use crate::check;
 
 #[test]
 fn value_is_stored_read_and_removed() {
@@ -197,7 +197,7 @@ fn several_records_without_braces_are_the_same_records() {
             ),
         ],
     );
-    check_embedded(
+    check(
         "braceless_times",
         "",
         &[
@@ -212,7 +212,7 @@ fn several_records_without_braces_are_the_same_records() {
 
 #[test]
 fn records_live_as_long_as_their_time() {
-    check_embedded(
+    check(
         "times",
         "",
         &[

@@ -54,17 +54,6 @@ fn call_that_a_service_lacks_is_refused_before_it_is_sent() {
         "",
         "",
         &[
-            ("failed { kv.set 'a', '1', ttl: 5 }", "KV::Unsupported"),
-            (
-                "failed { kv.set_multi({ 'a' => '1' }, ttl: 5) }",
-                "KV::Unsupported",
-            ),
-            ("failed { kv.cas 'a', nil, '1', ttl: 5 }", "KV::Unsupported"),
-            (
-                "ran = false; [failed { kv.fetch('a', ttl: 5) { ran = true } }, ran]",
-                r#"["KV::Unsupported",false]"#,
-            ),
-            ("failed { kv.watch { } }", "KV::Unsupported"),
             ("failed { kv.backup 'x' }", "KV::Unsupported"),
             ("kv.count", "0"),
             ("kv.push('x').nil?", "true"),
@@ -89,16 +78,11 @@ fn unreachable_service_stops_the_start() {
             "KV::ConnectionLost",
         ),
         ("KV.open 'tkrzw://'", "KV::UsageError"),
-        ("KV.open 'tkrzw://h', ttl: 5", "KV::Unsupported"),
         (
             "KV.open 'tkrzw://h', durability: :disk",
             "ArgumentError: KV.open knows no durability: of a store behind a service; it knows index:",
         ),
         (&format!("KV.open 'tkrzw://{address}/2'"), "KV::"),
-        (
-            &format!("sessions kv: KV.open('tkrzw://{address}')"),
-            "KV::Unsupported",
-        ),
     ] {
         let error = Rig::refused(line, |_| {});
         assert!(error.contains(expected), "{line}: {error}");
@@ -161,5 +145,104 @@ fn refused_record_does_not_stop_the_others() {
                [kind, kv.scan.keys] }}"
         ));
         assert_eq!(rig.get("/").text(), r#"[true,["a","c"]]"#, "{place}");
+    }
+}
+
+/// A server that has the calls of the protocol which opening needs, and no reflection.
+fn foreign() -> SocketAddr {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            sender.send(listener.local_addr().unwrap()).unwrap();
+            while let Ok((stream, _)) = listener.accept().await {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((request, mut respond))) = connection.accept().await {
+                    let head = http::Response::builder().header("content-type", "application/grpc");
+                    if !request.uri().path().ends_with("/Count") {
+                        let head = head.header("grpc-status", "12").body(()).unwrap();
+                        respond.send_response(head, true).unwrap();
+                        continue;
+                    }
+                    let mut body = respond
+                        .send_response(head.body(()).unwrap(), false)
+                        .unwrap();
+                    body.send_data(vec![0; 5].into(), false).unwrap();
+                    let mut trailers = http::HeaderMap::new();
+                    trailers.insert("grpc-status", "0".parse().unwrap());
+                    body.send_trailers(trailers).unwrap();
+                }
+            }
+        });
+    });
+    receiver.recv().unwrap()
+}
+
+#[test]
+fn foreign_server_is_named_with_the_call_that_it_lacks() {
+    let address = foreign();
+    let calls = [
+        ("kv.set('a', '1', ttl: 5)", "SetWithTtl"),
+        ("kv.set_multi({ 'a' => '1' }, ttl: 5)", "SetMultiWithTtl"),
+        ("kv.cas('a', nil, '1', ttl: 5)", "CompareExchangeWithTtl"),
+        ("kv.touch('a', ttl: 5)", "Touch"),
+        ("kv.ttl('a')", "Lifetime"),
+        ("kv.push('q', '1')", "Push"),
+        ("kv.pop('q')", "Pop"),
+        ("kv.watch { }", "Watch"),
+    ];
+    let routes: String = calls
+        .iter()
+        .map(|(line, call)| format!("get('/{call}') {{ error_text {{ {line} }} }}\n"))
+        .collect();
+    let rig = Rig::serve(&format!(
+        "plugin(:kv) {{ KV.open 'tkrzw://{address}' }}\n{HELPERS}{routes}
+         get('/count') {{ kv.count }}"
+    ));
+    for (_, call) in calls {
+        let text = rig.get(&format!("/{call}")).text();
+        assert!(text.starts_with("KV::Unsupported: "), "{call}: {text}");
+        for part in [
+            format!("tkrzw://{address}"),
+            format!("tsumugi_kv.StoreService/{call}"),
+        ] {
+            assert!(text.contains(&part), "{call}: {text}");
+        }
+    }
+    assert_eq!(rig.get("/count").text(), "0");
+}
+
+#[test]
+fn time_to_live_of_a_store_is_that_of_what_it_stores() {
+    let address = start();
+    let rig = Rig::serve(&format!(
+        "plugin(:kv) {{ KV.open 'tkrzw://{address}', ttl: 100 }}
+         get('/') {{ kv['a'] = '1'; kv.set('b', '1', ttl: nil); kv.fetch('c') {{ 'x' }}; kv.incr('d')
+           [kv.ttl('a').between?(90, 100), kv.ttl('b') == Float::INFINITY, kv.ttl('c').between?(90, 100), kv.ttl('d') == Float::INFINITY, kv.ttl('e')] }}"
+    ));
+    assert_eq!(rig.get("/").text(), "[true,true,true,true,null]");
+    let foreign = foreign();
+    let error = Rig::refused(&format!("KV.open 'tkrzw://{foreign}', ttl: 5"), |_| {});
+    assert!(error.contains("KV::Unsupported"), "{error}");
+}
+
+#[test]
+fn session_in_a_store_of_another_server_is_there_for_every_process() {
+    let address = start();
+    let application = format!(
+        "sessions kv: KV.open('tkrzw://{address}'), secure: false
+         get('/add') {{ session['n'] = (session['n'] || 0) + 1; session['n'] }}"
+    );
+    let (one, other) = (Rig::serve(&application), Rig::serve(&application));
+    let first = one.get("/add");
+    assert_eq!(first.text(), "1");
+    let cookie = format!("cookie: {}", first.cookie("session").unwrap());
+    for (rig, expected) in [(&other, "2"), (&one, "3"), (&other, "4")] {
+        let answer = rig.send("GET", "/add", &[&cookie], b"");
+        assert_eq!(answer.text(), expected);
     }
 }

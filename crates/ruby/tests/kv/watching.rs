@@ -3,11 +3,11 @@
 use std::io::{Read as _, Write as _};
 
 use crate::rig::Rig;
-use crate::{EMBEDDED, check_embedded, opening};
+use crate::{ALL, check, check_embedded, opening};
 
 #[test]
 fn changes_arrive_in_order() {
-    check_embedded(
+    check(
         "watch",
         "def changes(prefix, count)
            seen = []
@@ -40,7 +40,7 @@ fn slow_watcher_gets_the_number_of_lost_changes() {
 
 #[test]
 fn stream_of_events_tells_a_browser() {
-    for store in EMBEDDED {
+    for store in ALL {
         let rig = Rig::serve(&format!(
             "{}get('/') {{ events {{ |out| kv.watch('news:', ready: -> {{ out.comment 'ready' }}) {{ |c| out.event kv[c.key].to_s, event: c.kind }} }} }}
              get('/set') {{ kv['news:1'] = '朗報' }}",

@@ -14,7 +14,7 @@ pub enum SessionError {
     Write(#[from] WriteError),
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] tsumugi_kv::Error),
+    Store(#[from] tsumugi_stores::Error),
     /// What is stored is no JSON: another program has written it.
     #[error(transparent)]
     Content(#[from] json::Error),

@@ -1,4 +1,4 @@
-//! The session of one request: what it read, what it knows of its record in a store, and the cookie for the response. Waits for nothing.
+//! The session of one request: what it read, what it knows of its record in a store, and the cookie for the response. It waits for its store alone.
 //! Rule: once the response has begun, no cookie can go with it, and a change of the session is refused.
 
 use std::cell::{Cell, OnceCell, Ref, RefCell};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use tsumugi_http::session::{self, SessionSettings, TOKEN, key_of};
-use tsumugi_kv::KvDatabase;
+use tsumugi_stores::{Capability, Store};
 
 use super::content::SessionContent;
 use super::error::{Result, SessionError};
@@ -16,22 +16,34 @@ use super::error::{Result, SessionError};
 /// The sessions of a loaded application.
 pub struct SessionStore {
     declared: SessionSettings,
-    pub(super) store: Option<Rc<KvDatabase>>,
+    pub(super) store: Option<Store>,
     cookies_max: usize,
 }
 
 impl SessionStore {
     /// Sessions in cookies have no store. Of a request at most so many cookies are read.
+    ///
+    /// # Errors
+    /// [`SessionError::Store`] where the store cannot do what sessions need: they expire, and change on conditions.
     pub fn new(
         declared: SessionSettings,
-        store: Option<Rc<KvDatabase>>,
+        store: Option<Store>,
         cookies_max: usize,
-    ) -> SessionStore {
-        SessionStore {
+    ) -> Result<SessionStore> {
+        if let Some(store) = &store {
+            let needed = [
+                Capability::TimeToLive,
+                Capability::CompareExchange,
+                Capability::CompareExchangeMulti,
+            ];
+            let table = store.capabilities();
+            needed.into_iter().try_for_each(|one| table.check(one))?;
+        }
+        Ok(SessionStore {
             declared,
             store,
             cookies_max,
-        }
+        })
     }
 
     /// What the application declared.
@@ -116,11 +128,12 @@ impl SessionSlot {
     ///
     /// # Errors
     /// The store cannot be read, or what is stored is no JSON.
-    pub fn read(&self, headers: &HeaderMap) -> Result<&Rc<RequestSession>> {
+    pub async fn read(&self, headers: &HeaderMap) -> Result<&Rc<RequestSession>> {
         if let Some(session) = self.session.get() {
             return Ok(session);
         }
-        let session = RequestSession::read(&self.sessions, &self.cookie, headers)?;
+        // Of two that read it at a time one is kept.
+        let session = RequestSession::read(&self.sessions, &self.cookie, headers).await?;
         Ok(self.session.get_or_init(|| Rc::new(session)))
     }
 }
@@ -133,7 +146,7 @@ enum RequestCookie {
 }
 
 impl RequestSession {
-    fn read(
+    async fn read(
         sessions: &Rc<SessionStore>,
         cookie: &Rc<ResponseCookie>,
         headers: &HeaderMap,
@@ -145,7 +158,8 @@ impl RequestSession {
         } = &**sessions;
         let (text, record) = match store {
             Some(store) => {
-                let record = Record::find(store, declared.read_id(headers, *cookies_max))?;
+                let id = declared.read_id(headers, *cookies_max);
+                let record = Record::find(store, id).await?;
                 (record.text.clone(), record)
             }
             None => {
@@ -193,9 +207,9 @@ impl RequestSession {
     }
 
     /// Where the content is, unless it is in the cookie.
-    pub(super) fn store_for_change(&self) -> Result<Option<&KvDatabase>> {
+    pub(super) fn store_for_change(&self) -> Result<Option<&Store>> {
         self.cookie.check()?;
-        Ok(self.sessions.store.as_deref())
+        Ok(self.sessions.store.as_ref())
     }
 
     fn set_cookie(&self, content: &[u8]) -> Result<()> {
@@ -249,12 +263,13 @@ impl RequestSession {
     }
 
     /// Reads what another request has made of it.
-    pub(super) fn reload(&self, store: &KvDatabase, id: &str) -> Result<()> {
+    pub(super) async fn reload(&self, store: &Store, id: &str) -> Result<()> {
+        let found = Record::find(store, Some(id)).await?;
         let mut record = self.record.borrow_mut();
         if record.id.as_deref() != Some(id) {
             return Ok(()); // this request itself has gone on meanwhile
         }
-        *record = Record::find(store, Some(id))?;
+        *record = found;
         if record.id.is_none() {
             // The client keeps the cookie that it has: another answer may have brought it a newer one.
             record.ended = true;
@@ -281,11 +296,11 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn find(store: &KvDatabase, id: Option<&str>) -> Result<Record> {
+    pub(super) async fn find(store: &Store, id: Option<&str>) -> Result<Record> {
         let Some(id) = id else {
             return Ok(Record::default());
         };
-        let text = store.get(key_of(id).as_bytes())?;
+        let text = store.get(key_of(id)).await?;
         Ok(Record {
             id: text.is_some().then(|| id.to_owned()),
             text,

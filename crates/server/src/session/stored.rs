@@ -3,7 +3,8 @@
 
 use bytes::Bytes;
 use tsumugi_http::session::{TOKEN, key_of, new_id};
-use tsumugi_kv::{Desired, Expected, KvDatabase, SetMode, Write, WriteResult};
+use tsumugi_kv::{Desired, Expected, SetMode, Write, WriteResult};
+use tsumugi_stores::Store;
 
 use super::content::SessionContent;
 use super::error::{Result, SessionError};
@@ -13,7 +14,7 @@ use crate::limits::SESSION_TRIES_MAX;
 impl RequestSession {
     pub(super) async fn change_stored(
         &self,
-        store: &KvDatabase,
+        store: &Store,
         change: impl Fn(&mut SessionContent),
     ) -> Result<()> {
         for _ in 0..SESSION_TRIES_MAX {
@@ -32,25 +33,25 @@ impl RequestSession {
                 expected: Expected::Value(text),
                 desired,
             };
-            match (store.submit(exchange).await?, changed) {
+            match (store.write(exchange).await?, changed) {
                 (WriteResult::Exchanged { .. }, Some(text)) => {
                     return self.adopt(id, text, content);
                 }
                 (WriteResult::Exchanged { .. }, None) => return self.reset(),
-                _ => self.reload(store, &id)?,
+                _ => self.reload(store, &id).await?,
             }
         }
         Err(SessionError::Contended)
     }
 
-    pub(super) async fn end_stored(&self, store: &KvDatabase) -> Result<()> {
+    pub(super) async fn end_stored(&self, store: &Store) -> Result<()> {
         if let Some((id, _)) = self.stored() {
-            store.submit(Write::remove(key_of(&id))).await?;
+            store.write(Write::remove(key_of(&id))).await?;
         }
         self.reset()
     }
 
-    pub(super) async fn renew_stored(&self, store: &KvDatabase) -> Result<()> {
+    pub(super) async fn renew_stored(&self, store: &Store) -> Result<()> {
         for _ in 0..SESSION_TRIES_MAX {
             let mut content = self.content.borrow().clone();
             content.remove(TOKEN);
@@ -70,16 +71,16 @@ impl RequestSession {
                 expected: vec![(old.clone(), Expected::Value(text))],
                 desired: vec![(old, Desired::Remove), (new, put)],
             };
-            match store.submit(exchange).await? {
+            match store.write(exchange).await? {
                 WriteResult::Done => return self.adopt(fresh, renewed, content),
-                _ => self.reload(store, &id)?,
+                _ => self.reload(store, &id).await?,
             }
         }
         Err(SessionError::Contended)
     }
 
     /// A session with a new id; what another request ended stays ended.
-    async fn begin(&self, store: &KvDatabase, content: SessionContent) -> Result<()> {
+    async fn begin(&self, store: &Store, content: SessionContent) -> Result<()> {
         if self.record.borrow().ended {
             *self.content.borrow_mut() = content;
             return Ok(());
@@ -94,7 +95,7 @@ impl RequestSession {
             mode: SetMode::Overwrite,
             ttl: Some(self.max_age()),
         };
-        store.submit(write).await?;
+        store.write(write).await?;
         self.adopt(id, text, content)
     }
 }
@@ -109,7 +110,8 @@ mod tests {
     use http::HeaderMap;
     use tsumugi_http::cookie::SameSite;
     use tsumugi_http::session::{Forms, SessionSettings, SessionStorage, Transport};
-    use tsumugi_kv::Spec;
+    use tsumugi_kv::{KvDatabase, Spec};
+    use tsumugi_worker::{Pool, WorkerLimits};
 
     use super::super::state::{SessionSlot, SessionStore};
     use super::*;
@@ -126,18 +128,19 @@ mod tests {
             forms: Forms::Checked,
             keeping: SessionStorage::Store,
         };
-        Rc::new(SessionStore::new(declared, Some(Rc::new(store)), 10))
+        let store = Store::local(store, Pool::new(&WorkerLimits::default()));
+        Rc::new(SessionStore::new(declared, Some(store), 10).unwrap())
     }
 
     /// What another request does, at once: the store is in memory.
-    fn replace(store: &KvDatabase, id: &str, text: String) {
+    fn replace(store: &Store, id: &str, text: String) {
         let write = Write::Set {
             key: key_of(id).into(),
             value: text.into(),
             mode: SetMode::Overwrite,
             ttl: None,
         };
-        let submitted = std::pin::pin!(store.submit(write));
+        let submitted = std::pin::pin!(store.write(write));
         let polled = submitted.poll(&mut Context::from_waker(Waker::noop()));
         assert!(polled.is_ready());
     }
@@ -150,7 +153,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = { runtime }.build().unwrap();
         runtime.block_on(async {
-            let session = slot.read(&HeaderMap::new()).unwrap();
+            let session = slot.read(&HeaderMap::new()).await.unwrap();
             let begin = session.change(|content| content.set("a", "1".to_owned()));
             begin.await.unwrap();
             let id = session.record.borrow().id.clone().unwrap();

@@ -124,7 +124,7 @@ impl Certificates {
     }
 }
 
-type Authority = Issuer<'static, KeyPair>;
+pub(crate) type Authority = Issuer<'static, KeyPair>;
 
 /// A certificate that is its own authority, and its key.
 fn self_signed(names: &[&str], dates: Dates) -> (String, String) {
@@ -150,7 +150,7 @@ fn set_dates(parameters: &mut CertificateParams, dates: Dates) {
     parameters.not_after = date_time_ymd(to, 1, 1);
 }
 
-fn authority(
+pub(crate) fn authority(
     name: &str,
     signature: &'static SignatureAlgorithm,
     dates: Dates,
@@ -166,7 +166,7 @@ fn authority(
 }
 
 /// A certificate and its key.
-fn signed(
+pub(crate) fn signed(
     names: &[&str],
     subject: &str,
     purpose: ExtendedKeyUsagePurpose,

@@ -7,7 +7,7 @@
 //! println!("{}", database.url());
 //! ```
 
-mod certificates;
+pub(crate) mod certificates;
 mod limits;
 mod pooler;
 mod process_user;

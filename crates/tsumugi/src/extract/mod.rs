@@ -65,7 +65,7 @@ impl<S> Extract<S> for Worker {
 
 impl<S> Extract<S> for Session {
     async fn extract(context: &mut Context<S>) -> Result<Session> {
-        context.session()
+        context.session().await
     }
 }
 

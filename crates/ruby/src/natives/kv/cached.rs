@@ -8,13 +8,13 @@ use bytes::Bytes;
 use tsumugi_kv::single_flight::{FetchLease, FetchTurn, SingleFlight};
 use tsumugi_kv::{ComputedValue, SetMode, Write, mark_json, mark_text};
 use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
+use tsumugi_stores::Capability;
 
 use super::arguments::{key, ttl};
-use super::failure::Fault;
-use super::reads::{ask, find, value};
+use super::failure::Outcome;
+use super::reads::{ask, find};
 use super::store::{KvStore, store};
-use super::writes::submit;
-use crate::answer::{Operation, answer, attempt};
+use crate::answer::{Failure as _, Operation, answer, attempt};
 use crate::host::Host;
 use crate::natives::arguments::data;
 use crate::natives::definitions::{Natives, alive};
@@ -44,6 +44,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(attempt(ask(scope, call)?, move |scope, stored| {
             cached(&host, scope, stored)
         }))
+    })?;
+    // Raises where the store knows no time to live, before anything is computed.
+    natives.plain("kv_check_ttl", |_, scope, call| {
+        let table = store(scope, call.argument(0))?.store.capabilities();
+        let able = table.check(Capability::TimeToLive);
+        able.map_err(|error| error.raise(scope))?;
+        Ok(Value::nil())
     })?;
     natives.maybe_waiting("kv_join", join)?;
     natives.maybe_waiting("kv_land", land)?;
@@ -76,10 +83,10 @@ fn join<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
     let host = Rc::downgrade(host);
     let turn = async move {
         let flights = SingleFlight::of_process();
-        let look = async || value(&store, key.clone()).await;
-        let turn = flights.turn(&store.flights, key.clone(), lineage, look);
+        let look = async || store.store.get(key.clone()).await;
+        let turn = flights.turn(store.store.flights(), key.clone(), lineage, look);
         let turn = turn.await?;
-        Ok::<_, Fault>((store, key, turn))
+        Outcome::Ok((store, key, turn))
     };
     Ok(attempt(turn, move |scope, (store, key, turn)| match turn {
         FetchTurn::Found(stored) => decode(&host, scope, &stored),
@@ -111,7 +118,7 @@ fn land<'c>(host: &Rc<Host>, scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Res
     };
     let host = Rc::downgrade(host);
     Ok(Box::pin(async move {
-        lease.land(&stored, submit(&store, write)).await;
+        lease.land(&stored, store.store.write(write)).await;
         answer(move |scope| decode(&host, scope, &stored))
     }))
 }

@@ -3,39 +3,32 @@
 use tsumugi_kv::Error;
 use tsumugi_mruby::{Raise, Scope};
 use tsumugi_rpc::TkrzwCode;
+use tsumugi_stores::Error as StoreError;
 
 use crate::answer::Failure;
 
-/// Why an operation on a store failed, wherever the store is.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
-    /// A database of this process says so.
-    #[error(transparent)]
-    Store(#[from] Error),
-    /// The service of another server, or the way there.
-    #[error(transparent)]
-    Service(#[from] tsumugi_rpc::Error),
-    /// The service says that a value to be incremented is no number.
-    #[error("{0}")]
-    NotANumber(String),
-    /// This kind of store cannot do it; nothing was sent.
-    #[error("{0}")]
-    Unsupported(&'static str),
-    /// The pool for blocking work.
-    #[error(transparent)]
-    Worker(#[from] tsumugi_worker::Error),
-}
+pub(super) type Outcome<T> = tsumugi_stores::Result<T>;
 
-pub(super) type Outcome<T> = std::result::Result<T, Fault>;
-
-impl Failure for Fault {
+impl Failure for StoreError {
     fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
         let class = match self {
-            Fault::Store(error) => class(error),
-            Fault::Service(error) => service_class(error),
-            Fault::NotANumber(_) => "KV::NotANumber",
-            Fault::Unsupported(_) => "KV::Unsupported",
-            Fault::Worker(_) => "KV::Error",
+            StoreError::Kv(error) => class(error),
+            StoreError::Service(error) => service_class(error),
+            StoreError::Setting { kind, name, known } => {
+                let known = known.replace(", ", ":, ");
+                let message = format!("KV.open knows no {name}: of {kind}; it knows {known}:");
+                return scope.error("ArgumentError", message);
+            }
+            StoreError::Address { .. } => "KV::UsageError",
+            StoreError::Unsupported { .. } => "KV::Unsupported",
+            StoreError::ValueTooLong { .. } => "KV::ValueTooLong",
+            StoreError::NotANumber(_) => "KV::NotANumber",
+            StoreError::Unavailable { .. } => "KV::ConnectionLost",
+            StoreError::Deadline { .. } => "KV::Timeout",
+            StoreError::Refused { .. } => "KV::Refused",
+            StoreError::Full { .. } => "KV::Full",
+            StoreError::Contended { .. } => "KV::Contended",
+            _ => "KV::Error",
         };
         scope.error(class, self.to_string())
     }
@@ -76,6 +69,7 @@ fn service_class(error: &tsumugi_rpc::Error) -> &'static str {
         Error::Deadline { .. } => "KV::Timeout",
         Error::Refused { .. } => "KV::Refused",
         Error::TooLarge { .. } => "KV::LimitExceeded",
+        Error::Unsupported { .. } => "KV::Unsupported",
         Error::Target { .. } | Error::Usage(_) | Error::Certificate { .. } => "KV::UsageError",
         Error::Database { code, .. } => match code {
             TkrzwCode::InvalidArgument => "KV::UsageError",

@@ -7,27 +7,22 @@ mod failure;
 mod object;
 mod queue;
 mod reads;
-mod remote;
 mod scans;
-mod service;
 mod store;
 mod watching;
 mod writes;
 
 use std::rc::Rc;
-use std::time::Duration;
 
-use tsumugi_kv::Spec;
 use tsumugi_mruby::{Kind, Result, Scope, Value};
-use tsumugi_server::DataAccess;
+use tsumugi_stores::{Capability, StoreAddress, StoreSettings};
 
 use crate::answer::{Failure as _, attempt};
-use crate::host::Host;
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::Natives;
 use failure::Outcome;
 use object::wrap;
-pub(crate) use store::{Backend, KvStore};
+pub(crate) use store::KvStore;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
@@ -39,16 +34,20 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("kv_open", |host, scope, call| {
         let ttl = arguments::ttl(scope, call.argument(1))?;
         let place = text(scope, call.argument(0), "the place of a store")?;
-        if place.starts_with("tkrzw") {
-            return service::open(host, scope, &place, call);
-        }
-        let spec = spec(scope, place, call.argument(2))?;
-        let settings = &host.settings;
-        let spec = settings.access.store(spec, &settings.data_dir);
-        let watcher = Rc::downgrade(host);
-        let store = open(Rc::clone(host), spec, ttl);
+        let settings = settings(scope, call.argument(2))?;
+        let address = StoreAddress::parse(&place, &settings);
+        let address = address.map_err(|error| error.raise(scope))?;
+        let opening = Rc::clone(host);
+        let host = Rc::downgrade(host);
+        let store = async move {
+            let store = opening.stores.open(address).await?;
+            if ttl.is_some() {
+                store.require(Capability::TimeToLive).await?;
+            }
+            Outcome::Ok(KvStore { store, ttl })
+        };
         Ok(attempt(store, move |scope, store| {
-            wrap(scope, &watcher, store)
+            wrap(scope, &host, store)
         }))
     })?;
     reads::install(natives)?;
@@ -59,44 +58,22 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     cached::install(natives)
 }
 
-/// Opens a store of this process, or reaches it through the process that has it.
-async fn open(host: Rc<Host>, spec: Spec, ttl: Option<Duration>) -> Outcome<KvStore> {
-    let access = host.settings.access;
-    let opened = host.worker.offload(move || (access.open(&spec), spec));
-    let (database, spec) = opened.await?;
-    let database = database?;
-    let has_other = access == DataAccess::Shared && database.is_unavailable();
-    if has_other && let Some(store) = service::of_folder(&host, &spec, ttl).await {
-        return Ok(store);
-    }
-    Ok(KvStore::embedded(database, ttl))
-}
-
-/// The specification of a path with settings as keywords.
-fn spec<'c>(scope: &'c Scope<'c>, mut spelled: String, settings: Value<'c>) -> Result<'c, Spec> {
-    for (name, value) in scope.entries(settings)? {
+/// Settings that came as keywords.
+fn settings<'c>(scope: &'c Scope<'c>, given: Value<'c>) -> Result<'c, StoreSettings> {
+    let mut settings = StoreSettings::default();
+    for (name, value) in scope.entries(given)? {
         let name = text(scope, name, "the name of a setting")?;
-        let known = ["durability", "capacity", "when_full", "cache", "value_max"];
-        if !known.contains(&name.as_str()) {
-            let message = format!(
-                "KV.open knows no {name}: of a store here; it knows ttl:, {}:",
-                known.join(":, ")
-            );
-            return Err(scope.error("ArgumentError", message));
-        }
         let value = match value.kind() {
             Kind::Nil => continue,
-            Kind::Integer | Kind::String | Kind::Symbol => scope.text_by(value, "to_s")?,
+            Kind::Integer | Kind::Float | Kind::String | Kind::Symbol => {
+                scope.text_by(value, "to_s")?
+            }
             _ => {
                 let what = format!("{name}:");
                 return Err(wrong_type(scope, value, &what, "a String or a number"));
             }
         };
-        spelled.push(match spelled.contains('#') {
-            true => ',',
-            false => '#',
-        });
-        spelled.push_str(&format!("{name}={value}"));
+        settings.set(name, value);
     }
-    Spec::of_place(&spelled).map_err(|error| error.raise(scope))
+    Ok(settings)
 }

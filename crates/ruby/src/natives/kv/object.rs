@@ -2,9 +2,10 @@
 
 use std::rc::{Rc, Weak};
 
+use tsumugi_kv::KvDatabase;
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::store::{Backend, KvStore};
+use super::store::KvStore;
 use crate::host::Host;
 
 /// The object of a store.
@@ -17,10 +18,10 @@ pub(super) fn wrap<'s>(
     if let Some(host) = host.upgrade() {
         host.resources.keep_store(&store);
     }
-    let class = match &store.backend {
-        Backend::Embedded(database) if database.is_in_memory() => "KV::Memory",
-        Backend::Embedded(_) => "KV::Disk",
-        Backend::Remote { .. } => "KV::Remote",
+    let class = match store.store.database().map(KvDatabase::is_in_memory) {
+        Some(true) => "KV::Memory",
+        Some(false) => "KV::Disk",
+        None => "KV::Remote",
     };
     scope.wrap_as(class, store)
 }

@@ -1,50 +1,36 @@
 //! Popping from a store that is used as a queue, with waiting. Pushing is a write like others.
 //! Rule: waiting is the store's own, so that nothing pushed falls between a look and the wait.
 
-use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::Instant;
-use tsumugi_kv::{QUEUE_KEY, Write, WriteResult};
+use tsumugi_kv::WriteResult;
 use tsumugi_mruby::{Result, Scope, Value};
 
-use super::arguments::wait;
-use super::failure::Outcome;
-use super::remote;
-use super::store::{Backend, KvStore, embedded, store};
-use super::writes::{at_once, submit};
-use crate::answer::{Failure as _, attempt};
+use super::arguments::{key, wait};
+use super::store::{at_once, store};
+use crate::answer::attempt;
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
     natives.in_place(memory, "__shift", |scope, call| {
-        let written = at_once(embedded(scope, call.this)?, Write::PopFirst);
-        pair(scope, written.map_err(|error| error.raise(scope))?)
+        let store = &store(scope, call.this)?.store;
+        let queue = queue(scope, call.argument(0))?;
+        pair(scope, at_once(scope, store.pop(queue, Duration::ZERO))?)
     })?;
     natives.waiting("kv_shift", |_, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
-        let wait = wait(scope, call.argument(1))?;
-        let deadline = wait.map(|wait| Instant::now() + wait);
-        Ok(attempt(async move { pop(&store, deadline).await }, pair))
+        let store = store(scope, call.argument(0))?.store.clone();
+        let wait = wait(scope, call.argument(1))?.unwrap_or_default();
+        let queue = queue(scope, call.argument(2))?;
+        Ok(attempt(async move { store.pop(queue, wait).await }, pair))
     })
 }
 
-async fn pop(store: &KvStore, deadline: Option<Instant>) -> Outcome<WriteResult> {
-    let database = match &store.backend {
-        Backend::Embedded(database) => database,
-        Backend::Remote { client, .. } => {
-            let wait = deadline.map(|deadline| deadline.duration_since(Instant::now()));
-            return remote::pop(client, wait.unwrap_or_default()).await;
-        }
-    };
-    let Some(deadline) = deadline else {
-        return submit(store, Write::PopFirst).await;
-    };
-    let over = tokio::time::sleep_until(deadline);
-    let popped = database.submit_until(Write::PopFirst, Bytes::from_static(QUEUE_KEY), over);
-    Ok(popped.await?)
+/// The name of a queue, or nil for all records.
+fn queue<'c>(scope: &'c Scope<'c>, name: Value<'c>) -> Result<'c, Option<Bytes>> {
+    (!name.is_nil()).then(|| key(scope, name)).transpose()
 }
 
 /// `[key, value]`, or nil when there is nothing.

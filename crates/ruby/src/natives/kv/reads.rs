@@ -1,19 +1,16 @@
 //! Reading by key, counting, and what a store says of itself.
 //! Rule: point reads of a database of this process run in place; many of them on disk run off the worker.
 
-use std::rc::Rc;
-
 use bytes::Bytes;
-use tsumugi_kv::{Error, KvDatabase, KvSnapshot, Pair};
+use tsumugi_kv::{Error, KvDatabase, KvSnapshot, Lifetime};
 use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
-use tsumugi_rpc::Client;
+use tsumugi_stores::Capabilities;
 
 use super::arguments::{key, with_key};
-use super::failure::{Fault, Outcome};
-use super::remote;
-use super::store::{Backend, KvStore, embedded, store};
+use super::failure::Outcome;
+use super::store::{at_once, embedded, store};
 use crate::answer::{Failure as _, attempt};
-use crate::limits::{KV_MULTI_BYTES_MAX, KV_MULTI_MAX};
+use crate::limits::KV_MULTI_MAX;
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -32,6 +29,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.in_place(embedded_class, "number", |scope, call| {
         number(scope, find(scope, call)?)
     })?;
+    natives.in_place(embedded_class, "ttl", |scope, call| {
+        let database = embedded(scope, call.this)?;
+        let left = with_key(scope, call.argument(0), |key| database.lifetime(key))?;
+        seconds(scope, left.map_err(|error| error.raise(scope))?)
+    })?;
     // nil while it takes a look at many records.
     natives.in_place(embedded_class, "__known_count", |scope, call| {
         let count = embedded(scope, call.this)?.known_count();
@@ -40,16 +42,16 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let memory = scope.constant("KV::Memory")?;
     for name in ["count", "size", "length"] {
         natives.in_place(memory, name, |scope, call| {
-            let count = embedded(scope, call.this)?.count();
-            Ok(scope.count(count.map_err(|error| error.raise(scope))?))
+            let store = &store(scope, call.this)?.store;
+            Ok(scope.count(at_once(scope, store.count())?))
         })?;
     }
     many(natives)?;
     natives.plain("kv_name", |_, scope, call| {
-        let store = store(scope, call.argument(0))?;
-        match &store.backend {
-            Backend::Embedded(database) => scope.string(database.spec().to_string()),
-            Backend::Remote { .. } => scope.string(&*store.place),
+        let store = &store(scope, call.argument(0))?.store;
+        match store.database() {
+            Some(database) => scope.string(database.spec().to_string()),
+            None => scope.string(&*store.place()),
         }
     })?;
     distant(natives)?;
@@ -77,6 +79,15 @@ fn number<'c>(scope: &'c Scope<'_>, value: Option<Bytes>) -> Result<'c, Value<'c
     }
 }
 
+/// How long a record is there, as a Float; nil where there is none.
+fn seconds<'c>(scope: &'c Scope<'_>, left: Option<Lifetime>) -> Result<'c, Value<'c>> {
+    Ok(match left {
+        None => Value::nil(),
+        Some(Lifetime::Unlimited) => scope.float(f64::INFINITY),
+        Some(Lifetime::Left(left)) => scope.float(left.as_secs_f64()),
+    })
+}
+
 /// Keys, and Arrays of keys.
 pub(super) fn keys<'c>(scope: &'c Scope<'c>, given: &[Value<'c>]) -> Result<'c, Vec<Bytes>> {
     let count = |value: &Value<'c>| match value.kind() {
@@ -93,7 +104,7 @@ pub(super) fn keys<'c>(scope: &'c Scope<'c>, given: &[Value<'c>]) -> Result<'c, 
     let mut add = |value: Value<'c>| -> Result<'c, ()> {
         let key = key(scope, value)?;
         bytes += key.len();
-        check_bytes(bytes).map_err(|error| error.raise(scope))?;
+        Capabilities::check_bytes(bytes).map_err(|error| error.raise(scope))?;
         keys.push(key);
         Ok(())
     };
@@ -111,48 +122,15 @@ fn many<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let memory = scope.constant("KV::Memory")?;
     natives.in_place(memory, "get_multi", |scope, call| {
-        let database = embedded(scope, call.this)?;
-        let found = find_records(database, keys(scope, call.arguments())?);
-        hash(scope, found.map_err(|error| error.raise(scope))?)
+        let store = &store(scope, call.this)?.store;
+        let keys = keys(scope, call.arguments())?;
+        hash(scope, at_once(scope, store.records(keys))?)
     })?;
-    natives.waiting("kv_get_multi", |host, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
+    natives.waiting("kv_get_multi", |_, scope, call| {
+        let store = store(scope, call.argument(0))?.store.clone();
         let keys = keys(scope, call.arguments().get(1..).unwrap_or_default())?;
-        let worker = host.worker.clone();
-        let found = async move {
-            let asked = keys.clone();
-            let here = move |database: &KvDatabase| find_records(database, asked);
-            let there = async |client: &Client| remote::records(client, keys).await;
-            store.ask(&worker, here, there).await
-        };
-        Ok(attempt(found, hash))
+        Ok(attempt(async move { store.records(keys).await }, hash))
     })
-}
-
-/// Whether the records of one call may have so many bytes.
-pub(super) fn check_bytes(bytes: usize) -> tsumugi_kv::Result<()> {
-    if bytes <= KV_MULTI_BYTES_MAX {
-        return Ok(());
-    }
-    Err(Error::TooMany {
-        what: "bytes of records at once",
-        asked: bytes,
-        max: KV_MULTI_BYTES_MAX,
-        limit: "kv_multi_bytes_max",
-    })
-}
-
-fn find_records(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<Vec<Pair>> {
-    let mut found = Vec::new();
-    let mut bytes = 0;
-    for key in keys {
-        if let Some(value) = database.get(&key)? {
-            bytes += key.len() + value.len();
-            check_bytes(bytes)?;
-            found.push((key, value));
-        }
-    }
-    Ok(found)
 }
 
 fn hash<'c, T: AsRef<[u8]>>(scope: &'c Scope<'_>, records: Vec<(T, T)>) -> Result<'c, Value<'c>> {
@@ -172,13 +150,15 @@ fn distant<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("kv_number", |_, scope, call| {
         Ok(attempt(ask(scope, call)?, number))
     })?;
-    natives.waiting("kv_count", |host, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
-        let worker = host.worker.clone();
-        let count = async move {
-            let there = async |client: &Client| Ok(client.count().await?);
-            store.ask(&worker, KvDatabase::count, there).await
-        };
+    natives.waiting("kv_ttl", |_, scope, call| {
+        let store = store(scope, call.argument(0))?.store.clone();
+        let key = key(scope, call.argument(1))?;
+        let left = async move { store.lifetime(key).await };
+        Ok(attempt(left, seconds))
+    })?;
+    natives.waiting("kv_count", |_, scope, call| {
+        let store = store(scope, call.argument(0))?.store.clone();
+        let count = async move { store.count().await };
         Ok(attempt(count, |scope, count| Ok(scope.count(count))))
     })
 }
@@ -188,35 +168,24 @@ pub(super) fn ask<'c>(
     scope: &'c Scope<'c>,
     call: &NativeCall<'c>,
 ) -> Result<'c, impl Future<Output = Outcome<Option<Bytes>>> + use<>> {
-    let store = Rc::clone(store(scope, call.argument(0))?);
+    let store = store(scope, call.argument(0))?.store.clone();
     let key = key(scope, call.argument(1))?;
-    Ok(async move { value(&store, key).await })
-}
-
-/// The value at a key, wherever the store is.
-pub(super) async fn value(store: &KvStore, key: Bytes) -> Outcome<Option<Bytes>> {
-    match &store.backend {
-        Backend::Embedded(database) => Ok(database.get(&key)?),
-        Backend::Remote { client, .. } => remote::get(client, key).await,
-    }
+    Ok(async move { store.get(key).await })
 }
 
 /// `kv.info`: as a Hash, because a size on disk is a look at files.
 fn information<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("kv_info", |host, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
+        let store = store(scope, call.argument(0))?.store.clone();
         let worker = host.worker.clone();
         let information = async move {
-            let database = match &store.backend {
-                Backend::Embedded(database) => database.clone(),
-                Backend::Remote { client, .. } => {
-                    return Ok(Information::There(client.inspect().await?));
-                }
+            let Some(database) = store.database().cloned() else {
+                return Outcome::Ok(Information::There(store.inspect().await?));
             };
             let figures = worker
                 .offload(move || (database.metrics(), database))
                 .await?;
-            Ok::<_, Fault>(Information::Here(Box::new(figures.0), figures.1))
+            Ok(Information::Here(Box::new(figures.0), figures.1))
         };
         Ok(attempt(information, information_value))
     })

@@ -3,19 +3,13 @@
 
 use std::ops::Bound;
 use std::path::PathBuf;
-use std::rc::Rc;
-use std::str::FromStr as _;
-use std::sync::Arc;
 
-use tsumugi_kv::{KeyRange, KvDatabase, Pair, ReadDirection, SearchMode};
+use tsumugi_kv::{KeyRange, Pair, ReadDirection};
 use tsumugi_mruby::{Result, Scope, Value};
-use tsumugi_rpc::Client;
 
 use super::arguments::{integer, key};
-use super::failure::Fault;
-use super::remote;
-use super::store::{Backend, embedded, store};
-use crate::answer::{Failure as _, attempt, attempt_only};
+use super::store::{at_once, store};
+use crate::answer::{attempt, attempt_only};
 use crate::limits::{KV_PAGE_RECORDS, KV_SEARCH_MAX};
 use crate::natives::arguments::text;
 use crate::natives::definitions::Natives;
@@ -25,21 +19,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let memory = scope.constant("KV::Memory")?;
     // prefix, from, to, reverse, the last key of the page before, how many records at most; pairs in an Array
     natives.in_place(memory, "__page", |scope, call| {
-        let database = embedded(scope, call.this)?;
+        let store = &store(scope, call.this)?.store;
         let (range, limit) = range(scope, call.arguments())?;
-        let page = database.page(&range, limit);
-        pairs(scope, page.map_err(|error| error.raise(scope))?)
+        pairs(scope, at_once(scope, store.page(&range, limit))?)
     })?;
-    natives.waiting("kv_page", |host, scope, call| {
+    natives.waiting("kv_page", |_, scope, call| {
         let (range, limit) = range(scope, call.arguments().get(1..).unwrap_or_default())?;
-        let store = Rc::clone(store(scope, call.argument(0))?);
-        let worker = host.worker.clone();
-        let page = async move {
-            let asked = range.clone();
-            let here = move |database: &KvDatabase| database.page(&asked, limit);
-            let there = async |client: &Client| remote::page(client, &range, limit).await;
-            store.ask(&worker, here, there).await
-        };
+        let store = store(scope, call.argument(0))?.store.clone();
+        let page = async move { store.page(&range, limit).await };
         Ok(attempt(page, pairs))
     })?;
     searching(natives)?;
@@ -47,50 +34,25 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn searching<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.waiting("kv_search", |host, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
+    natives.waiting("kv_search", |_, scope, call| {
+        let store = store(scope, call.argument(0))?.store.clone();
         let pattern = key(scope, call.argument(1))?;
         let mode = text(scope, call.argument(2), "mode:")?;
-        let known = SearchMode::from_str(&mode).map_err(|error| error.raise(scope))?;
         let limit = limit(scope, call.argument(3), KV_SEARCH_MAX)?;
-        let worker = host.worker.clone();
-        let keys = async move {
-            if limit == 0 {
-                return Ok(Vec::new());
-            }
-            // Who drops the operation drops this, and the search ends.
-            let caller = Arc::new(());
-            let waits = Arc::downgrade(&caller);
-            let asked = pattern.clone();
-            let here = move |database: &KvDatabase| {
-                database.search(known, &asked, limit, || waits.strong_count() > 0)
-            };
-            let there = async |client: &Client| {
-                let capacity = i32::try_from(limit).unwrap_or(i32::MAX);
-                Ok(client.search(&mode, pattern, capacity).await?)
-            };
-            store.ask(&worker, here, there).await
-        };
+        let keys = async move { store.search(&mode, pattern, limit).await };
         Ok(attempt(keys, |scope, keys| scope.strings(keys)))
     })
 }
 
 fn upkeep<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("kv_sync", |_, scope, call| {
-        let store = Rc::clone(store(scope, call.argument(0))?);
-        Ok(attempt_only(async move {
-            match &store.backend {
-                Backend::Embedded(database) => drop(database.synchronize().await?),
-                Backend::Remote { client, .. } => client.synchronize().await?,
-            }
-            Ok::<_, Fault>(())
-        }))
+        let store = store(scope, call.argument(0))?.store.clone();
+        Ok(attempt_only(async move { store.synchronize().await }))
     })?;
-    natives.waiting("kv_backup", |host, scope, call| {
-        let database = embedded(scope, call.argument(0))?.clone();
+    natives.waiting("kv_backup", |_, scope, call| {
+        let store = store(scope, call.argument(0))?.store.clone();
         let folder = PathBuf::from(text(scope, call.argument(1), "the folder of a backup")?);
-        let backup = host.worker.offload(move || database.backup(&folder));
-        Ok(attempt_only(async move { Ok::<_, Fault>(backup.await??) }))
+        Ok(attempt_only(async move { store.backup(folder).await }))
     })
 }
 

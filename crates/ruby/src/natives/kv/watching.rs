@@ -3,26 +3,29 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_kv::{ChangeEvent, PrefixWatch};
+use tsumugi_kv::ChangeEvent;
 use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_stores::StoreWatch;
 
 use super::arguments::key;
-use super::store::embedded;
-use crate::answer::{Failure as _, attempt};
+use super::store::store;
+use crate::answer::attempt;
 use crate::natives::arguments::data;
 use crate::natives::definitions::Natives;
 
 /// A watch that Ruby holds; empty while it is waited for, and once it is over.
-type Holder = Rc<RefCell<Option<PrefixWatch>>>;
+type Holder = Rc<RefCell<Option<StoreWatch>>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("KvWatch")?;
-    natives.plain("kv_watch", |_, scope, call| {
+    natives.maybe_waiting("kv_watch", |_, scope, call| {
+        let store = store(scope, call.argument(0))?.store.clone();
         let prefix = key(scope, call.argument(1))?;
-        let watch = embedded(scope, call.argument(0))?.watch(prefix);
-        let watch = watch.map_err(|error| error.raise(scope))?;
-        let holder: Holder = Rc::new(RefCell::new(Some(watch)));
-        scope.wrap_as("Tsumugi::Native::KvWatch", holder)
+        let watch = async move { store.watch(prefix).await };
+        Ok(attempt(watch, |scope, watch| {
+            let holder: Holder = Rc::new(RefCell::new(Some(watch)));
+            scope.wrap_as("Tsumugi::Native::KvWatch", holder)
+        }))
     })?;
     // `[kind, key, lost]`
     natives.waiting("kv_changed", |_, scope, call| {
@@ -34,7 +37,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let changed = async move {
             let changed = watch.next().await;
             *holder.borrow_mut() = Some(watch);
-            changed.ok_or(tsumugi_kv::Error::Closed)
+            changed
         };
         Ok(attempt(changed, change_value))
     })?;
@@ -55,6 +58,7 @@ fn change_value<'c>(scope: &'c Scope<'_>, changed: ChangeEvent) -> Result<'c, Va
         ChangeEvent::Expired(_) => "expired",
         ChangeEvent::Evicted(_) => "evicted",
         ChangeEvent::Cleared => "cleared",
+        ChangeEvent::Gap => "gap",
         _ => "lagged",
     };
     let lost = match changed {

@@ -1,20 +1,14 @@
 //! Writing: from the arguments of a method to a `Write`, and from what was written to the method's value.
 //! Rule: each method is defined once here; in memory it answers at once, elsewhere its fibre parks until the write is as safe as it is to be.
 
-use std::rc::Rc;
-
 use bytes::Bytes;
-use futures_util::FutureExt as _;
-use tsumugi_kv::{
-    Desired, Error, Expected, KvDatabase, QUEUE_KEY, RekeySource, SetMode, Write, WriteResult,
-};
+use tsumugi_kv::{Desired, Expected, RekeySource, SetMode, Write, WriteResult};
 use tsumugi_mruby::{Kind, NativeCall, Result, Scope, Value};
+use tsumugi_stores::Capabilities;
 
 use super::arguments::{Options, integer, key, ttl, value};
-use super::failure::Outcome;
-use super::reads::{check_bytes, keys};
-use super::remote;
-use super::store::{Backend, KvStore, embedded, store};
+use super::reads::keys;
+use super::store::{KvStore, at_once, store};
 use crate::answer::{Failure as _, attempt};
 use crate::limits::KV_MULTI_MAX;
 use crate::natives::arguments::wrong_type;
@@ -27,7 +21,7 @@ struct Verb(&'static str, ArgumentsToWrite, ResultToValue);
 type ArgumentsToWrite = for<'c> fn(&'c Scope<'c>, &KvStore, &[Value<'c>]) -> Result<'c, Write>;
 type ResultToValue = for<'c> fn(&'c Scope<'c>, WriteResult) -> Result<'c, Value<'c>>;
 
-const VERBS: [Verb; 11] = [
+const VERBS: [Verb; 12] = [
     Verb("set", set, took_place),
     Verb("delete", remove, took_place),
     Verb("append", append, took_place),
@@ -35,6 +29,7 @@ const VERBS: [Verb; 11] = [
     Verb("cas", exchange, took_place),
     Verb("__cas_multi", exchange_multi, took_place),
     Verb("rekey", rekey, took_place),
+    Verb("touch", touch, took_place),
     Verb("push", push, push_key),
     Verb("clear", |_, _, _| Ok(Write::Clear), took_place),
     Verb("__set_multi", set_multi, how_many),
@@ -50,8 +45,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let store = store(scope, call.argument(0))?;
             let given = call.arguments().get(1..).unwrap_or_default();
             let write = write(scope, store, given)?;
-            let store = Rc::clone(store);
-            Ok(attempt(async move { submit(&store, write).await }, make))
+            let store = store.store.clone();
+            Ok(attempt(async move { store.write(write).await }, make))
         })?;
         natives.in_place(memory, name, move |scope, call| {
             make(scope, write_at_once(scope, call, write)?)
@@ -68,36 +63,9 @@ fn write_at_once<'c>(
     call: &NativeCall<'c>,
     write: ArgumentsToWrite,
 ) -> Result<'c, WriteResult> {
-    let write = write(scope, store(scope, call.this)?, call.arguments())?;
-    let written = at_once(embedded(scope, call.this)?, write);
-    written.map_err(|error| error.raise(scope))
-}
-
-/// Writes to a database in memory, whose answers are there at once.
-pub(super) fn at_once(database: &KvDatabase, write: Write) -> tsumugi_kv::Result<WriteResult> {
-    let written = database.submit(write).now_or_never();
-    let written = written.unwrap_or(Err(Error::Closed));
-    tell(database, &written);
-    written
-}
-
-/// Writes, and waits until it is acknowledged.
-pub(super) async fn submit(store: &KvStore, write: Write) -> Outcome<WriteResult> {
-    match &store.backend {
-        Backend::Embedded(database) => {
-            let written = database.submit(write).await;
-            tell(database, &written);
-            Ok(written?)
-        }
-        Backend::Remote { client, .. } => remote::write(client, write).await,
-    }
-}
-
-/// Wakes the waiters for what was pushed.
-fn tell(database: &KvDatabase, written: &tsumugi_kv::Result<WriteResult>) {
-    if let Ok(WriteResult::Pushed { .. }) = written {
-        database.notify(QUEUE_KEY);
-    }
+    let store = store(scope, call.this)?;
+    let write = write(scope, store, call.arguments())?;
+    at_once(scope, store.store.write(write))
 }
 
 fn at<'c>(given: &[Value<'c>], index: usize) -> Value<'c> {
@@ -259,11 +227,33 @@ fn rekey<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'
     })
 }
 
+fn touch<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
+    let options = Options::after(1, scope, given, &["ttl"])?;
+    let Some(given_ttl) = options.find(scope, "ttl") else {
+        let message = "touch takes ttl:, a number of seconds, or nil for ever";
+        return Err(scope.error("ArgumentError", message));
+    };
+    Ok(Write::Touch {
+        key: key(scope, at(given, 0))?,
+        ttl: ttl(scope, given_ttl)?,
+    })
+}
+
+/// A value, or the name of a queue and a value.
 fn push<'c>(scope: &'c Scope<'c>, _: &KvStore, given: &[Value<'c>]) -> Result<'c, Write> {
-    Options::after(1, scope, given, &[])?;
-    Ok(Write::PushLast {
-        value: value(scope, at(given, 0))?,
-        at: None,
+    let is_named = given
+        .get(1)
+        .is_some_and(|second| second.kind() != Kind::Hash);
+    Options::after(1 + usize::from(is_named), scope, given, &[])?;
+    Ok(match is_named {
+        true => Write::Push {
+            queue: key(scope, at(given, 0))?,
+            value: value(scope, at(given, 1))?,
+        },
+        false => Write::PushLast {
+            value: value(scope, at(given, 0))?,
+            at: None,
+        },
     })
 }
 
@@ -285,7 +275,7 @@ fn records<'c>(
     let lengths = entries
         .iter()
         .map(|(name, content)| length(*name) + length(*content));
-    check_bytes(lengths.sum()).map_err(|error| error.raise(scope))?;
+    Capabilities::check_bytes(lengths.sum()).map_err(|error| error.raise(scope))?;
     Ok(entries)
 }
 

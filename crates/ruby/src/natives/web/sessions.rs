@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::json;
 use crate::natives::arguments::{text, whole};
 use crate::natives::definitions::{Natives, exchange};
-use crate::natives::kv::{Backend, KvStore};
+use crate::natives::kv::KvStore;
 use crate::natives::parameters::halt;
 
 const UNDECLARED: &str = "this application has no sessions: write `sessions` near the top of its file, before the routes";
@@ -35,10 +35,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 scope.error("ArgumentError", "max_age: is a positive number of seconds")
             })?;
         let kv = scope.keyword(options, "kv")?;
-        let store = match scope.data::<Rc<KvStore>>(kv).map(|store| &store.backend) {
-            Some(Backend::Embedded(database)) => Some(Rc::new(database.clone())),
-            _ => None,
-        };
+        let store = scope.data::<Rc<KvStore>>(kv);
+        let store = store.map(|store| store.store.clone());
         let sessions = SessionSettings {
             name: option("name")?,
             path: option("path")?,
@@ -61,7 +59,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let wrong = |error: session::WriteError| scope.error("ArgumentError", error.to_string());
         sessions.check().map_err(wrong)?;
         let cookies_max = host.settings.http.parameters_max;
-        let sessions = Rc::new(SessionStore::new(sessions, store, cookies_max));
+        let sessions = SessionStore::new(sessions, store, cookies_max);
+        let sessions = Rc::new(sessions.map_err(|error| error.raise(scope))?);
         match host.web.sessions.set(sessions) {
             Ok(()) => Ok(Value::nil()),
             Err(_) => {
@@ -74,21 +73,27 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn contents<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("session_content", |host, scope, call| {
-        let (_, session) = opened(host, scope, call)?;
-        scope.string(session.content().to_json())
+    natives.maybe_waiting("session_content", |host, scope, call| {
+        let opened = opened(host, scope, call)?;
+        Ok(attempt(opened, |scope, (_, session)| {
+            scope.string(session.content().to_json())
+        }))
     })?;
-    natives.plain("session_stored?", |host, scope, call| {
-        let (_, session) = opened(host, scope, call)?;
-        Ok(Value::boolean(session.is_stored()))
+    natives.maybe_waiting("session_stored?", |host, scope, call| {
+        let opened = opened(host, scope, call)?;
+        Ok(attempt(opened, |_, (_, session)| {
+            Ok(Value::boolean(session.is_stored()))
+        }))
     })?;
     natives.plain("csrf_refusal", |_, scope, _| {
         scope.string(session::FORGERY_REFUSAL)
     })?;
-    natives.plain("csrf_valid?", |host, scope, call| {
-        let (_, session) = opened(host, scope, call)?;
+    natives.maybe_waiting("csrf_valid?", |host, scope, call| {
+        let opened = opened(host, scope, call)?;
         let sent = scope.text(call.argument(1)).unwrap_or_default();
-        Ok(Value::boolean(session.is_token(&sent)))
+        Ok(attempt(opened, move |_, (_, session)| {
+            Ok(Value::boolean(session.is_token(&sent)))
+        }))
     })
 }
 
@@ -132,30 +137,35 @@ fn changes<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
+type Outcome<T> = std::result::Result<T, SessionError>;
+
 /// A request and its session.
 type SessionOfRequest = (Rc<Exchange>, Rc<RequestSession>);
 
+/// Finds the session of a request, and reads it unless it was read.
 fn opened<'c>(
     host: &Host,
     scope: &'c Scope<'c>,
     call: &NativeCall<'c>,
-) -> Result<'c, SessionOfRequest> {
+) -> Result<'c, impl Future<Output = Outcome<SessionOfRequest>> + use<>> {
     let exchange = exchange(scope, call.argument(0))?;
     let sessions = host.web.sessions.get();
     let sessions = sessions.ok_or_else(|| scope.error("RuntimeError", UNDECLARED))?;
-    let slot = exchange.session.get_or_init(|| SessionSlot::new(sessions));
-    let session = slot.read(&exchange.request.headers);
-    let session = Rc::clone(session.map_err(|error| error.raise(scope))?);
-    Ok((exchange, session))
+    let sessions = Rc::clone(sessions);
+    Ok(async move {
+        let slot = exchange.session.get_or_init(|| SessionSlot::new(&sessions));
+        let session = Rc::clone(slot.read(&exchange.request.headers).await?);
+        Ok((exchange, session))
+    })
 }
 
 /// Runs a change, puts the cookie that follows from it among those of the response, and answers what the change gives.
 fn changed(
-    (exchange, session): SessionOfRequest,
-    change: impl AsyncFnOnce(Rc<RequestSession>) -> std::result::Result<Option<String>, SessionError>
-    + 'static,
+    opened: impl Future<Output = Outcome<SessionOfRequest>> + 'static,
+    change: impl AsyncFnOnce(Rc<RequestSession>) -> Outcome<Option<String>> + 'static,
 ) -> Operation {
     let outcome = async move {
+        let (exchange, session) = opened.await?;
         let outcome = change(session).await;
         if outcome.is_ok() {
             put_cookie(&exchange);

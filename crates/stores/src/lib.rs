@@ -1,0 +1,31 @@
+//! The key-value store of an application, wherever its records are: in this process, behind a Tkrzw service, in etcd. Knows no
+//! language of applications. Rule: a call means the same on every engine, and what an engine cannot promise it refuses by name.
+//!
+//! [`StoreAddress`] reads what an author writes, [`StoreOpener`] opens it, and [`Store`] is what both languages, sessions and `fetch` use.
+//! Writes and their answers are `tsumugi-kv`'s [`Write`](tsumugi_kv::Write) and [`WriteResult`](tsumugi_kv::WriteResult) on every engine.
+//! An engine is a type that implements `StoreEngine` (`engine.rs`), with a table of what it promises (`capability.rs`).
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod address;
+mod capability;
+mod engine;
+mod error;
+mod etcd;
+pub mod limits;
+mod local;
+mod open;
+mod store;
+mod tkrzw;
+mod watch;
+
+pub use access::StoreAccess;
+pub use address::{StoreAddress, StoreSettings};
+pub use capability::{Bound, Capabilities, Capability, Consistency};
+pub use error::{CallFate, Error, Result};
+pub use etcd::EtcdAddress;
+pub use open::StoreOpener;
+pub use store::{Store, WeakStore};
+pub use tkrzw::TkrzwAddress;
+pub use watch::StoreWatch;

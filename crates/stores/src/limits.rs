@@ -1,0 +1,51 @@
+//! Every bound of this crate, by name. Those of a database of this process are `tsumugi-kv`'s, those of a `tkrzw://` client `tsumugi-rpc`'s.
+//! Rule: a queue or a message that has no bound here or there does not exist.
+
+/// Longest address of a store, settings included.
+pub const ADDRESS_BYTES_MAX: usize = 8 * 1024;
+/// Servers that one address may name.
+pub const ENDPOINTS_MAX: usize = 16;
+/// How long a call of an engine behind a network may take unless `timeout` says otherwise.
+pub const CALL_MS_DEFAULT: u64 = 5_000;
+/// Longest `timeout`.
+pub const CALL_MS_MAX: u64 = 3_600_000;
+/// How often a write that others precede is tried.
+pub const WRITE_TRIES_MAX: usize = 128;
+/// Calls of one stream to a `tkrzw://` store that are under way at a time: the writes of a batch, the steps of a page.
+pub const CALLS_MAX: usize = 64;
+/// Bytes of the records of one call that reads or writes several.
+pub const KV_MULTI_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Watches of one client.
+pub const REMOTE_WATCHES_MAX: usize = 256;
+
+pub use tsumugi_kv::limits::{WATCH_BYTES_MAX, WATCH_CHANGES_MAX};
+
+/// Bytes of a value in etcd, whose own limit of a request, keys included, is 1.5 MiB.
+pub const ETCD_VALUE_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of one request to etcd, which refuses those of 1.5 MiB.
+pub const ETCD_REQUEST_BYTES_MAX: usize = 1536 * 1024 - 16 * 1024;
+/// Records that one exchange in etcd compares, and changes: etcd takes 128 operations in a transaction.
+pub const ETCD_EXCHANGE_RECORDS_MAX: usize = 128;
+/// Bytes of one answer of etcd's.
+pub const ETCD_ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Records of one range that is read in etcd.
+pub const ETCD_PAGE_RECORDS_MAX: usize = 1_000;
+/// How long a connection to one server of etcd may take.
+pub const ETCD_CONNECT_MS_MAX: u64 = 1_000;
+/// How long one server of etcd is waited for at least that is asked for what another may give as well; a third of the call's time if that
+/// is more.
+pub const ETCD_ATTEMPT_MS: u64 = 1_000;
+/// Between two rounds of all servers of etcd, and as much again at random.
+pub const ETCD_REST_MS: u64 = 50;
+/// How often one call logs in again.
+pub const ETCD_LOGINS_MAX: usize = 3;
+/// Leases of etcd that a client keeps to use again.
+pub const ETCD_LEASES_MAX: usize = 256;
+/// Records that one lease of etcd is given to: all of them go at once.
+pub const ETCD_LEASE_RECORDS_MAX: usize = 1_000;
+/// Queues of etcd whose last place a client remembers.
+pub const ETCD_QUEUES_REMEMBERED_MAX: usize = 1_024;
+/// How often a watch of etcd asks its server for a sign of life; it goes to another one after two without.
+pub const ETCD_WATCH_ALIVE_MS: u64 = 2_000;
+/// Longest rest of a watch of etcd between attempts to begin again.
+pub const ETCD_WATCH_REST_MS_MAX: u64 = 2_000;

@@ -1,0 +1,296 @@
+//! The store of an application: one type over all engines. Checks calls against the engine's table, and hands them on.
+//! Rule: what an engine refuses is refused here, before anything is sent; a call means the same on every engine that takes it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::rc::{Rc, Weak};
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tsumugi_kv::single_flight::StoreId;
+use tsumugi_kv::{KeyRange, KvDatabase, Lifetime, Pair, SearchMode, Write, WriteResult};
+use tsumugi_worker::Pool;
+
+use crate::capability::{Capabilities, Capability};
+use crate::engine::StoreEngine as _;
+use crate::error::Result;
+use crate::etcd::EtcdStore;
+use crate::local::LocalStore;
+use crate::tkrzw::TkrzwStore;
+use crate::watch::StoreWatch;
+
+/// An open store. Clones share it, on one worker's thread.
+#[derive(Clone)]
+pub struct Store {
+    inner: Rc<StoreInner>,
+}
+
+/// What the clones share.
+struct StoreInner {
+    engine: EngineHandle,
+    place: Arc<str>,
+    flights: StoreId,
+}
+
+/// The engines.
+pub(crate) enum EngineHandle {
+    Local(LocalStore),
+    Tkrzw(TkrzwStore),
+    Etcd(EtcdStore),
+}
+
+/// Awaits a call of whichever engine it is. Those behind a network are boxed: a call of a database of this process is not to be moved about with
+/// the room that theirs need.
+macro_rules! on_engine {
+    ($store:expr, $engine:ident => $call:expr) => {
+        match &$store.inner.engine {
+            EngineHandle::Local($engine) => $call.await,
+            EngineHandle::Tkrzw($engine) => Box::pin($call).await,
+            EngineHandle::Etcd($engine) => Box::pin($call).await,
+        }
+    };
+}
+
+impl Store {
+    /// A database of this process. The pool is for what may block.
+    #[must_use]
+    pub fn local(database: KvDatabase, pool: Pool) -> Store {
+        let (place, flights) = (database.place(), database.flights());
+        let engine = EngineHandle::Local(LocalStore { database, pool });
+        Store {
+            inner: Rc::new(StoreInner {
+                engine,
+                place,
+                flights,
+            }),
+        }
+    }
+
+    /// A store of another server, with a name for people that no other store has.
+    pub(crate) fn remote(engine: EngineHandle, place: impl Into<Arc<str>>) -> Store {
+        let place = place.into();
+        let flights = StoreId::Service(Arc::clone(&place));
+        Store {
+            inner: Rc::new(StoreInner {
+                engine,
+                place,
+                flights,
+            }),
+        }
+    }
+
+    /// The store for lists, which keep none open.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakStore {
+        WeakStore(Rc::downgrade(&self.inner))
+    }
+
+    pub(crate) fn engine(&self) -> &EngineHandle {
+        &self.inner.engine
+    }
+
+    /// The database, if it is one of this process: what it does in place needs no `await`.
+    #[must_use]
+    pub fn database(&self) -> Option<&KvDatabase> {
+        match &self.inner.engine {
+            EngineHandle::Local(local) => Some(&local.database),
+            _ => None,
+        }
+    }
+
+    /// What tells this store from others of the process, for people. Holds no password.
+    #[must_use]
+    pub fn place(&self) -> Arc<str> {
+        Arc::clone(&self.inner.place)
+    }
+
+    /// What distinguishes computations of its values.
+    #[must_use]
+    pub fn flights(&self) -> &StoreId {
+        &self.inner.flights
+    }
+
+    /// What its engine promises and refuses.
+    #[must_use]
+    pub fn capabilities(&self) -> &'static Capabilities {
+        match &self.inner.engine {
+            EngineHandle::Local(engine) => engine.capabilities(),
+            EngineHandle::Tkrzw(engine) => engine.capabilities(),
+            EngineHandle::Etcd(engine) => engine.capabilities(),
+        }
+    }
+
+    /// Whether it can do this, its server included.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported), or the server's; as [`get`](Self::get) where that has to be asked.
+    pub async fn require(&self, wanted: Capability) -> Result<()> {
+        self.capabilities().check(wanted)?;
+        on_engine!(self, engine => engine.require(wanted))
+    }
+
+    /// The value at a key.
+    ///
+    /// # Errors
+    /// As [`Error`](crate::Error) says for the engine; of a key beyond its limit before anything is sent.
+    pub async fn get(&self, key: impl Into<Bytes>) -> Result<Option<Bytes>> {
+        let key = key.into();
+        self.capabilities().check_key(&key)?;
+        on_engine!(self, engine => engine.get(key))
+    }
+
+    /// The records of those keys that exist, in the order of `keys`. No moment for all of them is promised.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`TooMany`](tsumugi_kv::Error::TooMany) bytes at once.
+    pub async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>> {
+        let table = self.capabilities();
+        keys.iter().try_for_each(|key| table.check_key(key))?;
+        let found = on_engine!(self, engine => engine.records(keys))?;
+        let bytes = found.iter().map(|(key, value)| key.len() + value.len());
+        Capabilities::check_bytes(bytes.sum())?;
+        Ok(found)
+    }
+
+    /// Applies a write, and answers once it is acknowledged. What each write means stands at [`Write`]. Dropping the future does not take
+    /// it back.
+    ///
+    /// # Errors
+    /// Of an engine's table before anything is sent. After a failure [`Error::fate`](crate::Error::fate) says whether it may have taken place; nothing
+    /// that may have is repeated here.
+    pub async fn write(&self, write: Write) -> Result<WriteResult> {
+        // A database of this process checks by its own settings, and a batch part by part.
+        if self.database().is_none() {
+            self.capabilities().check_write(&write)?;
+        }
+        on_engine!(self, engine => engine.write(write))
+    }
+
+    /// Removes the first record of a queue, or the one with the least key of all without a name: [`WriteResult::Popped`]. Waits for one for
+    /// this long; then it is [`WriteResult::Missing`].
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub async fn pop(&self, queue: Option<Bytes>, wait: Duration) -> Result<WriteResult> {
+        self.capabilities()
+            .check_queue(queue.as_deref().unwrap_or_default())?;
+        on_engine!(self, engine => engine.pop(queue, wait))
+    }
+
+    /// How long the record at a key is still there; `None` when there is none.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`Unsupported`](crate::Error::Unsupported) by an engine without times to live.
+    pub async fn lifetime(&self, key: impl Into<Bytes>) -> Result<Option<Lifetime>> {
+        let key = key.into();
+        self.capabilities().check(Capability::TimeToLive)?;
+        self.capabilities().check_key(&key)?;
+        on_engine!(self, engine => engine.lifetime(key))
+    }
+
+    /// The first records of a range: at most `limit`, and fewer where they are large; none only when there are no more. Go on with
+    /// [`KeyRange::after`].
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`Unsupported`](crate::Error::Unsupported) by an engine without an order.
+    pub async fn page(&self, range: &KeyRange, limit: usize) -> Result<Vec<Pair>> {
+        self.capabilities().check(Capability::Scan)?;
+        if limit == 0 || range.is_empty() {
+            return Ok(Vec::new());
+        }
+        on_engine!(self, engine => engine.page(range, limit))
+    }
+
+    /// How many records there are.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn count(&self) -> Result<u64> {
+        self.capabilities().check(Capability::Count)?;
+        on_engine!(self, engine => engine.count())
+    }
+
+    /// Keys that fit a pattern, at most `limit`. `mode` is a name of [`SearchMode`].
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); for a mode or a pattern that cannot be used.
+    pub async fn search(
+        &self,
+        mode: &str,
+        pattern: impl Into<Bytes>,
+        limit: usize,
+    ) -> Result<Vec<Bytes>> {
+        self.capabilities().check(Capability::Search)?;
+        SearchMode::from_str(mode)?;
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let pattern = pattern.into();
+        on_engine!(self, engine => engine.search(mode, pattern, limit))
+    }
+
+    /// Answers once what was acknowledged before is as safe as the engine can make it.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn synchronize(&self) -> Result<()> {
+        self.capabilities().check(Capability::Synchronize)?;
+        on_engine!(self, engine => engine.synchronize())
+    }
+
+    /// Writes the records of this moment to a folder that does not exist yet.
+    ///
+    /// # Errors
+    /// As [`KvDatabase::backup`]; [`Unsupported`](crate::Error::Unsupported) but for a database of this process.
+    pub async fn backup(&self, folder: PathBuf) -> Result<()> {
+        match &self.inner.engine {
+            EngineHandle::Local(local) => local.backup(folder).await,
+            _ => self.capabilities().check(Capability::Backup),
+        }
+    }
+
+    /// What the store says of itself, by names of the engine.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn inspect(&self) -> Result<Vec<(String, String)>> {
+        on_engine!(self, engine => engine.inspect())
+    }
+
+    /// The changes of the keys that begin with `prefix`, from the answer on.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`Unsupported`](crate::Error::Unsupported) by an engine that reports none.
+    pub async fn watch(&self, prefix: impl Into<Bytes>) -> Result<StoreWatch> {
+        let prefix = prefix.into();
+        self.capabilities().check(Capability::Watch)?;
+        self.capabilities().check_key(&prefix)?;
+        on_engine!(self, engine => engine.watch(prefix))
+    }
+}
+
+/// A store that may be closed by now.
+#[derive(Clone)]
+pub struct WeakStore(Weak<StoreInner>);
+
+impl fmt::Debug for WeakStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WeakStore").field(&self.upgrade()).finish()
+    }
+}
+
+impl WeakStore {
+    /// The store, if it is open.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Store> {
+        self.0.upgrade().map(|inner| Store { inner })
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Store").field(&self.inner.place).finish()
+    }
+}

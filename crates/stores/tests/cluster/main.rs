@@ -1,0 +1,14 @@
+//! Stores in etcd while its members die, are stopped in their tracks, forget their past, ask for passwords and speak TLS. Each test that does
+//! harm has a cluster of its own.
+
+#[path = "../engines/mod.rs"]
+#[expect(dead_code, reason = "of the engines it is one here")]
+mod engines;
+#[path = "../../../kv/tests/history/mod.rs"]
+mod history;
+#[path = "../../../kv/tests/history/writes.rs"]
+mod writes;
+
+mod access;
+mod faults;
+mod linear;

@@ -1,0 +1,7 @@
+//! Throwaway clusters of etcd. Knows no client but etcdctl.
+
+mod cluster;
+mod limits;
+mod programs;
+
+pub use self::cluster::{EtcdCluster, EtcdOptions};
