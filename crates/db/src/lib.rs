@@ -43,6 +43,9 @@ mod options;
 mod outcome;
 mod postgres;
 mod query;
+mod read_database;
+mod read_text;
+mod recency;
 mod refusal;
 mod rows;
 pub mod schema;
@@ -57,7 +60,7 @@ mod value;
 
 pub use batch::BatchSize;
 pub use database::{Database, RowStream, Savepoint, Transaction};
-pub use database_watch::{DatabaseWatch, PoolScope};
+pub use database_watch::{DatabaseWatch, PoolRole, PoolScope};
 pub use error::{Code, Error, FailedStatement, Result};
 pub use execution::ExecuteResult;
 pub use executor::Executor;
@@ -66,11 +69,12 @@ pub use inserts::KeyedExecutor;
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
-    AbsentFile, Access, Isolation, MigrationScope, Names, Options, PipelineAtomicity, StatementLog,
-    TransactionMode, TransactionOptions,
+    AbsentFile, Access, Isolation, MigrationScope, Names, Options, PipelineAtomicity, ReadTarget,
+    ReplicaUrls, StatementLog, TransactionMode, TransactionOptions,
 };
 pub use postgres::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use query::sendable;
+pub use recency::{Recency, has_replicas};
 pub use refusal::Refusal;
 pub use rows::{Columns, Row, Rows};
 pub use sql_text::SqlText;

@@ -4,6 +4,7 @@
 
 mod content;
 mod error;
+mod recency;
 mod state;
 mod stored;
 

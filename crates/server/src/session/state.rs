@@ -12,12 +12,14 @@ use tsumugi_kv::KvDatabase;
 
 use super::content::SessionContent;
 use super::error::{Result, SessionError};
+use super::recency::RecencySigner;
 
 /// The sessions of a loaded application.
 pub struct SessionStore {
-    declared: SessionSettings,
+    pub(super) declared: SessionSettings,
     pub(super) store: Option<Rc<KvDatabase>>,
-    cookies_max: usize,
+    pub(super) cookies_max: usize,
+    pub(super) recency_signer: RecencySigner,
 }
 
 impl SessionStore {
@@ -28,6 +30,7 @@ impl SessionStore {
         cookies_max: usize,
     ) -> SessionStore {
         SessionStore {
+            recency_signer: RecencySigner::of(&declared.keeping),
             declared,
             store,
             cookies_max,
@@ -142,6 +145,7 @@ impl RequestSession {
             declared,
             store,
             cookies_max,
+            recency_signer: _,
         } = &**sessions;
         let (text, record) = match store {
             Some(store) => {

@@ -61,7 +61,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let wrong = |error: session::WriteError| scope.error("ArgumentError", error.to_string());
         sessions.check().map_err(wrong)?;
         let cookies_max = host.settings.http.parameters_max;
-        let sessions = Rc::new(SessionStore::new(sessions, store, cookies_max));
+        let weak = Rc::downgrade(host);
+        let signer = move || {
+            let host = weak.upgrade()?;
+            host.web.signer(&host.settings).ok()
+        };
+        let sessions = SessionStore::new(sessions, store, cookies_max).signed_by(signer);
+        let sessions = Rc::new(sessions);
         match host.web.sessions.set(sessions) {
             Ok(()) => Ok(Value::nil()),
             Err(_) => {
