@@ -60,7 +60,10 @@ impl Database {
             Database::Firebird(pool) => (pool.name(), Connections::Thread(pool.watch())),
         };
         let replicas: Vec<DatabaseWatch> = match self {
-            Database::Postgres(pool) => pool.replica_pools().map(DatabaseWatch::of_replica).collect(),
+            Database::Postgres(pool) => pool
+                .replica_pools()
+                .map(DatabaseWatch::of_replica)
+                .collect(),
             Database::Sqlite(_) | Database::Firebird(_) => Vec::new(),
         };
         DatabaseWatch {

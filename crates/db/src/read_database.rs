@@ -13,8 +13,7 @@ use crate::value::{Value, bounded, bounded_together};
 
 const ONLY_READS: &str = "db.read only reads: run what writes outside of it";
 
-const READ_ONLY_TRANSACTIONS: &str =
-    "db.read only reads: begin a transaction there that only reads, or one that writes outside of it";
+const READ_ONLY_TRANSACTIONS: &str = "db.read only reads: begin a transaction there that only reads, or one that writes outside of it";
 
 impl Database {
     /// Like [`Database::query`], on a replica if one is recent enough.

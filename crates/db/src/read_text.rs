@@ -63,7 +63,10 @@ mod tests {
         let check = |sql: &str, expected: bool| assert_eq!(reads(sql), expected, "{sql}");
         check("select 1", true);
         check("  -- of\n/* a */ (SELECT 1) union select 2", true);
-        check("With a as (select 'delete' \"update\") select * from a", true);
+        check(
+            "With a as (select 'delete' \"update\") select * from a",
+            true,
+        );
         check("values (1), (2)", true);
         check(
             "with a as (delete from t returning 1) select * from a",

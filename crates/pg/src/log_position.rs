@@ -73,8 +73,7 @@ const WRITTEN: &str = "SELECT pg_catalog.pg_current_wal_insert_lsn()::pg_catalog
 const SYSTEM: &str = "SELECT c.system_identifier FROM pg_catalog.pg_control_system() c";
 
 /// How far a standby has replayed the log; NULL on any other server.
-const REPLAYED: &str =
-    "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()::pg_catalog.text END";
+const REPLAYED: &str = "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()::pg_catalog.text END";
 
 /// The same with its cluster, and the timeline that it was on when it last wrote its state to disk, or that it receives: the second is shown to roles that may
 /// read statistics. It receives no timeline but one that goes on from what it has replayed.

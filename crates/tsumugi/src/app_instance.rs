@@ -282,7 +282,7 @@ struct RequestUser {
 fn within(recency: Option<Rc<Recency>>, producer: Producer) -> Producer {
     match recency {
         None => producer,
-        Some(recency) => Box::new(move |output| {
+        Some(recency) => Box::new(move |output| -> Local<Result<()>> {
             let written = producer(output);
             Box::pin(async move { recency.scope(written).await })
         }),

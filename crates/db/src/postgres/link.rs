@@ -86,11 +86,7 @@ impl Session {
     }
 
     /// A statement has run here. One that may have written something, outside of a transaction, is noted where the database has replicas.
-    pub(super) fn note_statement(
-        &self,
-        sql: &str,
-        outcome: &tsumugi_pg::Result<tsumugi_pg::Rows>,
-    ) {
+    pub(super) fn note_statement(&self, sql: &str, outcome: &tsumugi_pg::Result<tsumugi_pg::Rows>) {
         let ServerRole::Primary(notes) = &self.role else {
             return;
         };

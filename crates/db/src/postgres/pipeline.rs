@@ -122,9 +122,10 @@ async fn run(
     drop(written);
     drop(binds);
     let replies = match replies {
-        Ok(replies) if plans.iter().any(|plan| may_write(&plan.sql)) => {
-            connection.note_several(Ok(replies)).await.map_err(Fault::Driver)
-        }
+        Ok(replies) if plans.iter().any(|plan| may_write(&plan.sql)) => connection
+            .note_several(Ok(replies))
+            .await
+            .map_err(Fault::Driver),
         replies => replies,
     };
     let outcomes = replies?.into_iter().zip(plans);

@@ -20,15 +20,16 @@ use crate::limits::{REPLICA_ACQUIRE_MAX, REPLICA_CHECK};
 use crate::options::{Access, Options, TransactionOptions};
 use crate::recency;
 use crate::rows::Rows;
-use crate::server::{
-    Fault, Pool, RowStream, Scope, ServerBackend as _, Target, Transaction,
-};
+use crate::server::{Fault, Pool, RowStream, Scope, ServerBackend as _, Target, Transaction};
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
 impl Pool<Postgres> {
     /// Connects to the primary, and to its replicas if there are any.
-    pub(crate) async fn connect_with_replicas(url: &str, options: Options) -> Result<Pool<Postgres>> {
+    pub(crate) async fn connect_with_replicas(
+        url: &str,
+        options: Options,
+    ) -> Result<Pool<Postgres>> {
         let pool = Pool::<Postgres>::connect(url, options).await?;
         let configs = pool.inner().backend.replica_configs.take();
         if !configs.is_empty() {
@@ -214,7 +215,12 @@ fn target(config: Config, primary: &Inner) -> Target<Postgres> {
         behaviour,
         role: ServerRole::Replica,
     };
-    let backend = Postgres::new(connector, probe, primary.backend.limits, ServerRole::Replica);
+    let backend = Postgres::new(
+        connector,
+        probe,
+        primary.backend.limits,
+        ServerRole::Replica,
+    );
     Target {
         backend,
         link,

@@ -35,7 +35,8 @@ use crate::sql_text::SqlText;
 use crate::value::Value;
 
 /// Of what writes inside of a read.
-pub(super) const ONLY_READS: &str = "this writes, and db.read only reads: run it outside of db.read";
+pub(super) const ONLY_READS: &str =
+    "this writes, and db.read only reads: run it outside of db.read";
 
 /// The part of `replica_lag` that lies between two places of the primary that are remembered.
 const HISTORY_STEPS: u32 = 16;
@@ -173,7 +174,10 @@ impl Replicas {
         // The first question fixes what the transaction sees: how far that is, is known behind it.
         let after = pool.timed(open.replayed()).await.ok()??;
         let known = open.known_replayed()?;
-        self.notes.note_read(LogPosition { lsn: after, ..known });
+        self.notes.note_read(LogPosition {
+            lsn: after,
+            ..known
+        });
         pool.stats.count_transaction();
         Some(Transaction::new(pool, open, state))
     }
@@ -431,7 +435,9 @@ async fn known_place(session: &Session, needed: Option<LogPosition>) -> Option<L
     }
     // It may have gone on to another timeline since.
     session.look_again().await;
-    session.known_replayed().filter(|known| is_late_enough(*known))
+    session
+        .known_replayed()
+        .filter(|known| is_late_enough(*known))
 }
 
 /// Whether what was replayed has all in front of a place. A replica that is on a later timeline may still have to replay the end of an earlier one.

@@ -8,6 +8,7 @@ mod failover;
 mod kinds;
 mod load;
 mod procedures;
+mod replicas;
 mod shared;
 
 use std::rc::Rc;

@@ -5,6 +5,7 @@
 mod content;
 mod error;
 mod recency;
+mod recency_signer;
 mod state;
 mod stored;
 

@@ -1,7 +1,6 @@
 //! The cookie beside a session's that says what the next reads of a client have to have seen, where a database has replicas. What that is, is the database
 //! crate's business. Rule: it begins no session, and a client that has written nothing gets none.
 
-use std::cell::OnceCell;
 use std::rc::Rc;
 
 use http::{HeaderMap, HeaderValue};
@@ -10,46 +9,15 @@ use tsumugi_db::limits::REPLICA_LAG_MAX;
 use tsumugi_http::secret::Signer;
 use tsumugi_http::session::SessionStorage;
 
+use super::recency_signer::RecencySigner;
 use super::state::SessionStore;
-
-/// What signs the cookie: that of sessions in cookies, else one that is made when it is first needed.
-pub(super) struct RecencySigner {
-    make: Box<dyn Fn() -> Option<Rc<Signer>>>,
-    made: OnceCell<Option<Rc<Signer>>>,
-}
-
-impl RecencySigner {
-    pub(super) fn of(storage: &SessionStorage) -> RecencySigner {
-        let signer = match storage {
-            SessionStorage::Cookie(signer) => Some(Rc::clone(signer)),
-            SessionStorage::Store => None,
-        };
-        RecencySigner {
-            make: Box::new(move || signer.clone()),
-            made: OnceCell::new(),
-        }
-    }
-
-    fn signer(&self) -> Option<&Signer> {
-        let make = || {
-            let made = (self.make)();
-            if made.is_none() {
-                tracing::warn!(
-                    "there is nothing to sign with, so that reads follow the writes of their own request only: set TSUMUGI_SECRET, and declare sessions"
-                );
-            }
-            made
-        };
-        self.made.get_or_init(make).as_deref()
-    }
-}
 
 impl SessionStore {
     /// Sessions in a store need no signature; what is said of them here does.
     #[must_use]
     pub fn signed_by(mut self, make: impl Fn() -> Option<Rc<Signer>> + 'static) -> SessionStore {
         if matches!(self.declared.keeping, SessionStorage::Store) {
-            self.recency_signer.make = Box::new(make);
+            self.recency_signer = RecencySigner::made_by(make);
         }
         self
     }

@@ -12,7 +12,7 @@ use tsumugi_kv::KvDatabase;
 
 use super::content::SessionContent;
 use super::error::{Result, SessionError};
-use super::recency::RecencySigner;
+use super::recency_signer::RecencySigner;
 
 /// The sessions of a loaded application.
 pub struct SessionStore {

@@ -19,7 +19,7 @@ use tsumugi_db::{
     BatchSize, BindRoom, Database, Isolation, Names, Options, ReadTarget, ReplicaUrls, Savepoint,
     Session, StatementLog, TransactionMode, TransactionOptions,
 };
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_mruby::{Kind, Result, Scope, Value};
 use tsumugi_server::Mode;
 
 use crate::answer::{attempt, attempt_only};
@@ -288,9 +288,12 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
                 }
             }
             "replicas" => {
-                let urls = scope.elements(value).map(|url| scope.text(url));
-                let urls: Option<Vec<String>> = urls.collect();
-                options.replicas = ReplicaUrls::new(urls.ok_or_else(wrong)?);
+                let urls = match value.kind() {
+                    Kind::Array => scope.elements(value).map(|url| scope.text(url)).collect(),
+                    _ => None,
+                };
+                let urls: Vec<String> = urls.ok_or_else(wrong)?;
+                options.replicas = ReplicaUrls::new(urls);
             }
             "reads" => {
                 options.reads = match scope.text(value).as_deref() {
