@@ -250,9 +250,25 @@ impl Executor {
     ) -> Result<Rows> {
         match self {
             Executor::Transaction(transaction) => transaction.run_beside_changes(sql, values).await,
-            // The tables may not be there yet on a replica.
-            Executor::Read(database) => Box::pin(database.query(sql, values)).await,
-            Executor::Database(_) | Executor::Session(_) => self.query(sql, values).await,
+            Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => {
+                self.query(sql, values).await
+            }
+        }
+    }
+
+    /// Asks the catalog, which has what the transaction has changed.
+    pub(crate) async fn query_catalog(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
+        match self {
+            Executor::Database(database) | Executor::Read(database) => {
+                database.query_catalog(sql, values).await
+            }
+            Executor::Session(_) | Executor::Transaction(_) => {
+                self.run_beside_changes(sql, values).await
+            }
         }
     }
 

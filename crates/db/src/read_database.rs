@@ -82,6 +82,20 @@ impl Database {
         Ok(outcomes)
     }
 
+    /// Like [`Database::query`], of what the database says of its tables. That is no write of a user's, and a replica may not have the tables yet.
+    pub(crate) async fn query_catalog(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
+        match self {
+            Database::Postgres(pool) if pool.has_replicas() => {
+                Box::pin(pool.read_on_primary(sql.into(), bounded(values)?)).await
+            }
+            _ => self.query(sql, values).await,
+        }
+    }
+
     /// The refusal of what may write.
     pub(crate) fn refuse_write<T>(&self) -> Result<T> {
         Err(Error::usage(ONLY_READS))

@@ -187,21 +187,30 @@ impl Connection {
         }
     }
 
-    /// Writes the question behind a statement that stands alone, where it may have written something.
-    pub(crate) fn ask_log_position(&self, sql: &str) -> Result<Option<Answer>> {
+    /// Writes the question behind a statement that stands alone, where that may have written something.
+    pub(crate) fn ask_log_position(&self, sql: &str) -> Option<Answer> {
         let follows = self.0.driver.behaviour.follows_log;
         if !follows || self.status() != TransactionStatus::Idle || !may_write(sql) {
-            return Ok(None);
+            return None;
         }
-        self.write_log_question().map(Some)
+        self.ask_log_position_behind()
     }
 
     /// The same behind a COMMIT.
-    pub(crate) fn ask_log_position_of_commit(&self) -> Result<Option<Answer>> {
+    pub(crate) fn ask_log_position_of_commit(&self) -> Option<Answer> {
         if !self.0.driver.behaviour.follows_log || !self.may_have_written() {
-            return Ok(None);
+            return None;
         }
-        self.write_log_question().map(Some)
+        self.ask_log_position_behind()
+    }
+
+    /// What was written just now shall not be thought unsent where this cannot be written.
+    fn ask_log_position_behind(&self) -> Option<Answer> {
+        let asked = self.write_log_question();
+        if asked.is_err() {
+            self.0.driver.log_position.set(None);
+        }
+        asked.ok()
     }
 
     fn write_log_question(&self) -> Result<Answer> {

@@ -150,7 +150,7 @@ impl Connection {
                 }
                 Ok(request.sync(ticket, Shape::Whole)?)
             })?;
-            let position = self.ask_log_position(sql)?;
+            let position = self.ask_log_position(sql);
             let mut reply = answer.await?;
             if let Some(position) = position {
                 Box::pin(self.note_log_position(position)).await;

@@ -186,7 +186,7 @@ impl Connection {
             driver.begin_commit(ticket);
             Ok(())
         })?;
-        let position = self.ask_log_position_of_commit()?;
+        let position = self.ask_log_position_of_commit();
         let reply = answer.await.map_err(|error| match error {
             Error::Lost { .. } if driver.is_unreplicated() => Error::Unreplicated,
             error => error,

@@ -51,6 +51,16 @@ impl Pool<Postgres> {
         replicas.into_iter().flat_map(|replicas| replicas.pools())
     }
 
+    pub(crate) fn has_replicas(&self) -> bool {
+        self.inner().backend.replicas.get().is_some()
+    }
+
+    /// Like `query`, of what only reads and is not for a replica.
+    pub(crate) async fn read_on_primary(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
+        let plan = self.plan_of_read(&sql, &values)?;
+        self.run_on_primary(&plan, sql, values).await
+    }
+
     /// Like `query`, of what only reads.
     pub(crate) async fn read(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let plan = self.plan_of_read(&sql, &values)?;
@@ -59,7 +69,7 @@ impl Pool<Postgres> {
         {
             return answer;
         }
-        self.read_on_primary(&plan, sql, values).await
+        self.run_on_primary(&plan, sql, values).await
     }
 
     /// Like `stream`, of what only reads.
@@ -118,7 +128,7 @@ impl Pool<Postgres> {
         }
     }
 
-    async fn read_on_primary(
+    async fn run_on_primary(
         &self,
         plan: &Rc<Plan>,
         sql: SqlText,

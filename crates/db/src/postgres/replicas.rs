@@ -341,7 +341,9 @@ impl Replicas {
         };
         match found {
             Ok(()) => replica.join(),
-            Err(why) => drop(replica.leave::<()>(why)),
+            Err(why) => {
+                replica.leave::<()>(why);
+            }
         }
     }
 }
@@ -404,6 +406,10 @@ impl Replica {
     fn silent(&self, why: &str) {
         self.leave::<()>(why);
         let pause = self.pause.get();
+        if pause > REPLICA_CHECK {
+            // Not the first time: what waits for an answer there asks the primary.
+            self.pool.inner().connections.end_all();
+        }
         self.not_before.set(Some(Instant::now() + pause));
         self.pause.set(REPLICA_RETRY_MAX.min(pause * 2));
     }

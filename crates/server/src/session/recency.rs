@@ -24,7 +24,7 @@ impl SessionStore {
 
     /// What the reads of a request have to have seen.
     pub fn recency(&self, headers: &HeaderMap) -> Rc<Recency> {
-        let read = |signer| {
+        let read = |signer: &Signer| {
             self.declared
                 .read_recency(signer, headers, self.cookies_max)
         };
@@ -37,7 +37,11 @@ impl SessionStore {
         let (text, signer) = (recency.text()?, self.recency_signer.signer()?);
         let seconds = u32::try_from(REPLICA_LAG_MAX.as_secs()).unwrap_or(u32::MAX);
         let written = self.declared.write_recency(signer, &text, seconds);
-        let refused = |error| tracing::error!("the cookie of what was written is not: {error}");
+        let refused = |error| {
+            tracing::error!(
+                "what the next reads of a client have to have seen is not in its cookie: {error}"
+            )
+        };
         written.map_err(refused).ok()
     }
 }
