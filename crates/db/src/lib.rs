@@ -74,7 +74,7 @@ pub use options::{
 };
 pub use postgres::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use query::sendable;
-pub use recency::{Recency, has_replicas};
+pub use recency::{Recency, RecencyTexts, has_replicas};
 pub use refusal::Refusal;
 pub use rows::{Columns, Row, Rows};
 pub use sql_text::SqlText;

@@ -2,8 +2,9 @@
 //! Rule: a place only moves on, and where it is not known how far, the primary is asked.
 //!
 //! A request has one, which its futures find by [`Recency::current`] while they are polled; what belongs to no request finds none, and its reads go by
-//! what the pool has written and seen. Between two requests of a user it is a text, which a server gives to the client and believes again only where it has
-//! signed it.
+//! what the pool has written and seen. Between two requests of a user it are texts, which a server gives to the client and believes again only where it has
+//! signed them. There is one of what was written and one of what was seen, so that an answer to a read, which comes late, does not take back what an answer
+//! to a write said.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
@@ -32,10 +33,25 @@ tokio::task_local! {
 /// What the reads of one user have to have seen, by database.
 #[derive(Debug, Default)]
 pub struct Recency {
-    places: RefCell<Vec<Place>>,
-    /// The client has its text, of an earlier request.
+    written: Places,
+    seen: Places,
+    /// The client has a text, of an earlier request.
     is_known: Cell<bool>,
     has_written: Cell<bool>,
+}
+
+/// A [`Recency`] as a client keeps it between two requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecencyTexts {
+    /// How far it has written.
+    pub written: Option<String>,
+    /// How far it has seen what others have written.
+    pub seen: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    list: RefCell<Vec<Place>>,
     has_moved: Cell<bool>,
 }
 
@@ -57,33 +73,25 @@ pub(crate) enum Needed {
 }
 
 impl Recency {
-    /// From the text of an earlier request. A text that is none of [`Recency::text`] says nothing.
-    pub fn of_text(text: &str) -> Recency {
-        let recency = Recency::default();
-        let places = text.split('-').take(RECENCY_DATABASES_MAX);
-        let places: Option<Vec<Place>> = places.map(Place::parse).collect();
-        if let Some(places) = places {
-            recency.is_known.set(true);
-            recency.places.replace(places);
+    /// From the texts of earlier requests. A text that is none of [`Recency::texts`] says nothing.
+    pub fn of_texts(texts: &RecencyTexts) -> Recency {
+        let read = |text: &Option<String>| text.as_deref().and_then(Places::parse);
+        let (written, seen) = (read(&texts.written), read(&texts.seen));
+        Recency {
+            is_known: Cell::new(written.is_some() || seen.is_some()),
+            has_written: Cell::new(false),
+            written: written.unwrap_or_default(),
+            seen: seen.unwrap_or_default(),
         }
-        recency
     }
 
-    /// The text for the next request of this user, if the client is to get another one than it has: somebody who has written nothing needs none.
-    pub fn text(&self) -> Option<String> {
+    /// The texts for the next request of this user, those of them that the client has not got: somebody who has written nothing needs none.
+    pub fn texts(&self) -> RecencyTexts {
         let is_wanted = self.has_written.get() || self.is_known.get();
-        if !is_wanted || !self.has_moved.get() {
-            return None;
+        RecencyTexts {
+            written: self.written.text(),
+            seen: self.seen.text().filter(|_| is_wanted),
         }
-        let mut text = String::new();
-        for Place { system, position } in &*self.places.borrow() {
-            if let Some(LogPosition { timeline, lsn }) = position {
-                let dash = if text.is_empty() { "" } else { "-" };
-                // A string takes everything.
-                let _ = write!(text, "{dash}{system:x}.{timeline:x}.{lsn:x}");
-            }
-        }
-        (!text.is_empty()).then_some(text)
     }
 
     /// Runs this for the user.
@@ -103,18 +111,20 @@ impl Recency {
 
     /// What a read of a database has to have seen.
     pub(crate) fn needed(&self, system: u64) -> Needed {
-        let places = self.places.borrow();
-        match places.iter().find(|place| place.system == system) {
-            None => Needed::From(None),
+        let (written, seen) = (self.written.find(system), self.seen.find(system));
+        match written {
             Some(Place { position: None, .. }) => Needed::Primary,
-            Some(Place { position, .. }) => Needed::From(*position),
+            written => {
+                let places = [written, seen].into_iter().flatten();
+                Needed::From(places.filter_map(|place| place.position).max())
+            }
         }
     }
 
     /// Something was written, and the log went on to this place at most; none where that is not known.
     pub(crate) fn note_write(&self, system: u64, position: Option<LogPosition>) {
         self.has_written.set(true);
-        self.note(system, |before| match before {
+        self.written.note(system, |before| match before {
             None => position,
             Some(before) => Some(position?.max(before.position?)),
         });
@@ -122,16 +132,50 @@ impl Recency {
 
     /// Something was seen that the log had at this place.
     pub(crate) fn note_read(&self, system: u64, position: LogPosition) {
-        self.note(system, |before| {
+        self.seen.note(system, |before| {
             let before = before.and_then(|before| before.position);
             Some(before.map_or(position, |before| before.max(position)))
         });
+        if self.needed(system) == Needed::Primary {
+            // Then the primary was read, which had all that was written.
+            self.written.note(system, |_| Some(position));
+        }
+    }
+}
+
+impl Places {
+    fn parse(text: &str) -> Option<Places> {
+        let places = text.split('-').take(RECENCY_DATABASES_MAX);
+        let places: Option<Vec<Place>> = places.map(Place::parse).collect();
+        Some(Places {
+            list: RefCell::new(places?),
+            has_moved: Cell::new(false),
+        })
+    }
+
+    /// None where nothing has moved.
+    fn text(&self) -> Option<String> {
+        if !self.has_moved.get() {
+            return None;
+        }
+        let mut text = String::new();
+        for Place { system, position } in &*self.list.borrow() {
+            if let Some(LogPosition { timeline, lsn }) = position {
+                let dash = if text.is_empty() { "" } else { "-" };
+                // A string takes everything.
+                let _ = write!(text, "{dash}{system:x}.{timeline:x}.{lsn:x}");
+            }
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn find(&self, system: u64) -> Option<Place> {
+        let list = self.list.borrow();
+        list.iter().find(|place| place.system == system).copied()
     }
 
     fn note(&self, system: u64, moved: impl FnOnce(Option<Place>) -> Option<LogPosition>) {
-        let mut places = self.places.borrow_mut();
-        let at = places.iter().position(|place| place.system == system);
-        let before = at.and_then(|at| places.get(at).copied());
+        let before = self.find(system);
         let place = Place {
             system,
             position: moved(before),
@@ -140,13 +184,13 @@ impl Recency {
             return;
         }
         self.has_moved.set(true);
-        if let Some(at) = at {
-            places.remove(at);
-        } else if places.len() == RECENCY_DATABASES_MAX {
-            // The one that was used longest ago.
-            places.remove(0);
+        let mut list = self.list.borrow_mut();
+        list.retain(|other| other.system != system);
+        if list.len() == RECENCY_DATABASES_MAX {
+            // The one that moved longest ago.
+            list.remove(0);
         }
-        places.push(place);
+        list.push(place);
     }
 }
 
@@ -174,6 +218,13 @@ mod tests {
         LogPosition { timeline, lsn }
     }
 
+    fn texts(written: Option<&str>, seen: Option<&str>) -> RecencyTexts {
+        RecencyTexts {
+            written: written.map(str::to_owned),
+            seen: seen.map(str::to_owned),
+        }
+    }
+
     #[test]
     fn place_only_moves_on() {
         let recency = Recency::default();
@@ -189,54 +240,66 @@ mod tests {
     #[test]
     fn write_without_a_place_needs_the_primary_until_that_was_read() {
         let recency = Recency::default();
-        recency.note_write(7, Some(at(1, 10)));
         recency.note_write(7, None);
         assert_eq!(recency.needed(7), Needed::Primary);
         recency.note_write(7, Some(at(1, 20)));
         assert_eq!(recency.needed(7), Needed::Primary);
+        assert_eq!(recency.texts(), RecencyTexts::default());
         recency.note_read(7, at(1, 30));
         assert_eq!(recency.needed(7), Needed::From(Some(at(1, 30))));
+        assert_eq!(recency.texts(), texts(Some("7.1.1e"), Some("7.1.1e")));
     }
 
     #[test]
-    fn text_is_for_those_who_wrote_or_have_one() {
+    fn texts_are_for_those_who_wrote_or_have_some() {
         let recency = Recency::default();
         recency.note_read(7, at(1, 10));
-        assert_eq!(recency.text(), None);
+        assert_eq!(recency.texts(), RecencyTexts::default());
         recency.note_write(255, Some(at(2, 16)));
-        assert_eq!(recency.text().as_deref(), Some("7.1.a-ff.2.10"));
+        recency.note_write(7, Some(at(1, 9)));
+        let given = texts(Some("ff.2.10-7.1.9"), Some("7.1.a"));
+        assert_eq!(recency.texts(), given);
 
-        let next = Recency::of_text("7.1.a-ff.2.10");
+        let next = Recency::of_texts(&given);
         assert_eq!(next.needed(255), Needed::From(Some(at(2, 16))));
-        assert_eq!(next.text(), None);
+        assert_eq!(next.needed(7), Needed::From(Some(at(1, 10))));
         next.note_read(7, at(1, 9));
-        assert_eq!(next.text(), None);
+        assert_eq!(next.texts(), RecencyTexts::default());
         next.note_read(7, at(1, 11));
-        assert_eq!(next.text().as_deref(), Some("ff.2.10-7.1.b"));
+        assert_eq!(next.texts(), texts(None, Some("7.1.b")));
     }
 
     #[test]
     fn text_of_another_form_says_nothing() {
-        for text in ["", "7", "7.1", "7.1.x", "7.1.a-", "7.1ffffffff.a", "-"] {
-            let recency = Recency::of_text(text);
+        for text in [
+            "",
+            "7",
+            "7.1",
+            "7.1.x",
+            "7.1.a-",
+            "7.1.a.b",
+            "7.1ffffffff.a",
+            "-",
+        ] {
+            let recency = Recency::of_texts(&texts(Some(text), Some(text)));
             assert_eq!(recency.needed(7), Needed::From(None), "{text}");
             recency.note_read(7, at(1, 1));
-            assert_eq!(recency.text(), None, "{text}");
+            assert_eq!(recency.texts(), RecencyTexts::default(), "{text}");
         }
     }
 
     #[test]
-    fn database_beyond_the_limit_displaces_the_one_used_longest_ago() {
+    fn database_beyond_the_limit_displaces_the_one_that_moved_longest_ago() {
         let recency = Recency::default();
         let most = u64::try_from(RECENCY_DATABASES_MAX).unwrap();
         for system in 0..most {
             recency.note_write(system, Some(at(1, 1)));
         }
-        recency.note_read(0, at(1, 2));
-        recency.note_read(most, at(1, 2));
+        recency.note_write(0, Some(at(1, 2)));
+        recency.note_write(most, Some(at(1, 2)));
         assert_eq!(recency.needed(0), Needed::From(Some(at(1, 2))));
         assert_eq!(recency.needed(1), Needed::From(None));
-        let text = recency.text().unwrap();
+        let text = recency.texts().written.unwrap();
         assert_eq!(text.split('-').count(), RECENCY_DATABASES_MAX);
     }
 }

@@ -77,6 +77,15 @@ pub enum Forms {
     Unchecked,
 }
 
+/// What a client keeps of what its next reads of databases have to have seen, each part in a cookie of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecencyPart {
+    /// What it has written.
+    Written,
+    /// What it has seen.
+    Seen,
+}
+
 /// Why a session is not written.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
@@ -117,10 +126,11 @@ impl SessionSettings {
     pub fn read_recency(
         &self,
         signer: &Signer,
+        part: RecencyPart,
         headers: &HeaderMap,
         cookies_max: usize,
     ) -> Option<String> {
-        let (name, now) = (self.recency_name(), now());
+        let (name, now) = (self.recency_name(part), now());
         let text = self
             .sent(&name, headers, cookies_max)
             .find_map(|value| signer.open(Purpose::Recency, &name, value, now));
@@ -132,17 +142,25 @@ impl SessionSettings {
     pub fn write_recency(
         &self,
         signer: &Signer,
+        part: RecencyPart,
         text: &str,
         seconds: u32,
     ) -> Result<HeaderValue, WriteError> {
-        let (name, expires) = (self.recency_name(), now().saturating_add(seconds.into()));
+        let (name, expires) = (
+            self.recency_name(part),
+            now().saturating_add(seconds.into()),
+        );
         let value = signer.sign(Purpose::Recency, &name, text.as_bytes(), expires);
         let cookie = self.cookie(&name, &value).max_age(seconds.into());
         Ok(cookie.header()?)
     }
 
-    fn recency_name(&self) -> String {
-        format!("{}_recency", self.name)
+    fn recency_name(&self, part: RecencyPart) -> String {
+        let part = match part {
+            RecencyPart::Written => "written",
+            RecencyPart::Seen => "seen",
+        };
+        format!("{}_{part}", self.name)
     }
 
     /// The id of the request's session, whether the store knows it or not.

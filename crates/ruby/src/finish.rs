@@ -49,10 +49,10 @@ pub(crate) fn finish(
         Ok(content) => assemble(exchange, content),
         Err(raised) => failed(host, exchange, scope, raised),
     };
-    if let (Some(sessions), Some(recency)) = (host.web.sessions.get(), exchange.recency.get())
-        && let Some(cookie) = sessions.recency_cookie(recency)
-    {
-        finished.response.headers.append(SET_COOKIE, cookie);
+    if let (Some(sessions), Some(recency)) = (host.web.sessions.get(), exchange.recency.get()) {
+        for cookie in sessions.recency_cookies(recency) {
+            finished.response.headers.append(SET_COOKIE, cookie);
+        }
     }
     finished
 }

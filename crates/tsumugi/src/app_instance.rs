@@ -192,10 +192,10 @@ impl<S: 'static> AppInstance<S> {
         if let Some(cookie) = session.and_then(|session| session.cookie().take()) {
             response.headers.append(SET_COOKIE, cookie);
         }
-        if let (Some(sessions), Some(recency)) = (&self.sessions, &recency)
-            && let Some(cookie) = sessions.recency_cookie(recency)
-        {
-            response.headers.append(SET_COOKIE, cookie);
+        if let (Some(sessions), Some(recency)) = (&self.sessions, &recency) {
+            for cookie in sessions.recency_cookies(recency) {
+                response.headers.append(SET_COOKIE, cookie);
+            }
         }
         match tail {
             Some(ResponseTail::Body(producer)) if line.method != Method::HEAD => {

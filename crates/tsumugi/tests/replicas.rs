@@ -236,8 +236,8 @@ fn cookie_goes_to_those_who_wrote_and_cannot_be_changed() {
         assert!(browser.cookies.is_empty(), "{:?}", browser.cookies);
         let reply = browser.get(client, &format!("{face}/write/1/1")).await;
         let name = match face {
-            "/rust" => "session_recency",
-            _ => "ruby_recency",
+            "/rust" => "session_written",
+            _ => "ruby_written",
         };
         assert_eq!(browser.cookies.keys().collect::<Vec<_>>(), [name]);
         let cookie = reply.header("set-cookie").unwrap();

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tsumugi_db::{
     BatchSize, Database, Error, Executor, Options, PipelineAtomicity, PoolRole, ReadTarget,
-    Recency, ReplicaUrls, Rows, SqlText, TransactionMode, TransactionOptions, limits, values,
+    Recency, RecencyTexts, ReplicaUrls, Rows, SqlText, TransactionMode, TransactionOptions, limits,
+    values,
 };
 use tsumugi_testkit::Dice;
 use tsumugi_testkit::postgres::{Server, User};
@@ -139,7 +140,7 @@ fn read_goes_to_a_replica_that_has_what_was_written_and_else_to_the_primary() {
         let (port, n) = db.read(&bob).await;
         assert!(cluster.is_replica(port) && n == 100, "{port} {n}");
         // The next request of the same user, in any process.
-        let next = Rc::new(Recency::of_text(&ann.text().unwrap()));
+        let next = Rc::new(Recency::of_texts(&ann.texts()));
         assert_eq!(db.read(&next).await, (cluster.port(), 200));
         for replica in &cluster.replicas {
             resume(replica);
@@ -189,7 +190,7 @@ fn all_ways_to_write_are_followed() {
         let read = db.0.query("select n from t where id = 1", []);
         ann.scope(read).await.unwrap();
         assert!(cluster.is_replica(db.read(&ann).await.0));
-        assert_eq!(ann.text(), None);
+        assert_eq!(ann.texts(), RecencyTexts::default());
         db.0.close();
     });
 }
@@ -526,13 +527,13 @@ fn users_see_their_own_writes_and_never_older_ones_than_before() {
         let db = cluster.connect(cluster.options()).await;
         let dice = Dice::new(22);
         // What each user has written, and what was seen of each row last.
-        let mut users: Vec<(Rc<Recency>, [i64; 10])> = Vec::new();
-        users.resize_with(5, || (user(), [0; 10]));
+        let mut users: Vec<(Rc<Recency>, RecencyTexts, [i64; 10])> = Vec::new();
+        users.resize_with(5, || (user(), RecencyTexts::default(), [0; 10]));
         let (mut last, mut on_replicas) = ([0; 10], 0);
         let until = Instant::now() + Duration::from_secs(10);
         let mut paused = [false; 2];
         while Instant::now() < until {
-            let (recency, seen) = &mut users[dice.place(5)];
+            let (recency, cookies, seen) = &mut users[dice.place(5)];
             let row = dice.place(10);
             let id = i64::try_from(row).unwrap() + 1;
             if dice.one_in(20) {
@@ -559,10 +560,11 @@ fn users_see_their_own_writes_and_never_older_ones_than_before() {
                 on_replicas += u32::from(cluster.is_replica(port));
             }
             // Another request of the same user.
-            if dice.one_in(3)
-                && let Some(text) = recency.text()
-            {
-                *recency = Rc::new(Recency::of_text(&text));
+            if dice.one_in(3) && (cookies.written.is_some() || recency.texts().written.is_some()) {
+                let RecencyTexts { written, seen } = recency.texts();
+                cookies.written = written.or(cookies.written.take());
+                cookies.seen = seen.or(cookies.seen.take());
+                *recency = Rc::new(Recency::of_texts(cookies));
             }
         }
         assert!(on_replicas > 100, "{on_replicas} reads on replicas");
