@@ -136,8 +136,12 @@ impl Recency {
             let before = before.and_then(|before| before.position);
             Some(before.map_or(position, |before| before.max(position)))
         });
+    }
+
+    /// The same on the primary, which had all that was written.
+    pub(crate) fn note_primary_read(&self, system: u64, position: LogPosition) {
+        self.note_read(system, position);
         if self.needed(system) == Needed::Primary {
-            // Then the primary was read, which had all that was written.
             self.written.note(system, |_| Some(position));
         }
     }
@@ -245,7 +249,9 @@ mod tests {
         recency.note_write(7, Some(at(1, 20)));
         assert_eq!(recency.needed(7), Needed::Primary);
         assert_eq!(recency.texts(), RecencyTexts::default());
-        recency.note_read(7, at(1, 30));
+        recency.note_read(7, at(1, 25));
+        assert_eq!(recency.needed(7), Needed::Primary);
+        recency.note_primary_read(7, at(1, 30));
         assert_eq!(recency.needed(7), Needed::From(Some(at(1, 30))));
         assert_eq!(recency.texts(), texts(Some("7.1.1e"), Some("7.1.1e")));
     }

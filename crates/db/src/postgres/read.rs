@@ -107,7 +107,7 @@ impl Pool<Postgres> {
         // It fixes what the transaction sees, too.
         let asked = pool.timed(open.learn_log_position()).await;
         if let Some(position) = asked.map_err(|fault| pool.error("BEGIN", fault))? {
-            notes.note_read(position);
+            notes.note_primary_read(position);
         }
         Ok(transaction)
     }
@@ -155,7 +155,7 @@ impl Pool<Postgres> {
             if let (Ok(_), Some(notes), Some(position)) =
                 (&outcome, self.notes(), connection.log_position())
             {
-                notes.note_read(position);
+                notes.note_primary_read(position);
             }
             let answer = pool.finish(started, &sql, &values, outcome.map_err(Fault::alone));
             return answer.map(|answer| answer.rows);

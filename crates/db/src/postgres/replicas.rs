@@ -120,6 +120,7 @@ impl Replicas {
             Ok(read) => self.judge(replica, &connection, known, needed, asks, read)?,
             // The time that the caller has is over.
             Err(Fault::Late) => Err(Fault::LateAlone),
+            Err(Fault::Driver(error)) if is_of_caller(&error) => Err(Fault::Driver(error)),
             Err(fault) => return replica.failed(&fault),
         };
         let outcome = Postgres::check(&connection, plan, outcome);
@@ -425,8 +426,13 @@ impl Replica {
     /// A read failed for a reason that the primary may not have.
     fn failed<T>(&self, fault: &Fault<Driver>) -> Option<T> {
         match fault {
-            Fault::Driver(Driver::Server(error)) if !error.code.as_str().starts_with("57P") => None,
-            fault => self.leave(&format!("{fault:?}")),
+            Fault::Driver(Driver::Server(error)) if error.code.as_str().starts_with("57P") => {
+                self.leave(&format!("{fault:?}"))
+            }
+            Fault::Driver(Driver::Lost { .. } | Driver::Protocol(_)) => {
+                self.leave(&format!("{fault:?}"))
+            }
+            _ => None,
         }
     }
 }
@@ -477,6 +483,11 @@ fn is_of_replica(error: &Driver) -> bool {
         Driver::Lost { .. } | Driver::Protocol(_) | Driver::RolledBack => true,
         _ => false,
     }
+}
+
+/// Whether a read came to nothing for a reason that is the same on every server, which none has said.
+fn is_of_caller(error: &Driver) -> bool {
+    !is_of_replica(error) && !matches!(error, Driver::Server(_))
 }
 
 /// What a server says of a write in a transaction that only reads is a mistake of the caller's.

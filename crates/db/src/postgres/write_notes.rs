@@ -46,4 +46,11 @@ impl WriteNotes {
             self.recency().note_read(system, position);
         }
     }
+
+    /// The same on the primary.
+    pub(super) fn note_primary_read(&self, position: LogPosition) {
+        if let Some(system) = self.system() {
+            self.recency().note_primary_read(system, position);
+        }
+    }
 }

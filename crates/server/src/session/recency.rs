@@ -39,7 +39,7 @@ impl SessionStore {
     pub fn recency_cookies(&self, recency: &Recency) -> impl Iterator<Item = HeaderValue> {
         let RecencyTexts { written, seen } = recency.texts();
         let parts = [(RecencyPart::Written, written), (RecencyPart::Seen, seen)];
-        parts.into_iter().filter_map(|(part, text)| {
+        parts.into_iter().filter_map(move |(part, text)| {
             let (text, signer) = (text?, self.recency_signer.signer()?);
             let seconds = u32::try_from(REPLICA_LAG_MAX.as_secs()).unwrap_or(u32::MAX);
             let header = self.declared.write_recency(signer, part, &text, seconds);
