@@ -110,7 +110,7 @@ fn read_on_a_standby_stands_between_two_places() {
             .await
             .unwrap();
         let code = |error: Error| error.server().unwrap().code.to_string();
-        assert_eq!(code(read.rows.unwrap_err()), "55000");
+        assert_eq!(code(read.rows.unwrap_err()), "25006");
         assert!(read.before.is_some() && read.after.is_none());
 
         let sql = "select n from t for update";
