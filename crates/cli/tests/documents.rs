@@ -124,7 +124,7 @@ fn every_application_of_the_guide_loads() {
 #[test]
 fn every_application_of_the_page_on_databases_loads() {
     let database = tsumugi_testkit::postgres::Server::shared().database();
-    check_with("docs/databases.md", 7, &database.url());
+    check_with("docs/databases.md", 8, &database.url());
 }
 
 #[test]

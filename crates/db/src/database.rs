@@ -78,13 +78,20 @@ impl Database {
     /// all connects of this process while any of them lasts; `?name=NAME` makes another.
     ///
     /// # Errors
-    /// [`Error::Usage`] of a URL or an option that is not understood, [`Error::Open`] of a file that SQLite cannot open. A server is asked for one
+    /// [`Error::Unsupported`] of [replicas](Options::replicas) that are not PostgreSQL's; [`Error::Usage`] of a URL or an option that is not understood, [`Error::Open`] of a file that SQLite cannot open. A server is asked for one
     /// connection: [`Error::Unreachable`], or [`Error::PoolTimeout`] when none was opened in time.
     pub async fn connect(url: &str, options: Options) -> Result<Database> {
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return server::Pool::connect(url, options)
-                .await
-                .map(Self::Postgres);
+            // Boxed, so that the future of the others stays small.
+            let connecting = Box::pin(server::Pool::connect_with_replicas(url, options));
+            return connecting.await.map(Self::Postgres);
+        }
+        if !options.replicas.is_empty() {
+            let database = match url.starts_with("firebird:") {
+                true => "Firebird",
+                false => "SQLite",
+            };
+            return Err(Error::unsupported(database, "replicas"));
         }
         if url.starts_with("firebird:") {
             return server::Pool::connect(url, options)
@@ -225,7 +232,10 @@ impl Database {
     /// engine, which others may share, ends only then.
     pub fn close(&self) {
         match self {
-            Database::Postgres(pool) => pool.close(),
+            Database::Postgres(pool) => {
+                pool.close_replicas();
+                pool.close();
+            }
             Database::Firebird(pool) => pool.close(),
             Database::Sqlite(_) => {}
         }

@@ -5,12 +5,35 @@ use std::{rc, sync};
 
 use crate::database::Database;
 use crate::metrics::{Figures, Snapshot};
+use crate::postgres::Postgres;
+use crate::server;
 
 /// A look at a database. When its last [`Database`] has gone there is nothing to see.
 #[derive(Debug)]
 pub struct DatabaseWatch {
     name: sync::Arc<str>,
+    role: Option<PoolRole>,
     connections: Connections,
+    replicas: Vec<DatabaseWatch>,
+}
+
+/// Which servers the connections of a database go to that has replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolRole {
+    /// The primary.
+    Primary,
+    /// The replicas.
+    Replica,
+}
+
+impl PoolRole {
+    /// As figures are labelled.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PoolRole::Primary => "primary",
+            PoolRole::Replica => "replica",
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -36,11 +59,42 @@ impl Database {
             Database::Postgres(pool) => (pool.name(), Connections::Thread(pool.watch())),
             Database::Firebird(pool) => (pool.name(), Connections::Thread(pool.watch())),
         };
-        DatabaseWatch { name, connections }
+        let replicas: Vec<DatabaseWatch> = match self {
+            Database::Postgres(pool) => pool
+                .replica_pools()
+                .map(DatabaseWatch::of_replica)
+                .collect(),
+            Database::Sqlite(_) | Database::Firebird(_) => Vec::new(),
+        };
+        DatabaseWatch {
+            name,
+            role: (!replicas.is_empty()).then_some(PoolRole::Primary),
+            connections,
+            replicas,
+        }
     }
 }
 
 impl DatabaseWatch {
+    fn of_replica(pool: &server::Pool<Postgres>) -> DatabaseWatch {
+        DatabaseWatch {
+            name: pool.name(),
+            role: Some(PoolRole::Replica),
+            connections: Connections::Thread(pool.watch()),
+            replicas: Vec::new(),
+        }
+    }
+
+    /// A look at each of its replicas.
+    pub fn replicas(&self) -> &[DatabaseWatch] {
+        &self.replicas
+    }
+
+    /// Which servers the figures are about, where the database has replicas.
+    pub fn role(&self) -> Option<PoolRole> {
+        self.role
+    }
+
     /// The name of the database on its server, that of its file, or `:memory:`.
     pub fn name(&self) -> &sync::Arc<str> {
         &self.name

@@ -23,17 +23,21 @@ use crate::value::Value;
 pub enum Executor {
     /// On a connection of the database's choice.
     Database(Database),
+    /// On a replica of the database that has all that the user of the request has written and seen, else on the primary; on a database without replicas on
+    /// itself. What writes is refused. See [`Recency`](crate::Recency).
+    Read(Database),
     /// On a connection of the caller's own.
     Session(Rc<Session>),
     /// In a transaction.
     Transaction(Rc<Transaction>),
 }
 
-/// Calls the method of whichever it is. What is boxed keeps the future of the first, which most callers wait for, small.
+/// Calls the method of whichever it is, or what it is for reads. What is boxed keeps the future of the first, which most callers wait for, small.
 macro_rules! on_each {
-    ($self:ident, $method:ident($($argument:expr),*)) => {
+    ($self:ident, $method:ident($($argument:expr),*), $database:ident => $read:expr) => {
         match $self {
             Executor::Database(database) => database.$method($($argument),*).await,
+            Executor::Read($database) => Box::pin($read).await,
             Executor::Session(session) => Box::pin(session.$method($($argument),*)).await,
             Executor::Transaction(transaction) => Box::pin(transaction.$method($($argument),*)).await,
         }
@@ -44,7 +48,7 @@ impl Executor {
     /// The SQL that the builder writes for this database.
     pub fn dialect(&self) -> &'static Dialect {
         match self {
-            Executor::Database(database) => database.dialect(),
+            Executor::Database(database) | Executor::Read(database) => database.dialect(),
             Executor::Session(session) => session.dialect(),
             Executor::Transaction(transaction) => transaction.dialect(),
         }
@@ -59,7 +63,7 @@ impl Executor {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
-        on_each!(self, query(sql, values))
+        on_each!(self, query(sql, values), database => database.read(sql, values))
     }
 
     /// See [`Database::execute`].
@@ -71,7 +75,7 @@ impl Executor {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
-        on_each!(self, execute(sql, values))
+        on_each!(self, execute(sql, values), database => async { database.refuse_write() })
     }
 
     /// See [`Database::execute_script`].
@@ -79,7 +83,7 @@ impl Executor {
     /// # Errors
     /// As there, and in a transaction as [`Transaction::execute_script`].
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
-        on_each!(self, execute_script(sql))
+        on_each!(self, execute_script(sql), database => async { database.refuse_write() })
     }
 
     /// See [`Database::stream_by`].
@@ -92,7 +96,7 @@ impl Executor {
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        on_each!(self, stream_by(sql, values, by))
+        on_each!(self, stream_by(sql, values, by), database => database.read_stream(sql, values, by))
     }
 
     /// The primary key of a table, which the database is asked for unless it is known; none where there is no such table.
@@ -153,8 +157,12 @@ impl Executor {
                 let savepoint = Savepoint::Postgres(within.savepoint().await?);
                 behind(savepoint, statements, here).await
             }
-            Executor::Database(_) | Executor::Session(_) => {
-                let transaction = Rc::new(self.begin(TransactionOptions::default()).await?);
+            Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => {
+                let options = match self {
+                    Executor::Read(_) => TransactionOptions::read_only(),
+                    _ => TransactionOptions::default(),
+                };
+                let transaction = Rc::new(self.begin(options).await?);
                 let inside = Executor::Transaction(Rc::clone(&transaction));
                 let within = async |statement| run(&inside, statement).await;
                 let results = in_turn(statements, within).await?;
@@ -176,6 +184,9 @@ impl Executor {
     ) -> Result<Vec<Result<Rows>>> {
         match self {
             Executor::Database(database) => database.pipeline(statements, atomicity).await,
+            Executor::Read(database) => {
+                Box::pin(database.read_pipeline(statements, atomicity)).await
+            }
             Executor::Session(session) => session.pipeline(statements, atomicity).await,
             Executor::Transaction(transaction) => {
                 transaction.pipeline_by(statements, atomicity).await
@@ -190,7 +201,7 @@ impl Executor {
     pub async fn savepoint(&self) -> Result<Savepoint> {
         match self {
             Executor::Transaction(transaction) => transaction.savepoint().await,
-            Executor::Database(_) | Executor::Session(_) => Err(Error::closed(
+            Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => Err(Error::closed(
                 "transaction",
                 "there is none to mark a point in",
             )),
@@ -204,6 +215,7 @@ impl Executor {
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
         match self {
             Executor::Database(database) => database.begin(options).await,
+            Executor::Read(database) => Box::pin(database.read_begin(options)).await,
             Executor::Session(session) => session.begin(options).await,
             Executor::Transaction(_) => {
                 Err(Error::closed("transaction", "another one is running in it"))
@@ -216,7 +228,7 @@ impl Executor {
     /// # Errors
     /// As there; [`Error::Unsupported`] by SQLite and Firebird.
     pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
-        on_each!(self, copy_in(sql))
+        on_each!(self, copy_in(sql), database => async { database.refuse_write() })
     }
 
     /// See [`Database::copy_out`].
@@ -224,7 +236,7 @@ impl Executor {
     /// # Errors
     /// As [`Executor::copy_in`].
     pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
-        on_each!(self, copy_out(sql))
+        on_each!(self, copy_out(sql), database => database.copy_out(sql))
     }
 
     /// Runs a statement about no table that the transaction has changed.
@@ -238,7 +250,25 @@ impl Executor {
     ) -> Result<Rows> {
         match self {
             Executor::Transaction(transaction) => transaction.run_beside_changes(sql, values).await,
-            Executor::Database(_) | Executor::Session(_) => self.query(sql, values).await,
+            Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => {
+                self.query(sql, values).await
+            }
+        }
+    }
+
+    /// Asks the catalog, which has what the transaction has changed.
+    pub(crate) async fn query_catalog(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
+        match self {
+            Executor::Database(database) | Executor::Read(database) => {
+                database.query_catalog(sql, values).await
+            }
+            Executor::Session(_) | Executor::Transaction(_) => {
+                self.run_beside_changes(sql, values).await
+            }
         }
     }
 
@@ -246,7 +276,7 @@ impl Executor {
     pub fn has_kept_changes(&self) -> bool {
         match self {
             Executor::Transaction(transaction) => transaction.has_kept_changes(),
-            Executor::Database(_) | Executor::Session(_) => false,
+            Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => false,
         }
     }
 }

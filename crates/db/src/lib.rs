@@ -45,6 +45,9 @@ mod options;
 mod outcome;
 mod postgres;
 mod query;
+mod read_database;
+mod read_text;
+mod recency;
 mod refusal;
 mod route_scope;
 mod rows;
@@ -60,7 +63,7 @@ mod value;
 
 pub use batch::BatchSize;
 pub use database::{Database, RowStream, Savepoint, Transaction};
-pub use database_watch::{DatabaseWatch, PoolScope};
+pub use database_watch::{DatabaseWatch, PoolRole, PoolScope};
 pub use error::{Code, Error, FailedStatement, Result};
 pub use execution::ExecuteResult;
 pub use executor::Executor;
@@ -69,11 +72,12 @@ pub use inserts::KeyedExecutor;
 pub use keys::{Changing, PrimaryKey, PrimaryKeys};
 pub use metrics::Snapshot;
 pub use options::{
-    AbsentFile, Access, Isolation, MigrationScope, Names, Options, PipelineAtomicity, StatementLog,
-    TransactionMode, TransactionOptions,
+    AbsentFile, Access, Isolation, MigrationScope, Names, Options, PipelineAtomicity, ReadTarget,
+    ReplicaUrls, StatementLog, TransactionMode, TransactionOptions,
 };
 pub use postgres::{CopyIn, CopyOut, Listener, ListenerEvent, Session};
 pub use query::sendable;
+pub use recency::{Recency, RecencyTexts, has_replicas};
 pub use refusal::Refusal;
 pub use route_scope::in_route;
 pub use rows::{Columns, Row, Rows};

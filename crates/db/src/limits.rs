@@ -52,6 +52,20 @@ pub(crate) const LATE_INQUIRIES_MAX: usize = 16;
 pub(crate) const INQUIRY_PAUSE_MIN: Duration = Duration::from_millis(10);
 /// Between two such questions at most.
 pub(crate) const INQUIRY_PAUSE_MAX: Duration = Duration::from_millis(500);
+/// Replicas of one database.
+pub const REPLICAS_MAX: usize = 16;
+/// How far behind its primary a replica may be.
+pub const REPLICA_LAG_DEFAULT: Duration = Duration::from_secs(10);
+/// The longest that may be said for it. What a client keeps of what it has written and seen is as old at most.
+pub const REPLICA_LAG_MAX: Duration = Duration::from_secs(60 * 60);
+/// How long a read waits for a connection to a replica, before the primary is asked instead. It is `acquire_timeout` at most.
+pub const REPLICA_ACQUIRE_MAX: Duration = Duration::from_millis(500);
+/// How often it is looked how far the primary and its replicas are, and how long one look may take.
+pub const REPLICA_CHECK: Duration = Duration::from_secs(1);
+/// Between two looks at a replica that does not answer, at most. It doubles with each.
+pub const REPLICA_RETRY_MAX: Duration = Duration::from_secs(8);
+/// Databases with replicas of which it is kept what a user has written and seen.
+pub const RECENCY_DATABASES_MAX: usize = 8;
 /// How long after its statement's time a server may stay silent before the connection counts as lost.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// How long one statement may run.

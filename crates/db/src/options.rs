@@ -42,6 +42,49 @@ pub struct Options {
     pub log: StatementLog,
     /// How the names of a Firebird result's columns are shown.
     pub names: Names,
+    /// Copies of a PostgreSQL database that reads may go to, beside the hosts of its URL with [`ReadTarget::Replica`].
+    pub replicas: ReplicaUrls,
+    /// Which hosts of a PostgreSQL URL that names several the reads of [`Executor::Read`](crate::Executor::Read) may go to.
+    pub reads: ReadTarget,
+    /// How far behind its primary a replica may be, 1 ms to [`limits::REPLICA_LAG_MAX`](crate::limits::REPLICA_LAG_MAX). One that is further behind is asked
+    /// nothing until it has come up.
+    pub replica_lag: Duration,
+}
+
+/// URLs of replicas, with their passwords.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ReplicaUrls(Vec<String>);
+
+impl ReplicaUrls {
+    /// These, at most [`limits::REPLICAS_MAX`](crate::limits::REPLICAS_MAX). What a URL does not say is as on any connect: it inherits nothing from the primary's.
+    pub fn new(urls: impl IntoIterator<Item = impl Into<String>>) -> ReplicaUrls {
+        ReplicaUrls(urls.into_iter().map(Into::into).collect())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl std::fmt::Debug for ReplicaUrls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ReplicaUrls({})", self.0.len())
+    }
+}
+
+/// Which hosts of a URL the reads go to that may go to a replica.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadTarget {
+    /// That which everything goes to.
+    #[default]
+    Primary,
+    /// Those that are standbys. Another database than PostgreSQL, or one of a single host, has none.
+    Replica,
 }
 
 impl Default for Options {
@@ -59,6 +102,9 @@ impl Default for Options {
             rows_max_bytes: limits::ROWS_MAX_BYTES_DEFAULT,
             log: StatementLog::Off,
             names: Names::Lower,
+            replicas: ReplicaUrls::default(),
+            reads: ReadTarget::Primary,
+            replica_lag: limits::REPLICA_LAG_DEFAULT,
         }
     }
 }
@@ -405,7 +451,7 @@ pub(crate) fn overlay<'u>(
 }
 
 /// The options that every database has, as an error lists them.
-const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, schema_wait_ms, log=off|statements";
+const COMMON: &str = "pool, pool_min, lifetime_ms, rows_max_bytes, acquire_timeout_ms, statement_timeout_ms, idle_timeout_ms, schema_wait_ms, reads=primary|replica, replica_lag_ms, log=off|statements";
 
 /// Takes one of the options that every database has; false when it is none of them.
 fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
@@ -421,6 +467,9 @@ fn common(key: &str, value: &str, options: &mut Options) -> Result<bool> {
         ("statement_timeout_ms", _) => options.statement_timeout = time()?,
         ("idle_timeout_ms", _) => options.idle_timeout = time()?,
         ("schema_wait_ms", _) => options.schema_wait = time()?,
+        ("reads", "primary") => options.reads = ReadTarget::Primary,
+        ("reads", "replica") => options.reads = ReadTarget::Replica,
+        ("replica_lag_ms", _) => options.replica_lag = time()?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -459,6 +508,12 @@ fn check(options: &Options) -> Result<()> {
         let (min, max) = (options.min, options.pool);
         return Err(Error::usage(format!(
             "database option pool_min must be 0 to {max} (pool), not {min}"
+        )));
+    }
+    if !(Duration::from_millis(1)..=limits::REPLICA_LAG_MAX).contains(&options.replica_lag) {
+        let (max, lag) = (limits::REPLICA_LAG_MAX.as_millis(), options.replica_lag);
+        return Err(Error::usage(format!(
+            "database option replica_lag must be 1 to {max} ms, not {lag:?}"
         )));
     }
     let durations = [
@@ -523,7 +578,7 @@ mod tests {
     #[test]
     fn options_in_the_url_take_precedence() {
         let url = "sqlite:a?pool=9&pool_min=7&lifetime_ms=8&acquire_timeout_ms=1&statement_timeout_ms=2&busy_timeout_ms=3&idle_timeout_ms=4\
-                   &schema_wait_ms=10&statement_cache=5&rows_max_bytes=6&log=statements";
+                   &schema_wait_ms=10&reads=replica&replica_lag_ms=11&statement_cache=5&rows_max_bytes=6&log=statements";
         let expected = Options {
             pool: 9,
             min: 7,
@@ -537,6 +592,9 @@ mod tests {
             rows_max_bytes: 6,
             log: StatementLog::Statements,
             names: Names::Lower,
+            replicas: ReplicaUrls::default(),
+            reads: ReadTarget::Replica,
+            replica_lag: Duration::from_millis(11),
         };
         assert_eq!(parse(url, Options::default()).unwrap().1, expected);
     }
@@ -563,6 +621,9 @@ mod tests {
         check_error("sqlite:a?statement_cache=4097", "1 to 4096");
         check_error("sqlite:a?rows_max_bytes=4294967296", "1 to 4294967295");
         check_error("sqlite:a?statement_timeout_ms=0", "1 to 86400000 ms");
+        check_error("sqlite:a?replica_lag_ms=0", "1 to 3600000 ms");
+        check_error("sqlite:a?replica_lag_ms=3600001", "1 to 3600000 ms");
+        check_error("sqlite:a?reads=secondary", "reads=primary|replica");
         check_error("sqlite:a?statement_timeout_ms=86400001", "1 to 86400000 ms");
         parse(
             "sqlite:a?pool=64&statement_timeout_ms=86400000",

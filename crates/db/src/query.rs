@@ -119,7 +119,7 @@ macro_rules! runs {
     };
 }
 
-runs!(Database: query, Transaction: run_beside_changes, Session: query, Executor: run_beside_changes);
+runs!(Database: query_catalog, Transaction: run_beside_changes, Session: query, Executor: query_catalog);
 
 /// Rows of text and NULL.
 fn texts(rows: &Rows) -> Vec<Vec<Option<String>>> {

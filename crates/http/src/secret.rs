@@ -102,6 +102,8 @@ pub enum Purpose {
     Session,
     /// A cookie of the application.
     Cookie,
+    /// What a client's reads of databases have to have seen.
+    Recency,
 }
 
 impl Purpose {
@@ -109,6 +111,7 @@ impl Purpose {
         match self {
             Purpose::Session => "session",
             Purpose::Cookie => "cookie",
+            Purpose::Recency => "recency",
         }
     }
 }

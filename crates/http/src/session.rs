@@ -77,6 +77,15 @@ pub enum Forms {
     Unchecked,
 }
 
+/// What a client keeps of what its next reads of databases have to have seen, each part in a cookie of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecencyPart {
+    /// What it has written.
+    Written,
+    /// What it has seen.
+    Seen,
+}
+
 /// Why a session is not written.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
@@ -109,8 +118,49 @@ impl SessionSettings {
             return None;
         };
         let now = now();
-        self.sent(headers, cookies_max)
+        self.sent(&self.name, headers, cookies_max)
             .find_map(|value| signer.open(Purpose::Session, &self.name, value, now))
+    }
+
+    /// What the client was given by [`SessionSettings::write_recency`]. One that was changed or has expired is none.
+    pub fn read_recency(
+        &self,
+        signer: &Signer,
+        part: RecencyPart,
+        headers: &HeaderMap,
+        cookies_max: usize,
+    ) -> Option<String> {
+        let (name, now) = (self.recency_name(part), now());
+        let text = self
+            .sent(&name, headers, cookies_max)
+            .find_map(|value| signer.open(Purpose::Recency, &name, value, now));
+        String::from_utf8(text?).ok()
+    }
+
+    /// The `Set-Cookie` that gives a client what its next reads of databases have to have seen, for so many seconds. It goes where the session's cookie
+    /// goes, and begins no session.
+    pub fn write_recency(
+        &self,
+        signer: &Signer,
+        part: RecencyPart,
+        text: &str,
+        seconds: u32,
+    ) -> Result<HeaderValue, WriteError> {
+        let (name, expires) = (
+            self.recency_name(part),
+            now().saturating_add(seconds.into()),
+        );
+        let value = signer.sign(Purpose::Recency, &name, text.as_bytes(), expires);
+        let cookie = self.cookie(&name, &value).max_age(seconds.into());
+        Ok(cookie.header()?)
+    }
+
+    fn recency_name(&self, part: RecencyPart) -> String {
+        let part = match part {
+            RecencyPart::Written => "written",
+            RecencyPart::Seen => "seen",
+        };
+        format!("{}_{part}", self.name)
     }
 
     /// The id of the request's session, whether the store knows it or not.
@@ -119,16 +169,17 @@ impl SessionSettings {
             let decoded = URL_SAFE_NO_PAD.decode(value);
             decoded.is_ok_and(|bytes| bytes.len() == SESSION_ID_BYTES)
         };
-        self.sent(headers, cookies_max).find(is_id)
+        self.sent(&self.name, headers, cookies_max).find(is_id)
     }
 
     /// Does the request bring a cookie of this name, valid or not?
     pub fn is_sent(&self, headers: &HeaderMap, cookies_max: usize) -> bool {
-        self.sent(headers, cookies_max).next().is_some()
+        self.sent(&self.name, headers, cookies_max).next().is_some()
     }
 
     fn sent<'h>(
         &self,
+        wanted: &str,
         headers: &'h HeaderMap,
         cookies_max: usize,
     ) -> impl Iterator<Item = &'h str> {
@@ -137,7 +188,7 @@ impl SessionSettings {
             .iter()
             .filter_map(move |header| cookie::pairs(header.as_bytes(), cookies_max).ok())
             .flatten()
-            .filter(|(name, _)| *name == self.name)
+            .filter(move |(name, _)| *name == wanted)
             .map(|(_, value)| value)
     }
 
@@ -151,7 +202,8 @@ impl SessionSettings {
             SessionStorage::Store => String::from_utf8_lossy(content).into_owned(),
         };
         let seconds = i64::try_from(self.max_age_seconds).unwrap_or(i64::MAX);
-        let header = self.cookie(&value).max_age(seconds).header()?;
+        let header = self.cookie(&self.name, &value).max_age(seconds);
+        let header = header.header()?;
         match header.len() {
             bytes if bytes > COOKIE_BYTES_MAX => Err(WriteError::TooLarge { bytes }),
             _ => Ok(header),
@@ -160,7 +212,7 @@ impl SessionSettings {
 
     /// The `Set-Cookie` that ends the session in the browser.
     pub fn end(&self) -> Result<HeaderValue, WriteError> {
-        Ok(self.cookie("").max_age(0).header()?)
+        Ok(self.cookie(&self.name, "").max_age(0).header()?)
     }
 
     /// An error when no browser would take the cookie.
@@ -168,8 +220,8 @@ impl SessionSettings {
         self.write(b"-").map(drop)
     }
 
-    fn cookie<'a>(&'a self, value: &'a str) -> SetCookie<'a> {
-        let mut cookie = SetCookie::new(&self.name, value)
+    fn cookie<'a>(&'a self, name: &'a str, value: &'a str) -> SetCookie<'a> {
+        let mut cookie = SetCookie::new(name, value)
             .path(&self.path)
             .http_only()
             .same_site(self.same_site);

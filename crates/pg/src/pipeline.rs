@@ -77,6 +77,30 @@ impl Connection {
         }
     }
 
+    /// Runs several statements as [`Connection::pipeline`] with [`Atomicity::All`], and another one without values in front of them, in the same write and
+    /// under a Sync of its own. Gives the rows of that one first.
+    pub(crate) async fn pipeline_behind(
+        &self,
+        front: &str,
+        statements: &[Statement<'_>],
+    ) -> Result<(Rows, Vec<Result<Rows>>)> {
+        let description = self.prepare(front, &[]).await?;
+        // So that nothing is waited for between the two.
+        self.prepare_all(statements).await?;
+        self.room().await;
+        let answer = self.ask(1, FlushMode::WithOthers, |mut request, ticket| {
+            self.write_closing(&mut request)?;
+            self.write_execution(&mut request, front, &description, &())?;
+            Ok(request.sync(ticket, Shape::Whole)?)
+        })?;
+        let outcomes = self.pipeline(statements, Atomicity::All).await?;
+        let reply = answer.await?;
+        if reply.error.is_some() {
+            self.0.driver.cache.borrow_mut().forget(front, &[]);
+        }
+        Ok((rows(reply, &description)?, outcomes))
+    }
+
     async fn all_up_to_date(
         &self,
         statements: &[Statement<'_>],

@@ -151,7 +151,11 @@ impl Connection {
                 }
                 Ok(request.sync(ticket, Shape::Whole)?)
             })?;
+            let position = self.ask_log_position(sql);
             let mut reply = answer.await?;
+            if let Some(position) = position {
+                Box::pin(self.note_log_position(position)).await;
+            }
             if asks_xact_id {
                 self.take_xact_id(&mut reply, 1)?;
             }

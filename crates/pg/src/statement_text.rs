@@ -35,6 +35,11 @@ impl TextKind {
     }
 }
 
+/// Whether a statement may write, as far as its text shows it: a SELECT does not that calls nothing but known functions of the server's own.
+pub fn may_write(sql: &str) -> bool {
+    TextKind::of(sql) == TextKind::Writes
+}
+
 /// First words of statements behind which what is prepared in the session may be gone.
 const DEALLOCATES: &[&str] = &["deallocate", "discard"];
 

@@ -190,10 +190,14 @@ impl Connection {
             driver.begin_commit(ticket);
             Ok(())
         })?;
+        let position = self.ask_log_position_of_commit();
         let reply = answer.await.map_err(|error| match error {
             Error::Lost { .. } if driver.is_unreplicated() => Error::Unreplicated,
             error => error,
         })?;
+        if let Some(position) = position {
+            Box::pin(self.note_log_position(position)).await;
+        }
         succeeded(&reply)?;
         let command = reply.messages().find_map(|message| match message {
             Ok(tsumugi_pg_proto::backend::Message::CommandComplete(tag)) => {

@@ -159,7 +159,7 @@ pub(crate) fn texts(row: DataRow<'_>) -> impl Iterator<Item = Option<&str>> {
 }
 
 /// A place in the write-ahead log, such as `16/B374D848`.
-fn lsn(text: &str) -> Option<u64> {
+pub(crate) fn lsn(text: &str) -> Option<u64> {
     let (high, low) = text.split_once('/')?;
     let half = |digits| u32::from_str_radix(digits, 16).map(u64::from).ok();
     Some(half(high)? << 32 | half(low)?)
@@ -241,6 +241,11 @@ impl Xact {
     /// There may be something to commit.
     pub(crate) fn note_write(&self) {
         self.only_reads.set(false);
+    }
+
+    /// Whether all of its statements only read, as far as their texts show it.
+    pub(crate) fn only_reads(&self) -> bool {
+        self.only_reads.get()
     }
 
     /// There may be something to commit, and it was not asked for a number.

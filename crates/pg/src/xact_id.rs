@@ -39,6 +39,11 @@ impl Connection {
         self.0.driver.xact.certain_end()
     }
 
+    /// Whether the transaction that was begun last may have something to commit, as far as the texts of its statements show it.
+    pub fn may_have_written(&self) -> bool {
+        !self.0.driver.xact.only_reads()
+    }
+
     /// What is prepared in the session may not be there any more, because a statement may have deallocated it.
     pub fn distrust_prepared(&self) {
         self.0.driver.xact.set_statement(None);
@@ -209,7 +214,7 @@ impl Connection {
 }
 
 /// Runs what is prepared under this name and takes no values.
-fn execute(request: &mut Request<'_, Ticket>, statement: &str) -> Result<()> {
+pub(crate) fn execute(request: &mut Request<'_, Ticket>, statement: &str) -> Result<()> {
     let bind = request.bind("", statement, 0)?;
     bind.finish(ResultFormats::All(Format::Text))?;
     Ok(request.execute("", 0)?)

@@ -211,6 +211,21 @@ class DB
     end
   end
 
+  # Reads that may go to a replica: one that has all that the user of this request has written and seen, else the primary. What writes is refused. With a block,
+  # the statements of this fibre on this database while it runs; without one a database whose statements are all such: `db.read[:posts].all`. In a transaction
+  # or on a connection of the fibre's own they run there. A database without replicas is read itself.
+  def read(&block)
+    return @reads ||= DB.new(Tsumugi::Native.db_reads(@native)) unless block
+    return block.call(self) if Tsumugi::Native.db_has_own?(@native)
+
+    Tsumugi::Native.db_enter_reads(@native)
+    begin
+      block.call(self)
+    ensure
+      Tsumugi::Native.db_leave(@native, nil)
+    end
+  end
+
   # Copies into a table, and answers the number of rows: `db.copy_in("copy t from stdin") { |io| io.row(1, "x"); io << "2\ty\n" }`.
   # `<<` parks while the server is slower. A block that raises or is left early copies nothing.
   def copy_in(sql)

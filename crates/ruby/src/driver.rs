@@ -7,6 +7,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use tsumugi_db::Recency;
 use tsumugi_mruby::{ExceptionReport, Raise, Result, Root, Scope, Value};
 use tsumugi_server::dispatch::StopSignal;
 
@@ -105,6 +106,22 @@ impl ParkedFibre {
     /// The VM that the fibre is in.
     pub fn host(&self) -> Rc<Host> {
         Rc::clone(&self.host)
+    }
+
+    /// What the reads of its request have to have seen; none where no database has replicas.
+    fn recency(&self) -> Option<Rc<Recency>> {
+        if !tsumugi_db::has_replicas() {
+            return None;
+        }
+        let exchange = self.job.as_ref()?.job.exchange.as_ref()?;
+        let recency = exchange.recency.get_or_init(|| {
+            match self.host.web.sessions.get() {
+                Some(sessions) => sessions.recency(&exchange.request.headers),
+                // Mounted in an application that knows the user.
+                None => Recency::current().unwrap_or_default(),
+            }
+        });
+        Some(Rc::clone(recency))
     }
 
     /// The loop: await what the fibre waits for, resume it with the answer, until its job is done.
@@ -248,7 +265,10 @@ impl Future for AwaitedOperation<'_> {
         cx: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Answer> {
         debug_assert!(self.parked.fibre.is_some());
-        self.operation.as_mut().poll(cx)
+        match self.parked.recency() {
+            None => self.operation.as_mut().poll(cx),
+            Some(recency) => recency.enter(|| self.operation.as_mut().poll(cx)),
+        }
     }
 }
 

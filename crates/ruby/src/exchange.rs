@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use tsumugi_db::RowFeed;
+use tsumugi_db::{Recency, RowFeed};
 use tsumugi_http::{Request, RequestBody};
 use tsumugi_mruby::Root;
 use tsumugi_server::dispatch::RequestLine;
@@ -27,6 +27,8 @@ pub(crate) struct Exchange {
     pub draft: RefCell<Draft>,
     /// Filled when a handler asks for its session.
     pub session: OnceCell<SessionSlot>,
+    /// What its reads have to have seen; empty where no database has replicas.
+    pub recency: OnceCell<Rc<Recency>>,
     /// What its handler and the branches of that have opened. They end with the response.
     pub streams: HeldStreams,
     _entry: Entry,
@@ -115,6 +117,7 @@ impl Exchange {
             location,
             draft: RefCell::default(),
             session: OnceCell::new(),
+            recency: OnceCell::new(),
             streams: HeldStreams::default(),
             _entry: entry,
         }

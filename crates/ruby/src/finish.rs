@@ -45,10 +45,16 @@ pub(crate) fn finish(
     scope: &Scope<'_>,
     ended: JobResult<'_>,
 ) -> FinishedResponse {
-    match ended.and_then(|value| body(host, exchange, scope, value)) {
+    let mut finished = match ended.and_then(|value| body(host, exchange, scope, value)) {
         Ok(content) => assemble(exchange, content),
         Err(raised) => failed(host, exchange, scope, raised),
+    };
+    if let (Some(sessions), Some(recency)) = (host.web.sessions.get(), exchange.recency.get()) {
+        for cookie in sessions.recency_cookies(recency) {
+            finished.response.headers.append(SET_COOKIE, cookie);
+        }
     }
+    finished
 }
 
 /// What the result means as a body; `None` when there is none.

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use tsumugi_db::{DatabaseWatch, PoolScope, Snapshot};
+use tsumugi_db::{DatabaseWatch, PoolRole, PoolScope, Snapshot};
 use tsumugi_http::exposition::Exposition;
 
 /// What one worker sees of its databases.
@@ -13,6 +13,8 @@ pub(crate) struct Databases(Mutex<Vec<DatabaseSample>>);
 #[derive(Clone, Debug)]
 struct DatabaseSample {
     name: Arc<str>,
+    /// None of a database without replicas.
+    role: Option<PoolRole>,
     extent: PoolScope,
     figures: Snapshot,
 }
@@ -25,7 +27,9 @@ impl Databases {
         };
         shown.clear();
         let mut distinct: Vec<&DatabaseWatch> = Vec::new();
-        for watched in watched {
+        let with_replicas =
+            watched.flat_map(|watched| std::iter::once(watched).chain(watched.replicas()));
+        for watched in with_replicas {
             if distinct.iter().any(|other| other.is(watched)) {
                 continue;
             }
@@ -34,12 +38,15 @@ impl Databases {
                 continue;
             };
             let same = |seen: &&mut DatabaseSample| {
-                seen.name == *watched.name() && seen.extent == watched.extent()
+                seen.name == *watched.name()
+                    && seen.role == watched.role()
+                    && seen.extent == watched.extent()
             };
             match shown.iter_mut().find(same) {
                 Some(seen) => seen.figures += figures,
                 None => shown.push(DatabaseSample {
                     name: Arc::clone(watched.name()),
+                    role: watched.role(),
                     extent: watched.extent(),
                     figures,
                 }),
@@ -84,9 +91,10 @@ pub(crate) fn write<'a>(
     for (name, help, of) in FIGURES {
         text.family(name, help);
         for row in &rows {
-            let mut labels = Vec::with_capacity(2);
+            let mut labels = Vec::with_capacity(3);
             labels.extend(row.worker.as_deref().map(|worker| ("worker", worker)));
             labels.push(("database", &*row.seen.name));
+            labels.extend(row.seen.role.map(|role| ("role", role.as_str())));
             text.sample(name, &labels, of(&row.seen.figures));
         }
     }

@@ -7,6 +7,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use http::header::SET_COOKIE;
 use http::{Method, Uri};
+use tsumugi_db::Recency;
 use tsumugi_http::compress::CompressionPolicy;
 use tsumugi_http::{Files, HttpBody, OnWorker, Request, RouteMatch};
 use tsumugi_server::commands::RouteLine;
@@ -154,6 +155,18 @@ impl<S> AppInstance<S> {
 }
 
 impl<S: 'static> AppInstance<S> {
+    fn user(&self, request: &Request) -> RequestUser {
+        let recency = || match &self.sessions {
+            Some(sessions) => sessions.recency(&request.headers),
+            // Mounted in an application that knows the user.
+            None => Recency::current().unwrap_or_default(),
+        };
+        RequestUser {
+            session: self.sessions.as_ref().map(SessionSlot::new).map(Rc::new),
+            recency: tsumugi_db::has_replicas().then(recency),
+        }
+    }
+
     /// Answers one request.
     pub fn answer(
         self: &Rc<Self>,
@@ -166,7 +179,7 @@ impl<S: 'static> AppInstance<S> {
     fn respond(
         &self,
         line: RequestLine,
-        session: Option<Rc<SessionSlot>>,
+        user: RequestUser,
         outcome: Result<Response>,
         job: JobGuard<Self>,
     ) -> tsumugi_http::HttpResponse {
@@ -175,12 +188,19 @@ impl<S: 'static> AppInstance<S> {
             Err(error) => self.failed(&line, error),
         };
         let (mut response, tail) = response.into_parts();
+        let RequestUser { session, recency } = user;
         if let Some(cookie) = session.and_then(|session| session.cookie().take()) {
             response.headers.append(SET_COOKIE, cookie);
+        }
+        if let (Some(sessions), Some(recency)) = (&self.sessions, &recency) {
+            for cookie in sessions.recency_cookies(recency) {
+                response.headers.append(SET_COOKIE, cookie);
+            }
         }
         match tail {
             Some(ResponseTail::Body(producer)) if line.method != Method::HEAD => {
                 let kind = StreamKind::of(&response.headers);
+                let producer = within(recency, producer);
                 response.body = self.produce(job, line, kind, producer);
             }
             Some(ResponseTail::WebSocket(task)) => {
@@ -249,6 +269,26 @@ impl<S: 'static> AppInstance<S> {
     }
 }
 
+/// What is known of the user whose request it is.
+#[derive(Clone, Default)]
+struct RequestUser {
+    /// None when the application declares no sessions.
+    session: Option<Rc<SessionSlot>>,
+    /// None where no database has replicas.
+    recency: Option<Rc<Recency>>,
+}
+
+/// The body is written for the same user.
+fn within(recency: Option<Rc<Recency>>, producer: Producer) -> Producer {
+    match recency {
+        None => producer,
+        Some(recency) => Box::new(move |output| -> Local<Result<()>> {
+            let written = producer(output);
+            Box::pin(async move { recency.scope(written).await })
+        }),
+    }
+}
+
 /// What handles a request, with what its path captured.
 pub struct EndpointCall<S> {
     endpoint: Endpoint<S>,
@@ -260,7 +300,7 @@ pub struct PendingRequest<S: 'static> {
     /// Dropped when its time is over.
     future: Option<Local<Result<Response>>>,
     line: RequestLine,
-    session: Option<Rc<SessionSlot>>,
+    user: RequestUser,
     /// Taken by the response.
     job: Option<JobGuard<AppInstance<S>>>,
 }
@@ -304,7 +344,8 @@ impl<S: 'static> Dispatch for AppInstance<S> {
             Some(mapper) => mapper(error),
             None => error.response().into(),
         };
-        self.respond(RequestLine::of(request), None, Ok(response), job)
+        let user = RequestUser::default();
+        self.respond(RequestLine::of(request), user, Ok(response), job)
     }
 
     fn begin(
@@ -315,22 +356,25 @@ impl<S: 'static> Dispatch for AppInstance<S> {
         job: JobGuard<Self>,
     ) -> FirstTurn<PendingRequest<S>> {
         let line = RequestLine::of(&request);
-        let session = self.sessions.as_ref().map(SessionSlot::new).map(Rc::new);
+        let user = self.user(&request);
         let EndpointCall { endpoint, captures } = handler;
         let context = Context::new(
             request,
             captures,
             Rc::clone(&self.state),
             self.worker.clone(),
-            session.clone(),
+            user.session.clone(),
         );
         let mut future = endpoint(context);
+        if let Some(recency) = user.recency.clone() {
+            future = Box::pin(async move { recency.scope(future).await });
+        }
         match future.as_mut().poll(cx) {
-            Poll::Ready(outcome) => FirstTurn::Done(self.respond(line, session, outcome, job)),
+            Poll::Ready(outcome) => FirstTurn::Done(self.respond(line, user, outcome, job)),
             Poll::Pending => FirstTurn::Waits(PendingRequest {
                 future: Some(future),
                 line,
-                session,
+                user,
                 job: Some(job),
             }),
         }
@@ -350,7 +394,7 @@ impl<S: 'static> Dispatch for AppInstance<S> {
             app.mapped(&waiting.line, Error::Deadline { limit_ms })
         });
         let line = std::mem::take(&mut waiting.line);
-        app.respond(line, waiting.session.take(), outcome, job)
+        app.respond(line, std::mem::take(&mut waiting.user), outcome, job)
     }
 }
 

@@ -57,7 +57,7 @@ pub mod trial;
 mod websocket;
 
 pub use app_instance::AppInstance;
-pub use builder::{Db, Migration, Table, Tx};
+pub use builder::{Db, Migration, Reads, Table, Tx};
 pub use command::{Commands, main};
 pub use context::Context;
 pub use error::{Error, Result, story};

@@ -134,7 +134,12 @@ impl Sessions {
         declared.check().map_err(Error::other)?;
         let cookies_max = worker.http_limits().parameters_max;
         let store = store.map(Kv::into_store);
-        Ok(SessionStore::new(declared, store, cookies_max)?)
+        let worker = worker.clone();
+        let signer = move || {
+            let signer = worker.mode().signer(worker.secret());
+            signer.ok().map(Rc::new)
+        };
+        Ok(SessionStore::new(declared, store, cookies_max)?.signed_by(signer))
     }
 }
 

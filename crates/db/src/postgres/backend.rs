@@ -1,22 +1,26 @@
 //! PostgreSQL as a backend: how its statements are planned and run, and what may be left on a shared connection.
 //! Rule: a statement that changed a shared session fails, and its connection is closed.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use tsumugi_pg::Connector;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg::config::Pooler;
 use tsumugi_pg::connection::Behaviour;
+use tsumugi_pg::{Config, Connector};
 
 use super::bind::Binds;
 use super::commit_question::LateInquiries;
-use super::link::{Link, Session};
+use super::link::{Link, ServerRole, Session};
 use super::plan::{self, Plan, Plans, StatementEffect};
 use super::rows::Rows;
 use super::settings;
+use crate::batch::BatchSize;
 use crate::error::Result;
-use crate::options::Options;
-use crate::server::{Answer, Fault, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
+use crate::options::{Options, TransactionOptions};
+use crate::server::{
+    self, Answer, Fault, Limits, Outcome, PoolInner, Scope, ServerBackend, Target,
+};
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
@@ -30,6 +34,62 @@ pub struct Postgres {
     pub(super) listeners: Cell<usize>,
     /// The client watches where a pooler hands the server's sessions to others too.
     pub(super) limits: Limits,
+    pub(super) role: ServerRole,
+    /// Where its replicas are, until they are connected to.
+    pub(super) replica_configs: RefCell<Vec<Config>>,
+    /// Set once they are.
+    pub(super) replicas: OnceCell<Rc<dyn ReadReplicas>>,
+}
+
+/// Replicas of a database. Each of the first three gives nothing where the primary has to be asked.
+pub(crate) trait ReadReplicas {
+    fn read<'r>(
+        &'r self,
+        plan: &'r Rc<Plan>,
+        sql: &'r SqlText,
+        values: &'r [Value],
+    ) -> LocalBoxFuture<'r, Option<Result<crate::rows::Rows>>>;
+
+    fn begin(
+        &self,
+        options: TransactionOptions,
+    ) -> LocalBoxFuture<'_, Option<server::Transaction<Postgres>>>;
+
+    /// What it shows is not noted.
+    fn stream<'r>(
+        &'r self,
+        plan: &'r Rc<Plan>,
+        sql: &'r SqlText,
+        values: &'r [Value],
+        by: BatchSize,
+    ) -> LocalBoxFuture<'r, Option<Result<server::RowStream<Postgres>>>>;
+
+    /// Looks how far the primary and all of them are.
+    fn look<'r>(&'r self, primary: &'r Inner) -> LocalBoxFuture<'r, ()>;
+
+    fn pools(&self) -> Vec<&server::Pool<Postgres>>;
+}
+
+impl Postgres {
+    /// Without replicas.
+    pub(super) fn new(
+        connector: Connector,
+        primary: Connector,
+        limits: Limits,
+        role: ServerRole,
+    ) -> Postgres {
+        Postgres {
+            plans: Plans::default(),
+            connector,
+            primary,
+            listeners: Cell::new(0),
+            limits,
+            late_inquiries: LateInquiries::default(),
+            role,
+            replica_configs: RefCell::default(),
+            replicas: OnceCell::new(),
+        }
+    }
 }
 
 /// A pool of connections to a PostgreSQL database.
@@ -52,9 +112,15 @@ impl ServerBackend for Postgres {
     type Script<'s> = &'s str;
 
     async fn target(url: &str, options: Options) -> Result<Target<Postgres>> {
-        let (config, options) = settings::read(url, options).await?;
+        let (mut config, options) = settings::read(url, options).await?;
+        let replicas = settings::replicas(&mut config, &options).await?;
+        let role = match replicas.is_empty() {
+            true => ServerRole::Alone,
+            false => ServerRole::Primary(Rc::default()),
+        };
         let behaviour = Behaviour {
             reply_bytes_max: options.rows_max_bytes,
+            follows_log: matches!(role, ServerRole::Primary(_)),
             ..Behaviour::of(&config)
         };
         let limits = match config.pooler {
@@ -67,15 +133,10 @@ impl ServerBackend for Postgres {
         let link = Link {
             connector: connector.clone(),
             behaviour,
+            role: role.clone(),
         };
-        let backend = Postgres {
-            plans: Plans::default(),
-            connector,
-            primary,
-            late_inquiries: LateInquiries::default(),
-            listeners: Cell::new(0),
-            limits,
-        };
+        let backend = Postgres::new(connector, primary, limits, role);
+        backend.replica_configs.replace(replicas);
         Ok(Target {
             backend,
             link,
@@ -124,7 +185,8 @@ impl ServerBackend for Postgres {
         binds: &Self::Binds<'_>,
     ) -> impl Future<Output = tsumugi_pg::Result<tsumugi_pg::Rows>> {
         connection.note(plan.effect);
-        connection.query(&plan.sql, binds)
+        let query = connection.query(&plan.sql, binds);
+        query.inspect(move |outcome| connection.note_statement(&plan.sql, outcome))
     }
 
     /// An error when the server says that it did something that was not recognised beforehand. The session is not for others any more
@@ -161,11 +223,12 @@ impl ServerBackend for Postgres {
         // A script may say SET and whatever else.
         connection.changed.set(true);
         connection.script_left_transaction.set(false);
-        connection.script_with(sql, |tag| {
+        let script = connection.script_with(sql, |tag| {
             if plan::ends_transaction(sql, tag.command()) {
                 connection.script_left_transaction.set(true);
             }
-        })
+        });
+        script.then(move |outcome| connection.note_several(outcome))
     }
 }
 

@@ -36,7 +36,7 @@ struct CopyCall {
     /// The one that ends when it is not known what was copied; none outside of one.
     transaction: Weak<TransactionInner<Postgres>>,
     /// After the COPY itself, so that the pool gets it back when that is gone.
-    _connection: ExclusiveConnection,
+    connection: ExclusiveConnection,
 }
 
 impl CopyCall {
@@ -68,7 +68,7 @@ impl CopyCall {
             sql,
             started,
             transaction: Weak::new(),
-            _connection: connection,
+            connection,
         };
         if let Err(error) = &copy {
             call.ended(Err(error));
@@ -149,6 +149,7 @@ impl CopyIn {
     pub async fn finish(self) -> Result<u64> {
         let CopyIn { copy, call } = self;
         let finished = guarded!(call.transaction.clone(), copy.finish());
+        let finished = call.connection.note_several(finished).await;
         call.ended(finished.as_ref().map(|rows| Some(*rows)));
         finished.map_err(|error| call.failed(error))
     }

@@ -5,17 +5,31 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tsumugi_pg::connection::{Behaviour, Event};
-use tsumugi_pg::{Cause, Connection, Connector, Error};
+use tsumugi_pg::{Cause, Connection, Connector, Error, LogPosition, StandbyState, may_write};
 use tsumugi_pg_proto::TransactionStatus;
 
+use super::write_notes::WriteNotes;
+use crate::limits::REPLICA_CHECK;
 use crate::server::connections::{self, ConnectFailure, Retryable};
 
 /// Opens and judges connections.
 pub(crate) struct Link {
     pub(super) connector: Connector,
     pub(super) behaviour: Behaviour,
+    pub(super) role: ServerRole,
+}
+
+/// What the server of a pool is among those of its database.
+#[derive(Clone)]
+pub(super) enum ServerRole {
+    /// It has no replicas that are known here.
+    Alone,
+    /// It has replicas, and what is written is noted here.
+    Primary(Rc<WriteNotes>),
+    /// It is one.
+    Replica,
 }
 
 /// A connection, and what was done to its session.
@@ -29,10 +43,15 @@ pub(crate) struct Session {
     timeless: Cell<bool>,
     /// Settings that are not as they were when the connection was opened, of those that the server reports.
     differing_settings: Rc<Cell<usize>>,
+    role: ServerRole,
+    /// How far a replica has come at least.
+    replayed: Cell<Option<LogPosition>>,
+    /// When a replica was last asked for its timeline.
+    looked_at: Cell<Option<Instant>>,
 }
 
 impl Session {
-    fn new(connection: Connection) -> Session {
+    fn new(connection: Connection, role: ServerRole) -> Session {
         let differing_settings = Rc::new(Cell::new(0));
         let counted = Rc::clone(&differing_settings);
         let at_first = connection.parameters();
@@ -60,7 +79,82 @@ impl Session {
             script_left_transaction: Cell::new(false),
             timeless: Cell::new(false),
             differing_settings,
+            role,
+            replayed: Cell::new(None),
+            looked_at: Cell::new(None),
         }
+    }
+
+    /// A statement has run here. One that may have written something, outside of a transaction, is noted where the database has replicas.
+    pub(super) fn note_statement(&self, sql: &str, outcome: &tsumugi_pg::Result<tsumugi_pg::Rows>) {
+        let ServerRole::Primary(notes) = &self.role else {
+            return;
+        };
+        if self.status() == TransactionStatus::Idle && may_write(sql) {
+            match outcome {
+                Ok(_) => notes.note_write(self.log_position()),
+                // What was refused has written nothing.
+                Err(Error::Server(_)) => {}
+                Err(_) => notes.note_write(None),
+            }
+        }
+    }
+
+    /// A transaction was committed here, or may have been.
+    pub(super) fn note_commit(&self, outcome: &tsumugi_pg::Result<()>) {
+        if let ServerRole::Primary(notes) = &self.role {
+            match outcome {
+                Ok(()) => notes.note_write(self.log_position()),
+                Err(Error::Server(_) | Error::RolledBack) => {}
+                Err(_) => notes.note_write(None),
+            }
+        }
+    }
+
+    /// Several statements have run here, or data were copied. Where that may have left something behind, the server is asked how far its log is.
+    pub(super) async fn note_several<T>(
+        &self,
+        outcome: tsumugi_pg::Result<T>,
+    ) -> tsumugi_pg::Result<T> {
+        if let ServerRole::Primary(notes) = &self.role
+            && self.status() == TransactionStatus::Idle
+        {
+            let position = self.learn_log_position().await.ok().flatten();
+            notes.note_write(position);
+        }
+        outcome
+    }
+
+    /// Asks a replica how far it has come, and on which timeline.
+    pub(super) async fn look_at_replica(&self) -> tsumugi_pg::Result<Option<StandbyState>> {
+        self.looked_at.set(Some(Instant::now()));
+        let state = self.standby_state().await?;
+        if let Some(replayed) = state.as_ref().and_then(|state| state.replayed) {
+            self.note_replayed(replayed);
+        }
+        Ok(state)
+    }
+
+    /// The same, unless it was asked just now.
+    pub(super) async fn look_again(&self) {
+        let is_due = |at: Instant| at.elapsed() >= REPLICA_CHECK;
+        if self.looked_at.get().is_none_or(is_due) {
+            // What cannot be asked is not known to have come any further.
+            let _ = timeout(REPLICA_CHECK, self.look_at_replica()).await;
+        }
+    }
+
+    /// How far a replica has come at least.
+    pub(super) fn known_replayed(&self) -> Option<LogPosition> {
+        self.replayed.get()
+    }
+
+    pub(super) fn note_replayed(&self, position: LogPosition) {
+        let known = self.replayed.get().unwrap_or(position);
+        self.replayed.set(Some(LogPosition {
+            timeline: known.timeline.max(position.timeline),
+            lsn: known.lsn.max(position.lsn),
+        }));
     }
 
     /// Tells the server not to watch over the time of statements, until the connection is given back.
@@ -107,7 +201,22 @@ impl connections::Link for Link {
             retryable: retryable(&error),
             reason: reason(&error, &self.connector.config().database).into(),
         })?;
-        Ok(Session::new(connection))
+        let session = Session::new(connection, self.role.clone());
+        if matches!(self.role, ServerRole::Replica) {
+            let state = timeout(REPLICA_CHECK, session.look_at_replica()).await;
+            if session.known_replayed().is_none() {
+                let why = match state {
+                    Ok(Ok(_)) => "it is no standby, or does not say how far it is".to_owned(),
+                    Ok(Err(error)) => error.to_string(),
+                    Err(_) => "it did not answer in time".to_owned(),
+                };
+                return Err(ConnectFailure {
+                    retryable: Retryable::Transient,
+                    reason: why.into(),
+                });
+            }
+        }
+        Ok(session)
     }
 
     fn is_usable(&self, session: &Session) -> bool {

@@ -13,11 +13,14 @@ mod link;
 mod listen;
 mod pipeline;
 mod plan;
+mod read;
+mod replicas;
 mod rows;
 mod session;
 mod settings;
 mod stream;
 mod transaction;
+mod write_notes;
 
 pub use backend::Postgres;
 pub use copy::{CopyIn, CopyOut};

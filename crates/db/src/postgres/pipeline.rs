@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use tsumugi_pg::Statement;
+use tsumugi_pg::{Statement, may_write};
 
 use super::backend::{Inner, Postgres, changed, check_by_tag};
 use super::bind::Binds;
@@ -123,6 +123,13 @@ async fn run(
     };
     drop(written);
     drop(binds);
+    let replies = match replies {
+        Ok(replies) if plans.iter().any(|plan| may_write(&plan.sql)) => connection
+            .note_several(Ok(replies))
+            .await
+            .map_err(Fault::Driver),
+        replies => replies,
+    };
     let outcomes = replies?.into_iter().zip(plans);
     let outcomes = outcomes.map(|(reply, plan)| check(plan, reply.map_err(Fault::Driver)));
     let outcomes = outcomes.zip(statements).map(|(outcome, (sql, values))| {

@@ -7,7 +7,8 @@ use tsumugi_pg::config::{Pooler, TargetSessionAttrs};
 use tsumugi_pg::{Config, Connector, Environment};
 
 use crate::error::{Error, Result};
-use crate::options::{self, Options};
+use crate::limits::REPLICAS_MAX;
+use crate::options::{self, Options, ReadTarget};
 
 /// The driver's configuration, and the options with those of the URL laid over them.
 pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options)> {
@@ -59,6 +60,64 @@ pub(super) fn primary(config: &Config, options: &Options) -> Connector {
         .map_or(share, |limit| limit.min(share));
     config.connect_timeout = Some(limit);
     Connector::new(config)
+}
+
+/// The replicas that the options name, each in settings of its own. Where there are any, those of the primary go to no standby.
+pub(super) async fn replicas(config: &mut Config, options: &Options) -> Result<Vec<Config>> {
+    let mut replicas = Vec::new();
+    for url in options.replicas.iter() {
+        // What does not say where a server is, is as for the primary.
+        let (mut replica, _) = Box::pin(read(url, options.clone())).await?;
+        if replica.target_session_attrs == TargetSessionAttrs::Any {
+            replica.target_session_attrs = TargetSessionAttrs::Standby;
+        }
+        replicas.push(replica);
+    }
+    if options.reads == ReadTarget::Replica && config.hosts.len() > 1 {
+        replicas.extend(config.hosts.iter().map(|host| {
+            let mut replica = config.clone();
+            replica.hosts = vec![host.clone()];
+            replica.target_session_attrs = TargetSessionAttrs::Standby;
+            replica
+        }));
+    }
+    if replicas.is_empty() {
+        return Ok(replicas);
+    }
+    check_replicas(config, &replicas)?;
+    if config.target_session_attrs == TargetSessionAttrs::Any {
+        config.target_session_attrs = TargetSessionAttrs::Primary;
+    }
+    Ok(replicas)
+}
+
+fn check_replicas(config: &Config, replicas: &[Config]) -> Result<()> {
+    if replicas.len() > REPLICAS_MAX {
+        let count = replicas.len();
+        return Err(Error::usage(format!(
+            "a database has at most {REPLICAS_MAX} replicas (replicas_max), not {count}"
+        )));
+    }
+    let takes_standbys = match config.target_session_attrs {
+        TargetSessionAttrs::Any | TargetSessionAttrs::ReadWrite | TargetSessionAttrs::Primary => {
+            false
+        }
+        TargetSessionAttrs::ReadOnly
+        | TargetSessionAttrs::Standby
+        | TargetSessionAttrs::PreferStandby => true,
+    };
+    if takes_standbys {
+        return Err(Error::usage(
+            "the URL beside replicas is that of the primary: its target_session_attrs is primary or read-write",
+        ));
+    }
+    let mut all = replicas.iter().chain([config]);
+    if all.any(|config| config.pooler == Pooler::Transaction) {
+        return Err(Error::usage(
+            "replicas are asked how far they are on connections of their own: connect past a pooler in transaction mode",
+        ));
+    }
+    Ok(())
 }
 
 /// Sets the server's limits for one transaction, where they are not set for the session.

@@ -157,7 +157,12 @@ impl Transactional for Postgres {
 
     async fn commit(closing: OpenTransaction) -> tsumugi_pg::Result<()> {
         let _guard = RollBackGuard(&closing);
-        closing.commit_unguarded().await
+        let may_have_written = closing.may_have_written();
+        let committed = closing.commit_unguarded().await;
+        if may_have_written {
+            closing.note_commit(&committed);
+        }
+        committed
     }
 
     async fn roll_back(closing: OpenTransaction) -> tsumugi_pg::Result<()> {

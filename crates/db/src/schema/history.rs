@@ -93,7 +93,7 @@ impl MigrationSource {
                 "what came before its last statements is kept, because Firebird commits changes of tables before other statements"
             }
             Executor::Transaction(_) => "nothing of it was kept",
-            Executor::Database(_) | Executor::Session(_) => {
+            Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => {
                 "it runs outside of a transaction, so what came before the error may have been kept"
             }
         };
@@ -220,11 +220,11 @@ pub struct History<M> {
 /// Whether this database is not migrated by the command that runs.
 fn is_left(executor: &Executor) -> bool {
     match executor {
-        Executor::Database(Database::Sqlite(pool)) => {
+        Executor::Database(Database::Sqlite(pool)) | Executor::Read(Database::Sqlite(pool)) => {
             let path = pool.path();
             path.is_some() && MigrationScope::leaves(path)
         }
-        Executor::Database(_) => MigrationScope::leaves(None),
+        Executor::Database(_) | Executor::Read(_) => MigrationScope::leaves(None),
         Executor::Session(_) | Executor::Transaction(_) => false,
     }
 }
@@ -426,7 +426,7 @@ async fn note_and_commit(executor: &Executor, direction: Direction, note: Note) 
     executor.run_beside_changes(sql, values).await?;
     match executor {
         Executor::Transaction(transaction) => transaction.commit().await,
-        Executor::Database(_) | Executor::Session(_) => Ok(()),
+        Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => Ok(()),
     }
 }
 

@@ -172,7 +172,7 @@ impl Executor {
                 }
                 Ok(())
             }
-            Executor::Database(_) => Ok(()),
+            Executor::Database(_) | Executor::Read(_) => Ok(()),
         }
     }
 

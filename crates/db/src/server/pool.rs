@@ -32,12 +32,21 @@ impl<B: Transactional> Clone for Pool<B> {
 
 impl<B: Transactional> Pool<B> {
     pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool<B>> {
+        let pool = Pool::of(B::target(url, options).await?);
+        // A wrong URL is an error here, not at the first statement.
+        let connected = pool.0.connections.shared().await.map(drop);
+        connected.map_err(|error| pool.0.not_acquired("", &[], error))?;
+        Ok(pool)
+    }
+
+    /// One that has not tried to connect yet.
+    pub(crate) fn of(target: Target<B>) -> Pool<B> {
         let Target {
             backend,
             link,
             name,
             options,
-        } = B::target(url, options).await?;
+        } = target;
         let settings = Settings {
             min: options.min,
             max: options.pool,
@@ -47,18 +56,14 @@ impl<B: Transactional> Pool<B> {
             idle: crate::limits::IDLE_CONNECTION_DEFAULT,
             silence_max: options.statement_timeout + crate::limits::SILENCE_MAX,
         };
-        let pool = Pool(Rc::new(PoolInner {
+        Pool(Rc::new(PoolInner {
             name,
             connections: ConnectionPool::new(link, settings),
             backend,
             stats: StatementStats::new(options.log),
             streams: OpenStreams::default(),
             options,
-        }));
-        // A wrong URL is an error here, not at the first statement.
-        let connected = pool.0.connections.shared().await.map(drop);
-        connected.map_err(|error| pool.0.not_acquired("", &[], error))?;
-        Ok(pool)
+        }))
     }
 
     pub(crate) fn inner(&self) -> &Rc<PoolInner<B>> {

@@ -9,6 +9,7 @@ mod kinds;
 mod late_commits;
 mod load;
 mod procedures;
+mod replicas;
 mod shared;
 
 use std::rc::Rc;

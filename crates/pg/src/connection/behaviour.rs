@@ -13,6 +13,8 @@ pub struct Behaviour {
     pub pooling: Pooling,
     /// Bytes of one whole answer; a larger one has to be streamed.
     pub reply_bytes_max: usize,
+    /// Whether the server's place in its log is to be learnt behind what is committed: see [`crate::LogPosition`].
+    pub follows_log: bool,
 }
 
 impl Default for Behaviour {
@@ -21,6 +23,7 @@ impl Default for Behaviour {
             statement_cache: limits::STATEMENT_CACHE_DEFAULT,
             pooling: Pooling::Session,
             reply_bytes_max: limits::REPLY_BYTES_DEFAULT,
+            follows_log: false,
         }
     }
 }

@@ -20,6 +20,7 @@ use super::event::{Event, Observer};
 use crate::cache::Cache;
 use crate::catalogue::Catalogue;
 use crate::error::{Error, Result};
+use crate::log_position::LogPosition;
 use crate::xact::Xact;
 
 /// The function of the server that waits for its synchronous standbys. It warns when that wait is cancelled, in the server's language; the transaction
@@ -45,6 +46,8 @@ pub(crate) struct PostgresDriver {
     pub(crate) catalogue: Catalogue,
     /// The transaction that was begun last.
     pub(crate) xact: Xact,
+    /// The place in the log that the server said last.
+    pub(crate) log_position: Cell<Option<LogPosition>>,
     /// A COMMIT whose reply is awaited.
     commit: Cell<Option<Ticket>>,
     /// The server is asked to end the wait of a COMMIT.
@@ -110,6 +113,7 @@ impl PostgresDriver {
             cache: RefCell::new(Cache::new(behaviour.statement_cache)),
             catalogue: Catalogue::default(),
             xact: Xact::default(),
+            log_position: Cell::new(None),
             commit: Cell::new(None),
             interrupts: Cell::new(false),
             unreplicated: Cell::new(None),

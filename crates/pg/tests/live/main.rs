@@ -7,6 +7,7 @@ mod drops;
 mod endings;
 mod hosts;
 mod listening;
+mod log_places;
 mod login;
 mod long_pipelines;
 mod mixture;

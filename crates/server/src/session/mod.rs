@@ -4,6 +4,8 @@
 
 mod content;
 mod error;
+mod recency;
+mod recency_signer;
 mod state;
 mod stored;
 

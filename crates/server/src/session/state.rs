@@ -12,12 +12,14 @@ use tsumugi_stores::{Capability, Store};
 
 use super::content::SessionContent;
 use super::error::{Result, SessionError};
+use super::recency_signer::RecencySigner;
 
 /// The sessions of a loaded application.
 pub struct SessionStore {
-    declared: SessionSettings,
+    pub(super) declared: SessionSettings,
     pub(super) store: Option<Store>,
-    cookies_max: usize,
+    pub(super) cookies_max: usize,
+    pub(super) recency_signer: RecencySigner,
 }
 
 impl SessionStore {
@@ -40,6 +42,7 @@ impl SessionStore {
             needed.into_iter().try_for_each(|one| table.check(one))?;
         }
         Ok(SessionStore {
+            recency_signer: RecencySigner::of(&declared.keeping),
             declared,
             store,
             cookies_max,
@@ -155,6 +158,7 @@ impl RequestSession {
             declared,
             store,
             cookies_max,
+            recency_signer: _,
         } = &**sessions;
         let (text, record) = match store {
             Some(store) => {

@@ -50,6 +50,15 @@ impl Db {
         Table::new(source.into(), keyed)
     }
 
+    /// The same database, to be read: on a replica that has all that the user of this request has written and seen, else on the primary. What writes is
+    /// refused. A database without replicas is read itself.
+    pub fn read(&self) -> Reads {
+        Reads {
+            executor: Executor::Read(self.database.clone()),
+            keys: Rc::clone(&self.keys),
+        }
+    }
+
     /// Runs this in a transaction: committed when it gives `Ok`, rolled back when it gives an error or is dropped.
     ///
     /// # Errors
@@ -135,6 +144,47 @@ impl Deref for Db {
 
     fn deref(&self) -> &Database {
         &self.database
+    }
+}
+
+/// A database that is read, which [`Db::read`] makes. What is not here is on [`Executor`], which it dereferences to: statements as text, streams.
+#[derive(Clone, Debug)]
+pub struct Reads {
+    executor: Executor,
+    keys: Rc<PrimaryKeys>,
+}
+
+impl Reads {
+    /// The rows of a table, to be read.
+    pub fn table(&self, source: impl Into<Source>) -> Table {
+        let keyed = KeyedExecutor::new(self.executor.clone(), &self.keys);
+        Table::new(source.into(), keyed)
+    }
+
+    /// Runs this in a transaction that only reads: all that it sees is of one moment, on one server. A failure there is the caller's.
+    ///
+    /// # Errors
+    /// What `run` gives. [`Error::Db`] where the transaction cannot be begun or ended.
+    pub async fn tx<T, E: From<Error>>(
+        &self,
+        run: impl AsyncFnOnce(&Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let begun = self.executor.begin(TransactionOptions::read_only()).await;
+        let keys = Rc::new(PrimaryKeys::within(&self.keys));
+        let _ending = keys.ending();
+        let tx = Tx::new(Rc::new(begun.map_err(Error::from)?), &keys);
+        let outcome = run(&tx).await;
+        // Nothing was written: the connection is replaced when it cannot be rolled back.
+        let _ = tx.roll_back().await;
+        outcome
+    }
+}
+
+impl Deref for Reads {
+    type Target = Executor;
+
+    fn deref(&self) -> &Executor {
+        &self.executor
     }
 }
 

@@ -246,6 +246,13 @@ impl<L: Link> ConnectionPool<L> {
             .retain(|member| !member.is_free());
     }
 
+    /// Ends all connections there are: callers that wait for something there get an error.
+    pub(crate) fn end_all(&self) {
+        for member in self.0.members.borrow().iter() {
+            self.0.link.end(&member.connection);
+        }
+    }
+
     /// Whether both are the same pool.
     pub(crate) fn is(&self, other: &ConnectionPool<L>) -> bool {
         Rc::ptr_eq(&self.0, &other.0)

@@ -16,10 +16,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_db::{
-    BatchSize, BindRoom, Database, Isolation, Names, Options, Savepoint, Session, StatementLog,
-    TransactionMode, TransactionOptions,
+    BatchSize, BindRoom, Database, Isolation, Names, Options, ReadTarget, ReplicaUrls, Savepoint,
+    Session, StatementLog, TransactionMode, TransactionOptions,
 };
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_mruby::{Kind, Result, Scope, Value};
 use tsumugi_server::Mode;
 
 use crate::answer::{attempt, attempt_only};
@@ -291,11 +291,27 @@ fn options<'c>(scope: &'c Scope<'c>, keywords: Value<'c>) -> Result<'c, Options>
                     _ => return Err(wrong()),
                 }
             }
+            "replicas" => {
+                let urls = match value.kind() {
+                    Kind::Array => scope.elements(value).map(|url| scope.text(url)).collect(),
+                    _ => None,
+                };
+                let urls: Vec<String> = urls.ok_or_else(wrong)?;
+                options.replicas = ReplicaUrls::new(urls);
+            }
+            "reads" => {
+                options.reads = match scope.text(value).as_deref() {
+                    Some("primary") => ReadTarget::Primary,
+                    Some("replica") => ReadTarget::Replica,
+                    _ => return Err(wrong()),
+                }
+            }
+            "replica_lag" => options.replica_lag = seconds.ok_or_else(wrong)?,
             "log" if value.truthy() => options.log = StatementLog::Statements,
             "log" => options.log = StatementLog::Off,
             other => {
                 let message = format!(
-                    "DB.connect has no option {other}: there are pool, min, lifetime, acquire, timeout, busy, schema_wait, statements, names, log"
+                    "DB.connect has no option {other}: there are pool, min, lifetime, acquire, timeout, busy, schema_wait, statements, names, replicas, reads, replica_lag, log"
                 );
                 return Err(scope.error("ArgumentError", message));
             }

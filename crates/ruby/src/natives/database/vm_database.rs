@@ -18,14 +18,25 @@ use crate::natives::definitions::Natives;
 pub(crate) struct VmDatabase {
     database: Database,
     /// What fibres have of their own, innermost last, by job.
-    own: RefCell<HashMap<u64, Vec<FibreConnection>>>,
+    own: Rc<RefCell<HashMap<u64, Vec<FibreConnection>>>>,
     keys: Rc<PrimaryKeys>,
+    /// Where the statements of a fibre go that has nothing of its own.
+    purpose: Purpose,
+}
+
+/// What a database is for in Ruby's hands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Everything,
+    Reading,
 }
 
 /// What the statements of a fibre run on.
 enum FibreConnection {
     Session(SharedHandle<Session>),
     Transaction(TransactionHandle),
+    /// Those of `db.read`.
+    Reads,
 }
 
 /// A transaction that Ruby holds, and the primary keys that are known in it.
@@ -76,9 +87,25 @@ impl VmDatabase {
     pub(super) fn new(database: Database) -> VmDatabase {
         VmDatabase {
             database,
-            own: RefCell::default(),
+            own: Rc::default(),
             keys: Rc::default(),
+            purpose: Purpose::Everything,
         }
+    }
+
+    /// The same database, to be read.
+    fn reading(&self) -> VmDatabase {
+        VmDatabase {
+            database: self.database.clone(),
+            own: Rc::clone(&self.own),
+            keys: Rc::clone(&self.keys),
+            purpose: Purpose::Reading,
+        }
+    }
+
+    /// Whether a query of this one can be sent with those of the other.
+    pub(crate) fn is_same_as(&self, other: &VmDatabase) -> bool {
+        Rc::ptr_eq(&self.own, &other.own)
     }
 
     pub(super) fn database(&self) -> &Database {
@@ -93,10 +120,15 @@ impl VmDatabase {
     pub(crate) fn executor<'c>(&self, scope: &'c Scope<'c>, job: u64) -> Result<'c, Executor> {
         let own = self.own.borrow();
         let Some(innermost) = own.get(&job).and_then(|own| own.last()) else {
-            return Ok(Executor::Database(self.database.clone()));
+            let database = self.database.clone();
+            return Ok(match self.purpose {
+                Purpose::Everything => Executor::Database(database),
+                Purpose::Reading => Executor::Read(database),
+            });
         };
         let over = |what| scope.error("DB::UsageError", format!("the {what} is over"));
         match innermost {
+            FibreConnection::Reads => Ok(Executor::Read(self.database.clone())),
             FibreConnection::Session(handle) => {
                 let session = handle.borrow().clone();
                 session
@@ -116,7 +148,7 @@ impl VmDatabase {
     pub(super) fn transaction(&self, job: u64) -> Option<TransactionHandle> {
         match self.own.borrow().get(&job)?.last()? {
             FibreConnection::Transaction(handle) => Some(handle.clone()),
-            FibreConnection::Session(_) => None,
+            FibreConnection::Session(_) | FibreConnection::Reads => None,
         }
     }
 
@@ -145,7 +177,7 @@ impl VmDatabase {
         let innermost = own.get(&job).and_then(|own| {
             own.iter().rev().find_map(|own| match own {
                 FibreConnection::Transaction(handle) => Some(&handle.keys),
-                FibreConnection::Session(_) => None,
+                FibreConnection::Session(_) | FibreConnection::Reads => None,
             })
         });
         Rc::clone(innermost.unwrap_or(&self.keys))
@@ -205,6 +237,16 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             );
         }
         Ok(Value::nil())
+    })?;
+    // This fibre's statements may go to replicas until `db_leave`.
+    natives.plain("db_enter_reads", |host, scope, call| {
+        let database = vm_database(scope, call.argument(0))?;
+        database.enter(host.job.number(), FibreConnection::Reads);
+        Ok(Value::nil())
+    })?;
+    natives.plain("db_reads", |_, scope, call| {
+        let reads = vm_database(scope, call.argument(0))?.reading();
+        scope.wrap_as("Tsumugi::Native::Database", Rc::new(reads))
     })?;
     natives.plain("db_leave", |host, scope, call| {
         let job = host.job.number();

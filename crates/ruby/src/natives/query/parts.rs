@@ -44,7 +44,7 @@ impl BuiltQuery {
         &self,
         database: &Rc<VmDatabase>,
     ) -> Option<tsumugi_sql::Result<Statement>> {
-        let is_its = Rc::ptr_eq(&self.database, database);
+        let is_its = self.database.is_same_as(database);
         is_its.then(|| self.query.to_rows(database.dialect()))
     }
 }

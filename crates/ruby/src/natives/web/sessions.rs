@@ -59,8 +59,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let wrong = |error: session::WriteError| scope.error("ArgumentError", error.to_string());
         sessions.check().map_err(wrong)?;
         let cookies_max = host.settings.http.parameters_max;
+        let weak = Rc::downgrade(host);
+        let signer = move || {
+            let host = weak.upgrade()?;
+            host.web.signer(&host.settings).ok()
+        };
         let sessions = SessionStore::new(sessions, store, cookies_max);
-        let sessions = Rc::new(sessions.map_err(|error| error.raise(scope))?);
+        let sessions = sessions.map_err(|error| error.raise(scope))?;
+        let sessions = Rc::new(sessions.signed_by(signer));
         match host.web.sessions.set(sessions) {
             Ok(()) => Ok(Value::nil()),
             Err(_) => {

@@ -1,0 +1,110 @@
+//! Reads that may go to a replica: what [`Executor::Read`](crate::Executor::Read) runs. A database without replicas runs them itself.
+//! Rule: what the text shows to write is refused on every database, so that an application finds it before it has replicas.
+
+use crate::batch::BatchSize;
+use crate::database::{Database, RowStream, Transaction};
+use crate::error::{Error, Result};
+use crate::options::{Access, PipelineAtomicity, TransactionOptions};
+use crate::read_text::reads;
+use crate::rows::Rows;
+use crate::sequence::undone;
+use crate::sql_text::SqlText;
+use crate::value::{Value, bounded, bounded_together};
+
+const ONLY_READS: &str = "db.read only reads: run what writes outside of it";
+
+const READ_ONLY_TRANSACTIONS: &str = "db.read only reads: begin a transaction there that only reads, or one that writes outside of it";
+
+impl Database {
+    /// Like [`Database::query`], on a replica if one is recent enough.
+    pub(crate) async fn read(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
+        let (sql, values) = (sql.into(), bounded(values)?);
+        check(&sql)?;
+        match self {
+            Database::Postgres(pool) => pool.read(sql, values).await,
+            Database::Sqlite(_) | Database::Firebird(_) => self.query(sql, values).await,
+        }
+    }
+
+    /// Like [`Database::stream_by`], on a replica if one is recent enough.
+    pub(crate) async fn read_stream(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+        by: BatchSize,
+    ) -> Result<RowStream> {
+        let (sql, values) = (sql.into(), bounded(values)?);
+        check(&sql)?;
+        match self {
+            Database::Postgres(pool) => {
+                let stream = pool.read_stream(sql, values, by).await;
+                stream.map(RowStream::Postgres)
+            }
+            Database::Sqlite(_) | Database::Firebird(_) => self.stream_by(sql, values, by).await,
+        }
+    }
+
+    /// Like [`Database::begin`], of a transaction that only reads, on a replica if one is recent enough.
+    pub(crate) async fn read_begin(&self, options: TransactionOptions) -> Result<Transaction> {
+        if options.access != Access::ReadOnly {
+            return Err(Error::usage(READ_ONLY_TRANSACTIONS));
+        }
+        match self {
+            Database::Postgres(pool) => pool.read_begin(options).await.map(Transaction::Postgres),
+            Database::Sqlite(_) | Database::Firebird(_) => self.begin(options).await,
+        }
+    }
+
+    /// Like [`Database::pipeline`], one after the other.
+    pub(crate) async fn read_pipeline(
+        &self,
+        statements: Vec<(SqlText, Vec<Value>)>,
+        atomicity: PipelineAtomicity,
+    ) -> Result<Vec<Result<Rows>>> {
+        let statements = bounded_together(statements)?;
+        for (sql, _) in &statements {
+            check(sql)?;
+        }
+        let count = statements.len();
+        let mut outcomes = Vec::with_capacity(count);
+        for (sql, values) in statements {
+            let outcome = self.read(sql, values).await;
+            let stops = outcome.is_err() && atomicity == PipelineAtomicity::All;
+            outcomes.push(outcome);
+            if stops {
+                return Ok(undone(outcomes, count));
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// Like [`Database::query`], of what the database says of its tables. That is no write of a user's, and a replica may not have the tables yet.
+    pub(crate) async fn query_catalog(
+        &self,
+        sql: impl Into<SqlText>,
+        values: impl Into<Vec<Value>>,
+    ) -> Result<Rows> {
+        match self {
+            Database::Postgres(pool) if pool.has_replicas() => {
+                Box::pin(pool.read_on_primary(sql.into(), bounded(values)?)).await
+            }
+            _ => self.query(sql, values).await,
+        }
+    }
+
+    /// The refusal of what may write.
+    pub(crate) fn refuse_write<T>(&self) -> Result<T> {
+        Err(Error::usage(ONLY_READS))
+    }
+}
+
+fn check(sql: &SqlText) -> Result<()> {
+    match reads(sql) {
+        true => Ok(()),
+        false => Err(Error::usage(ONLY_READS)),
+    }
+}
