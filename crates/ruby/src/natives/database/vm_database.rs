@@ -64,7 +64,7 @@ impl VmDatabase {
         }
     }
 
-    pub(super) fn database(&self) -> &Database {
+    pub(crate) fn database(&self) -> &Database {
         &self.database
     }
 
@@ -144,7 +144,7 @@ pub(crate) fn vm_database<'c>(
 }
 
 /// Where a statement of the running fibre on this database runs.
-pub(super) fn executor<'c>(
+pub(crate) fn executor<'c>(
     host: &Host,
     scope: &'c Scope<'c>,
     holder: Value<'c>,
