@@ -152,8 +152,8 @@ mod tests {
     use super::*;
 
     fn run(test: impl Future<Output = ()>) {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        { runtime }.build().unwrap().block_on(test);
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.build().unwrap().block_on(test);
     }
 
     #[test]

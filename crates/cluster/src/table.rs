@@ -82,3 +82,16 @@ pub(crate) fn abandon_by(releasing: impl Future<Output = Result<()>> + 'static) 
         }
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::POSTGRES;
+
+    #[test]
+    fn statement_of_the_documents_makes_the_same_table() {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let page = words(include_str!("../../../docs/cluster.md"));
+        let create = words(POSTGRES.create).replace("( ", "(");
+        assert!(page.replace("( ", "(").contains(&create), "{create}");
+    }
+}
