@@ -30,3 +30,5 @@ pub(crate) const LOCK_POLL_MAX: Duration = Duration::from_millis(500);
 pub(crate) const ENGINE_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How soon a listener that the server refused tries again.
 pub(crate) const LISTEN_PAUSE: Duration = Duration::from_secs(1);
+/// How long nothing may come on the connection that carries messages before it is asked whether it still does, and then before it counts as lost.
+pub(crate) const LISTEN_SILENCE: Duration = Duration::from_secs(15);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tsumugi_db::{Database, Listener, ListenerEvent, ValueRef, values};
 
 use crate::engine::{
@@ -15,7 +15,7 @@ use crate::engine::{
 };
 use crate::error::Result;
 use crate::hub::{Hub, Subscription};
-use crate::limits::{LISTEN_PAUSE, LOCK_POLL_MIN};
+use crate::limits::{LISTEN_PAUSE, LISTEN_SILENCE, LOCK_POLL_MIN};
 use crate::table::{LeaseTable, abandon_by};
 
 /// The channel of PostgreSQL that carries all of ours. A notification is the name of a channel, a line break and the message.
@@ -58,6 +58,7 @@ pub(crate) struct PostgresEngine {
     hub: Arc<Hub>,
     /// The task that receives notifications, once there was a subscriber.
     listening: Mutex<Option<JoinHandle<()>>>,
+    silence: Duration,
 }
 
 impl PostgresEngine {
@@ -66,6 +67,7 @@ impl PostgresEngine {
             table: Rc::new(LeaseTable::of(database)),
             hub: Arc::default(),
             listening: Mutex::default(),
+            silence: LISTEN_SILENCE,
         })
     }
 
@@ -101,13 +103,27 @@ impl PostgresEngine {
     async fn listen(&self) -> Result<()> {
         let mut listening = self.listening.lock().await;
         if listening.as_ref().is_none_or(JoinHandle::is_finished) {
-            let channels = [NOTIFICATIONS.to_owned()];
-            let listener = self.table.database_as_is().listen(&channels).await?;
-            let hub = Arc::downgrade(&self.hub);
-            *listening = Some(tokio::task::spawn_local(receive(listener, hub)));
+            let database = self.table.database_as_is().clone();
+            let messages = MessageListener {
+                listener: listen_to(&database).await?,
+                database,
+                hub: Arc::downgrade(&self.hub),
+                silence: self.silence,
+            };
+            *listening = Some(tokio::task::spawn_local(messages.receive()));
         }
         Ok(())
     }
+}
+
+async fn listen_to(database: &Database) -> tsumugi_db::Result<Listener> {
+    database.listen(&[NOTIFICATIONS.to_owned()]).await
+}
+
+async fn notify(database: &Database, payload: String) -> tsumugi_db::Result<()> {
+    let values = values![NOTIFICATIONS, payload];
+    database.query("select pg_notify(?, ?)", values).await?;
+    Ok(())
 }
 
 impl Drop for PostgresEngine {
@@ -118,24 +134,67 @@ impl Drop for PostgresEngine {
     }
 }
 
-/// Gives what comes to the subscribers. A connection that was lost is opened again by the listener, which says so.
-async fn receive(mut listener: Listener, hub: Weak<Hub>) {
-    loop {
-        let received = listener.recv().await;
-        let Some(hub) = hub.upgrade() else { return };
-        match received {
-            Ok(ListenerEvent::Notification { payload, .. }) => {
-                // What is not of this form was sent by another program.
-                if let Some((channel, message)) = payload.split_once('\n') {
-                    hub.deliver(channel, message);
+/// Gives what comes to the subscribers.
+struct MessageListener {
+    listener: Listener,
+    database: Database,
+    hub: Weak<Hub>,
+    silence: Duration,
+}
+
+impl MessageListener {
+    /// A connection that was lost is opened again by the listener, which says so. One on which nothing comes is asked by a notification of our own:
+    /// where that does not come back, the server or the way there is gone without a word.
+    async fn receive(mut self) {
+        let mut is_asked = false;
+        loop {
+            let received = timeout(self.silence, self.listener.recv()).await;
+            let Some(hub) = self.hub.upgrade() else {
+                return;
+            };
+            let Ok(received) = received else {
+                if is_asked {
+                    self.listen_again().await;
+                    hub.deliver_gap();
+                    is_asked = false;
+                } else {
+                    // A payload that is no message. Where it cannot be sent nothing is known.
+                    is_asked = notify(&self.database, String::new()).await.is_ok();
+                }
+                continue;
+            };
+            is_asked = false;
+            match received {
+                // What has no line break is no message.
+                Ok(ListenerEvent::Notification { payload, .. }) => {
+                    if let Some((channel, message)) = payload.split_once('\n') {
+                        hub.deliver(channel, message);
+                    }
+                }
+                Ok(_) => hub.deliver_gap(),
+                Err(error) => {
+                    tracing::warn!("messages of channels do not come: {error}");
+                    hub.deliver_gap();
+                    sleep(LISTEN_PAUSE).await;
                 }
             }
-            Ok(_) => hub.deliver_gap(),
-            Err(error) => {
-                tracing::warn!("messages of channels do not come: {error}");
-                hub.deliver_gap();
-                sleep(LISTEN_PAUSE).await;
+        }
+    }
+
+    /// Takes another connection.
+    async fn listen_again(&mut self) {
+        tracing::warn!(
+            "nothing comes on the connection that carries messages of channels: another one is opened"
+        );
+        loop {
+            match listen_to(&self.database).await {
+                Ok(listener) => {
+                    self.listener = listener;
+                    return;
+                }
+                Err(error) => tracing::debug!("messages of channels do not come: {error}"),
             }
+            sleep(LISTEN_PAUSE).await;
         }
     }
 }
@@ -186,9 +245,7 @@ impl ClusterEngine for PostgresEngine {
     fn publish<'a>(&'a self, channel: &'a str, message: &'a str) -> EngineFuture<'a, ()> {
         Box::pin(async move {
             let payload = format!("{channel}\n{message}");
-            let database = self.table.database_as_is();
-            let values = values![NOTIFICATIONS, payload];
-            database.query("select pg_notify(?, ?)", values).await?;
+            notify(self.table.database_as_is(), payload).await?;
             Ok(())
         })
     }
@@ -200,5 +257,43 @@ impl ClusterEngine for PostgresEngine {
             self.listen().await?;
             Ok(subscription)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hub::ChannelEvent;
+    use tsumugi_db::Options;
+    use tsumugi_testkit::postgres::Server;
+
+    const LISTENERS: &str = "select pid from pg_stat_activity \
+        where datname = current_database() and query ilike 'listen%' order by backend_start";
+
+    async fn subscriber_of_a_silent_server() {
+        let server = Server::shared();
+        let place = server.database();
+        let database = Database::connect(&place.url(), Options::default());
+        let mut engine = PostgresEngine::new(database.await.unwrap());
+        Rc::get_mut(&mut engine).unwrap().silence = Duration::from_millis(300);
+        let mut received = engine.subscribe("c").await.unwrap();
+        let listener: i32 = place.psql(LISTENERS).parse().unwrap();
+        // Silence alone is none: the questions come back.
+        let quiet = timeout(Duration::from_millis(1_500), received.recv()).await;
+        assert!(quiet.is_err(), "{quiet:?}");
+        server.freeze_backend(listener);
+        let event = timeout(Duration::from_secs(10), received.recv()).await;
+        assert_eq!(event.unwrap(), ChannelEvent::Missed);
+        engine.publish("c", "after").await.unwrap();
+        let event = timeout(Duration::from_secs(10), received.recv()).await;
+        assert_eq!(event.unwrap(), ChannelEvent::Message("after".into()));
+        server.thaw_backend(listener);
+    }
+
+    #[test]
+    fn connection_on_which_nothing_comes_is_replaced_and_subscribers_are_told() {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build().unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, subscriber_of_a_silent_server());
     }
 }

@@ -271,3 +271,33 @@ fn words_of_a_cluster_work_without_a_database() {
     site.until("/tick", "true");
     site.check("/fetch", "[\"v\",\"v\"]");
 }
+
+#[test]
+fn value_of_a_shared_store_is_computed_by_one_process_of_all() {
+    let served = ["--kv-listen", "unix:kv.sock", "--kv-database", "data/store"];
+    let service = Site::start_with("get('/') { 'service' }", &served);
+    let socket = service.folder().join("kv.sock");
+    let app = format!(
+        "STORE = KV.open 'tkrzw+unix:{}'
+         get('/fetch') do
+           STORE.fetch('k', cluster: true) do
+             db.execute 'insert into computed values (?)', NAME
+             sleep 0.5
+             NAME
+           end
+         end",
+        socket.display()
+    );
+    let database = Server::shared().database();
+    database.psql("create table computed (name text)");
+    let sites = ["one", "other"].map(|name| start(&app, &database, name));
+    let mut clients = sites.each_ref().map(Site::connect);
+    for client in &mut clients {
+        client.send("GET", "/fetch", "", "");
+    }
+    let values = clients.each_mut().map(|client| client.receive().text());
+    assert_eq!(values[0], values[1]);
+    assert_eq!(database.psql("select count(*) from computed"), "1");
+    let left = "select count(*) from tsumugi_leases where name like 'fetch %'";
+    assert_eq!(database.psql(left), "0", "its lock has no row any more");
+}
