@@ -112,7 +112,7 @@ profile: bench-build ## what a request costs: instructions by crate, system call
 costs: bench-build bench-peers ## instructions of a request to each endpoint of World and Fortune: Ruby, Rust, axum
 	@$(TARGET)/release/tsumugi-with-postgres scripts/endpoint-costs
 
-soak: bench-build bench-peers ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, the key-value store killed, damaged, raced, growth of time to 16 MiB (SOAK_SECONDS=600)
+soak: bench-build bench-peers ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, leaders of cluster timers killed and stopped, the key-value store killed, damaged, raced, growth of time to 16 MiB (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-mruby --test faults
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-ruby --test faults
@@ -123,6 +123,8 @@ soak: bench-build bench-peers ## every allocation of the VM failing, the demo wh
 	TSUMUGI_LOST_ANSWERS_ROUNDS=2000 cargo test --package tsumugi-db --test transactions -- --nocapture lost_answers::
 	TSUMUGI_HISTORIES=10000 cargo test --package tsumugi-db --test transactions -- --nocapture histories::
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
+	TSUMUGI_LEASE_HISTORIES=200000 cargo test --release --package tsumugi-cluster --test model
+	TSUMUGI_CLUSTER_ROUNDS=100 cargo test --package tsumugi-cli --test acceptance -- --nocapture cluster_timer
 	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1
 	TSUMUGI_WALKS=5000 cargo test --package tsumugi-ruby --test walks -- --nocapture
 	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-fuzz --package tsumugi-http --package tsumugi-rpc --package tsumugi-db --package tsumugi-sql --test 'growth*' -- --nocapture

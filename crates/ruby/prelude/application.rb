@@ -18,11 +18,13 @@ module Tsumugi
   class Timer
     attr_reader :seconds, :workers, :block, :location
 
-    def initialize(seconds, workers, block, location)
+    # +cluster_name+ is its name among all processes, if it ticks on one of them.
+    def initialize(seconds, workers, block, location, cluster_name = nil)
       @seconds = seconds
       @workers = workers
       @block = block
       @location = location
+      @cluster_name = cluster_name
     end
 
     # The job of one tick: the block runs with helpers and plugins like a handler.
@@ -199,15 +201,21 @@ class << self
     nil
   end
 
-  # Runs the block every +seconds+: on every worker, or with `workers: :one` on one of the process. Never overlaps.
-  def every(seconds, workers: :all, &block)
+  # Runs the block every +seconds+: on every worker, or with `workers: :one` on one of the process. Never overlaps. With `cluster: :one` it runs
+  # on one of all processes that have declared the same `cluster`: a timer is the same in all by its `name:`, which is its file and line otherwise.
+  def every(seconds, workers: :all, cluster: nil, name: nil, &block)
     raise ArgumentError, "every takes a number of seconds, not #{seconds.inspect}" unless seconds.is_a?(Numeric)
     raise ArgumentError, "every takes workers: :one or :all, not #{workers.inspect}" unless %i[one all].include?(workers)
+    raise ArgumentError, "every takes cluster: :one, not #{cluster.inspect}" unless [nil, :one].include?(cluster)
+    raise ArgumentError, "every takes name: with cluster: :one" if name && !cluster
     raise ArgumentError, "every #{seconds} needs a block" unless block
 
     seconds = seconds.to_f
     Tsumugi::Native.check_period(seconds)
-    Tsumugi::TIMERS << Tsumugi::Timer.new(seconds, workers, block, Tsumugi.location(caller))
+    location = Tsumugi.location(caller)
+    cluster_name = cluster && (name || location).to_s
+    Tsumugi::Native.check_cluster_timer(seconds, cluster_name) if cluster_name
+    Tsumugi::TIMERS << Tsumugi::Timer.new(seconds, workers, block, location, cluster_name)
     nil
   end
 

@@ -282,6 +282,15 @@ class DB
     nil
   end
 
+  # In a transaction, raises Tsumugi::Lock::Lost unless +token+, which the block of `Tsumugi.lock(name)` got, is the last one that was given. From then on
+  # nobody else gets the lock before the transaction has ended. The database is that of `cluster`.
+  def fence(name, token)
+    Tsumugi::Native.db_fence(@native, name, token)
+    nil
+  end
+
+  def __native = @native
+
   # What `listen` hears.
   class Notification
     attr_reader :channel, :payload, :pid

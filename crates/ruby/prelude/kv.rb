@@ -100,8 +100,11 @@ class KV
   # The value of +key+; when there is none, the block's, which is stored for +ttl+ seconds. While one fibre computes, all others of
   # the process that ask for the key wait for its value; when its block raises or halts, nothing is stored and the next one computes.
   # What is no String comes back as JSON has it, with Symbols as keys of Hashes, the first time too.
-  def fetch(key, ttl: :default)
-    raise ArgumentError, "fetch needs a block that computes the value" unless block_given?
+  #
+  # With `cluster: true` one process of all computes, for a store that they share: the others wait for as long as it does, but for 30 seconds at most, by the locks of
+  # `cluster`.
+  def fetch(key, ttl: :default, cluster: false, &block)
+    raise ArgumentError, "fetch needs a block that computes the value" unless block
 
     value = __cached(key)
     return value unless value == MISS
@@ -110,7 +113,12 @@ class KV
     return value unless value.is_a?(Lead)
 
     begin
-      Tsumugi::Native.kv_land(value, yield, ttl)
+      return Tsumugi::Native.kv_land(value, block.call, ttl) unless cluster
+
+      Tsumugi.__lock_or_not(Tsumugi::Native.fetch_lock_name(inspect, key.to_s), 30) do
+        found = __cached(key)
+        found == MISS ? Tsumugi::Native.kv_land(value, block.call, ttl) : found
+      end
     ensure
       Tsumugi::Native.kv_give_up(value)
     end
@@ -182,7 +190,7 @@ class KV
     alias size count
     alias length count
 
-    def fetch(key, ttl: :default, &block)
+    def fetch(key, ttl: :default, cluster: false, &block)
       Tsumugi::Native.kv_check_ttl(self) if ttl && ttl != :default
       super
     end

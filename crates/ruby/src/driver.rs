@@ -1,12 +1,13 @@
 //! The driver: turns a fibre that waits into an awaited future. The one place where Ruby waits.
 //! Whatever ends a job early (client gone, deadline, a sibling's error) resumes its fibre with `Cancelled`, so that
-//! `ensure` runs; the operation it waited for is dropped first, which releases what it holds. That a client has gone is noticed by the
+//! `ensure` runs; the operation it waited for is dropped first, which releases what it holds. A lost lock ends its block alone. That a client has gone is noticed by the
 //! connection, which drops the request's future: see `Drop` of [`ParkedFibre`].
 
 use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use tsumugi_cluster::Lease;
 use tsumugi_db::Recency;
 use tsumugi_mruby::{ExceptionReport, Raise, Result, Root, Scope, Value};
 use tsumugi_server::dispatch::StopSignal;
@@ -15,6 +16,7 @@ use crate::answer::{Answer, Operation, answer, raise};
 use crate::exchange::Exchange;
 use crate::held_streams::HeldStreams;
 use crate::host::{Host, JobResult, RunningJob, Step};
+use crate::job_lock::{JobLock, first_loss};
 use crate::limits::CANCELS_MAX;
 
 /// Until when a job may run, and what else may end it.
@@ -28,12 +30,15 @@ pub(crate) struct Bounds {
     pub parent: Option<u64>,
     /// The streams of what outlives the job, which those of the job belong to.
     pub streams: Option<Rc<HeldStreams>>,
+    /// The lease that it runs under, which is renewed elsewhere.
+    pub lease: Option<Lease>,
 }
 
 impl Bounds {
     fn are_over(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|deadline| now >= deadline)
             || self.signal.as_ref().is_some_and(|signal| signal.is_given())
+            || self.lease.as_ref().is_some_and(Lease::is_lost)
     }
 }
 
@@ -130,18 +135,22 @@ impl ParkedFibre {
         bounds: &Bounds,
         finish: impl Fn(&Scope<'_>, JobResult<'_>) -> T,
     ) -> T {
+        let grace = Duration::from_millis(self.host.settings.limits.cancel_ms_max);
         loop {
             let Some(mut operation) = self.operation.take() else {
                 unreachable!("a parked fibre waits for an operation")
             };
             // What is ready at once, again and again, must neither hold the worker nor outlive its deadline.
             tokio::task::consume_budget().await;
+            let locks = self.locks();
             let input = tokio::select! {
                 biased;
                 () = std::future::ready(()), if bounds.are_over(Instant::now()) => {
                     drop(operation);
                     return self.cancel(finish).await;
                 }
+                // Before the operation: who was stopped for longer than its lock lasts begins nothing more.
+                loss = first_loss(&locks, grace), if !locks.is_empty() => loss,
                 input = AwaitedOperation { parked: self, operation: &mut operation } => input,
                 () = over(bounds) => {
                     drop(operation);
@@ -153,6 +162,11 @@ impl ParkedFibre {
                 return result;
             }
         }
+    }
+
+    fn locks(&self) -> Vec<Rc<JobLock>> {
+        let running = self.job.as_ref();
+        running.map_or_else(Vec::new, |running| running.job.locks.clone())
     }
 
     fn resume<T>(

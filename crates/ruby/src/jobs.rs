@@ -11,6 +11,7 @@ use tsumugi_kv::single_flight::Runner;
 
 use crate::exchange::Exchange;
 use crate::held_streams::{HeldStream, HeldStreams};
+use crate::job_lock::JobLock;
 
 /// What a fibre works on from its first step to its last.
 pub(crate) struct Job {
@@ -22,6 +23,8 @@ pub(crate) struct Job {
     transactions: Vec<Database>,
     /// The streams that it has opened, where they are not those of a request.
     streams: Option<Rc<HeldStreams>>,
+    /// The locks whose blocks it is in, innermost last.
+    pub locks: Vec<Rc<JobLock>>,
     is_branch: bool,
 }
 
@@ -73,6 +76,7 @@ impl JobTable {
             exchange,
             transactions: Vec::new(),
             streams,
+            locks: Vec::new(),
             is_branch: parent.is_some(),
         }
     }
@@ -110,6 +114,7 @@ pub(crate) struct CurrentJob {
     exchange: RefCell<Option<Rc<Exchange>>>,
     transactions: RefCell<Vec<Database>>,
     streams: RefCell<Option<Rc<HeldStreams>>>,
+    locks: RefCell<Vec<Rc<JobLock>>>,
 }
 
 impl CurrentJob {
@@ -141,6 +146,17 @@ impl CurrentJob {
         Rc::clone(self.streams.borrow_mut().get_or_insert_default())
     }
 
+    /// It enters the block of a lock.
+    pub fn enter_lock(&self, lock: &Rc<JobLock>) {
+        self.locks.borrow_mut().push(Rc::clone(lock));
+    }
+
+    /// It leaves that.
+    pub fn leave_lock(&self, lock: &Rc<JobLock>) {
+        let mut locks = self.locks.borrow_mut();
+        locks.retain(|held| !Rc::ptr_eq(held, lock));
+    }
+
     /// A step of this job begins.
     pub fn enter(&self, job: &mut Job) {
         self.number.set(job.number);
@@ -148,6 +164,7 @@ impl CurrentJob {
         let transactions = std::mem::take(&mut job.transactions);
         self.transactions.replace(transactions);
         self.streams.replace(job.streams.take());
+        self.locks.replace(std::mem::take(&mut job.locks));
     }
 
     /// The step has ended.
@@ -155,5 +172,6 @@ impl CurrentJob {
         job.exchange = self.exchange.take();
         job.transactions = self.transactions.take();
         job.streams = self.streams.take();
+        job.locks = self.locks.take();
     }
 }

@@ -14,6 +14,7 @@ mod finish;
 mod frames;
 mod held_streams;
 mod host;
+mod job_lock;
 mod jobs;
 mod json;
 mod limits;

@@ -53,6 +53,7 @@ const PRELUDE: &[OwnFile] = own_files!(
     "query",
     "migrations",
     "kv",
+    "cluster",
     "ngx_mruby",
 );
 

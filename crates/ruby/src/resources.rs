@@ -5,6 +5,7 @@ use std::cell::{Ref, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::{Rc, Weak};
 
+use tsumugi_cluster::Cluster;
 use tsumugi_db::DatabaseWatch;
 
 use crate::natives::kv::KvStore;
@@ -17,6 +18,8 @@ pub(crate) struct Resources {
     databases: RefCell<Vec<DatabaseWatch>>,
     /// What `DB.shared` finds.
     pub shared: RefCell<SharedDatabases>,
+    /// The processes that `cluster` is about; without it this one.
+    pub cluster: RefCell<Cluster>,
     /// Texts of the files that were loaded, for error pages.
     sources: RefCell<HashMap<String, Rc<str>>>,
     /// Names that JSON made Symbols of.

@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use tokio::task::JoinHandle;
+use tsumugi_cluster::Lease;
 use tsumugi_mruby::{Result, Root, Scope};
-use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer, tick_cut};
+use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_cluster_timer, run_timer, tick_cut};
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
@@ -18,20 +19,25 @@ pub(crate) struct Timer {
     object: Rc<Root>,
     period: TimerPeriod,
     location: String,
+    /// Its name among the processes of the cluster, if it ticks on one of them.
+    cluster_name: Option<String>,
 }
 
-/// Reads the timers of this worker: `workers: :one` runs on the first.
+/// Reads the timers of this worker: `workers: :one` runs on the first, and so does `cluster: :one`, if it is this process' turn.
 pub(crate) fn read<'s>(host: &Host, scope: &'s Scope<'_>) -> Result<'s, Vec<Timer>> {
     let declared = scope.constant("Tsumugi::TIMERS")?;
     let mine = scope.elements(declared).filter_map(|timer| {
         let ivar = |name: &str| scope.ivar(timer, scope.intern(name));
         let everywhere = scope.text(ivar("@workers")).as_deref() == Some("all");
         let location = scope.text(ivar("@location")).unwrap_or_default();
-        (everywhere || host.worker.id() == 0).then(|| {
+        let cluster_name = scope.text(ivar("@cluster_name"));
+        let is_mine = everywhere && cluster_name.is_none() || host.worker.id() == 0;
+        is_mine.then(|| {
             Ok(Timer {
                 object: Rc::new(scope.root(timer)?),
                 period: timer_period(scope, ivar("@seconds"))?,
                 location,
+                cluster_name,
             })
         })
     });
@@ -48,10 +54,7 @@ pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<StopSignal>) -> Joi
             signal: Some(Rc::clone(&cancel)),
             ..Bounds::default()
         };
-        let ticks = run_timer(&host.worker, timer.period, &stop, async || {
-            tick(&host, &timer, &bounds).await;
-        });
-        let mut ticks = pin!(ticks);
+        let mut ticks = pin!(run(&host, &timer, &stop, &bounds));
         tokio::select! {
             () = &mut ticks => return,
             () = tick_cut(&host.worker, &stop) => cancel.give(),
@@ -59,6 +62,26 @@ pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<StopSignal>) -> Joi
         // What is cancelled ends by itself.
         ticks.await;
     })
+}
+
+async fn run(host: &Rc<Host>, timer: &Timer, stop: &StopSignal, bounds: &Bounds) {
+    let Some(name) = &timer.cluster_name else {
+        let tick = async || tick(host, timer, bounds).await;
+        return run_timer(&host.worker, timer.period, stop, tick).await;
+    };
+    let cluster = host.resources.cluster.borrow().clone();
+    let tick = async |lease: &Lease| {
+        let lease = Some(lease.clone());
+        let bounds = Bounds {
+            lease,
+            ..bounds.clone()
+        };
+        tick(host, timer, &bounds).await;
+    };
+    match timer.period.in_cluster(&cluster, name) {
+        Ok(cluster_timer) => run_cluster_timer(&host.worker, &cluster_timer, stop, tick).await,
+        Err(error) => tracing::error!("every at {}: {error}", timer.location),
+    }
 }
 
 async fn tick(host: &Rc<Host>, timer: &Timer, bounds: &Bounds) {

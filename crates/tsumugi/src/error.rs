@@ -40,6 +40,9 @@ pub enum Error {
     /// [`fate`](tsumugi_stores::Error::fate).
     #[error(transparent)]
     Store(tsumugi_stores::Error),
+    /// A lock or a channel of the cluster failed, or a lock was lost.
+    #[error(transparent)]
+    Cluster(#[from] tsumugi_cluster::Error),
     /// A variable of the environment is missing. Set it.
     #[error("{name} is not set in the environment, or is not UTF-8")]
     Environment {

@@ -90,6 +90,7 @@ pub use tsumugi_http::{CachePolicy, HttpResponse, Request};
 pub use tsumugi_server::commands::RouteLine;
 pub use tsumugi_server::{AdminView, Mode};
 
+pub use tsumugi_cluster as cluster;
 pub use tsumugi_db as db;
 pub use tsumugi_kv as kv;
 pub use tsumugi_sql as sql;
@@ -121,6 +122,7 @@ pub mod prelude {
     pub use serde::{Deserialize, Serialize};
     pub use tokio::time::sleep;
     pub use tokio::{join, try_join};
+    pub use tsumugi_cluster::{ChannelEvent, Cluster, LockWait};
     pub use tsumugi_db::{Error as DbError, Options, Rows, TransactionOptions, values};
     pub use tsumugi_sql::{Aggregate, Conflict, asc, col, count, desc, raw, schema, value};
 

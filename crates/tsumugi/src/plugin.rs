@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tsumugi_cluster::Cluster;
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
 use tsumugi_server::Mode;
@@ -50,6 +51,7 @@ struct Parts {
     stores: StoreOpener,
     /// For applications that are mounted.
     shared: RefCell<Vec<SharedDatabase>>,
+    cluster: RefCell<Cluster>,
 }
 
 /// A database that mounted applications can use, with its name.
@@ -64,6 +66,7 @@ impl Worker {
             settings,
             stores,
             shared: RefCell::default(),
+            cluster: RefCell::default(),
         }))
     }
 
@@ -78,6 +81,17 @@ impl Worker {
     /// The databases that are shared.
     pub fn shared(&self) -> Rc<[SharedDatabase]> {
         self.0.shared.borrow().iter().cloned().collect()
+    }
+
+    /// Lets timers of [`On::OneInCluster`](crate::On::OneInCluster) find the other processes: `worker.use_cluster(Cluster::over(&db)?)`. For
+    /// [`Plugin::start`]; without it they are the timers of this process.
+    pub fn use_cluster(&self, cluster: Cluster) {
+        self.0.cluster.replace(cluster);
+    }
+
+    /// The processes that locks, timers and channels are shared with: those of [`Worker::use_cluster`], or else the workers of this one.
+    pub fn cluster(&self) -> Cluster {
+        self.0.cluster.borrow().clone()
     }
 
     /// The number of the worker, from 0.

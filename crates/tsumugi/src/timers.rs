@@ -1,4 +1,4 @@
-//! `every`: functions that run by the clock, on one worker or on all. Knows no request and no clock.
+//! `every`: functions that run by the clock, on one worker or on all, or on one of all processes. Knows no request and no clock.
 //! Rule: a tick that runs when the application retires is dropped, but where the server drains.
 
 use std::panic::Location;
@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_timer, tick_cut};
+use tsumugi_cluster::Lease;
+use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_cluster_timer, run_timer, tick_cut};
 
 use crate::error::{Error, Result, story};
 use crate::local::Local;
@@ -19,6 +20,11 @@ pub enum On {
     OneWorker,
     /// On each worker.
     AllWorkers,
+    /// On one of all processes of the worker's [cluster](Worker::cluster). The timer is the same in all of them by its name.
+    OneInCluster {
+        /// At most 128 bytes.
+        name: &'static str,
+    },
 }
 
 /// A timer as the router declares it.
@@ -70,8 +76,12 @@ where
 pub(crate) fn with_periods<S>(timers: Vec<Timer<S>>) -> Result<Vec<(TimerPeriod, Timer<S>)>> {
     let with_period = |timer: Timer<S>| {
         let period = TimerPeriod::of_seconds(timer.period.as_secs_f64());
-        let period =
-            period.map_err(|error| Error::Usage(format!("{}: {error}", timer.location).into()))?;
+        let refused = |error: String| Error::Usage(format!("{}: {error}", timer.location).into());
+        let period = period.map_err(|error| refused(error.to_string()))?;
+        if let On::OneInCluster { name } = timer.on {
+            let checked = period.check_in_cluster(name);
+            checked.map_err(|error| refused(error.to_string()))?;
+        }
         Ok((period, timer))
     };
     timers.into_iter().map(with_period).collect()
@@ -84,20 +94,40 @@ pub(crate) fn start<S: 'static>(
     (period, timer): (TimerPeriod, Timer<S>),
     stop: &Rc<StopSignal>,
 ) -> Option<JoinHandle<()>> {
-    if timer.on == On::OneWorker && worker.id() != 0 {
+    if timer.on != On::AllWorkers && worker.id() != 0 {
         return None;
     }
     let (state, stop) = (Rc::clone(state), Rc::clone(stop));
-    let tick = async move || {
-        if let Err(error) = (timer.job)(Rc::clone(&state)).await {
+    let worker = worker.clone();
+    let spawner = worker.clone();
+    Some(spawner.spawn(async move {
+        tokio::select! {
+            () = run(&worker, &state, period, &timer, &stop) => {}
+            () = tick_cut(worker.inner(), &stop) => {}
+        }
+    }))
+}
+
+async fn run<S: 'static>(
+    worker: &Worker,
+    state: &Rc<S>,
+    period: TimerPeriod,
+    timer: &Timer<S>,
+    stop: &StopSignal,
+) {
+    let tick = async || {
+        if let Err(error) = (timer.job)(Rc::clone(state)).await {
             tracing::error!("every at {}: {}", timer.location, story(&error));
         }
     };
-    let handle = worker.inner().clone();
-    Some(worker.spawn(async move {
-        tokio::select! {
-            () = run_timer(&handle, period, &stop, tick) => {}
-            () = tick_cut(&handle, &stop) => {}
+    let On::OneInCluster { name } = timer.on else {
+        return run_timer(worker.inner(), period, stop, tick).await;
+    };
+    match period.in_cluster(&worker.cluster(), name) {
+        Ok(cluster_timer) => {
+            let tick = async |_: &Lease| tick().await;
+            run_cluster_timer(worker.inner(), &cluster_timer, stop, tick).await;
         }
-    }))
+        Err(error) => tracing::error!("every at {}: {error}", timer.location),
+    }
 }

@@ -1,6 +1,7 @@
 //! Acceptance of the Ruby face, black box: the real binary serves an application file, the tests talk to it over sockets
 //! and read its log. Knows no crate of the product; one worker unless a test says otherwise.
 
+mod cluster;
 mod concurrency;
 mod handover;
 mod isolation;

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod client;
+mod cluster;
 mod context;
 mod conversion;
 pub(crate) mod database;
@@ -47,6 +48,7 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     rows::install(&natives)?;
     query::install(&natives)?;
     kv::install(&natives)?;
+    cluster::install(&natives)?;
     standard::install(&natives)
 }
 

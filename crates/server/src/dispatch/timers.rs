@@ -1,5 +1,5 @@
 //! `every`: what runs by the clock until the application retires or the server drains. Knows no language of applications.
-//! Rule: a tick never begins before the last one has ended, and a period that no clock can keep is refused where it is declared. None begins
+//! A timer of the cluster asks the others for its turn. Rule: a tick never begins before the last one has ended, and a period that no clock can keep is refused where it is declared. None begins
 //! once a drain has: from then on the timers of the process that took over run.
 
 use std::future::pending;
@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tsumugi_cluster::{Cluster, ClusterTimer, Lease, ReleaseKind};
 use tsumugi_kv::none_awaited;
 use tsumugi_worker::WorkerHandle;
 
@@ -37,6 +38,26 @@ impl TimerPeriod {
             false => Err(TimerPeriodError { seconds }),
         }
     }
+
+    /// A timer of this period that ticks on one of all processes.
+    ///
+    /// # Errors
+    /// As [`ClusterTimer::check`].
+    pub fn in_cluster(
+        self,
+        cluster: &Cluster,
+        name: &str,
+    ) -> tsumugi_cluster::Result<ClusterTimer> {
+        cluster.timer(name, self.0)
+    }
+
+    /// Refuses what cannot be a timer of a cluster.
+    ///
+    /// # Errors
+    /// As [`ClusterTimer::check`].
+    pub fn check_in_cluster(self, name: &str) -> tsumugi_cluster::Result<()> {
+        ClusterTimer::check(name, self.0)
+    }
 }
 
 /// Ticks until `stop` is given or the server drains, between two ticks; [`tick_cut`] says what becomes of one that runs then.
@@ -64,6 +85,34 @@ pub async fn run_timer(
             _ = ticks.tick() => {}
         }
         tick().await;
+    }
+}
+
+/// The same for a timer of the cluster: this process ticks when no other one does and a period has passed since any of them did. A tick that
+/// has lost its lease is dropped.
+pub async fn run_cluster_timer(
+    worker: &WorkerHandle,
+    timer: &ClusterTimer,
+    stop: &StopSignal,
+    tick: impl AsyncFn(&Lease),
+) {
+    tokio::select! {
+        biased;
+        () = stop.given() => return,
+        () = begin(worker) => {}
+    }
+    let mut drain = pin!(worker.drain_started());
+    loop {
+        let lease = tokio::select! {
+            biased;
+            () = &mut drain => return,
+            () = stop.given() => return,
+            lease = timer.turn() => lease,
+        };
+        match lease.hold(tick(&lease)).await {
+            Ok(()) => lease.release(ReleaseKind::Ticked).await,
+            Err(error) => tracing::warn!("a tick of every was cut short: {error}"),
+        }
     }
 }
 

@@ -209,6 +209,16 @@ impl Tx {
         Table::new(source.into(), KeyedExecutor::new(executor, &self.keys))
     }
 
+    /// Succeeds if this is the last token that was given for the lock, and keeps others from the lock until the transaction has ended. See
+    /// [`tsumugi_cluster::fence`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn fence(&self, lock: &str, token: i64) -> Result<()> {
+        let executor = Executor::Transaction(Rc::clone(&self.transaction));
+        Ok(tsumugi_cluster::fence(&executor, lock, token).await?)
+    }
+
     /// Sets a savepoint. See [`Transaction::savepoint`].
     ///
     /// # Errors

@@ -108,7 +108,7 @@ impl VmDatabase {
         Rc::ptr_eq(&self.own, &other.own)
     }
 
-    pub(super) fn database(&self) -> &Database {
+    pub(crate) fn database(&self) -> &Database {
         &self.database
     }
 
@@ -193,7 +193,7 @@ pub(crate) fn vm_database<'c>(
 }
 
 /// Where a statement of the running fibre on this database runs.
-pub(super) fn executor<'c>(
+pub(crate) fn executor<'c>(
     host: &Host,
     scope: &'c Scope<'c>,
     holder: Value<'c>,

@@ -1,0 +1,80 @@
+//! A channel as its users have it: what is published reaches the subscribers of all processes. Keeps no message.
+//! Rule: what is too large is refused before anything is sent.
+
+use std::rc::Rc;
+
+use crate::engine::ClusterEngine;
+use crate::error::{Error, Result};
+use crate::hub::Subscription;
+use crate::limits::{CHANNEL_MESSAGE_BYTES_MAX, CLUSTER_NAME_BYTES_MAX};
+
+/// A channel of an engine. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct MessageChannel {
+    engine: Rc<dyn ClusterEngine>,
+    name: Rc<str>,
+}
+
+impl MessageChannel {
+    pub(crate) fn new(engine: &Rc<dyn ClusterEngine>, name: &str) -> Result<MessageChannel> {
+        check_name("the name of a channel", name)?;
+        Ok(MessageChannel {
+            engine: Rc::clone(engine),
+            name: name.into(),
+        })
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Sends a text to all subscribers, in every process. Those that one caller sends one after the other arrive in that order everywhere.
+    /// Nobody keeps a message for those who subscribe later.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] beyond [`CHANNEL_MESSAGE_BYTES_MAX`], [`Error::Usage`] of a text with a NUL, else what the engine says.
+    pub async fn publish(&self, message: &str) -> Result<()> {
+        if message.len() > CHANNEL_MESSAGE_BYTES_MAX {
+            return Err(Error::TooLarge {
+                what: "the message",
+                given: message.len(),
+                limit: "CHANNEL_MESSAGE_BYTES_MAX",
+                max: CHANNEL_MESSAGE_BYTES_MAX,
+            });
+        }
+        if message.contains('\0') {
+            return Err(Error::Usage("a message is a text without NUL".to_owned()));
+        }
+        self.engine.publish(&self.name, message).await
+    }
+
+    /// Receives all that is published after this has ended.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] of channels with subscribers, else what the engine says.
+    pub async fn subscribe(&self) -> Result<Subscription> {
+        let subscription = self.engine.subscribe(&self.name).await?;
+        let engine = Rc::clone(&self.engine);
+        Ok(subscription.with_engine(Box::new(engine)))
+    }
+}
+
+/// Refuses a name that cannot be one of a lease or a channel.
+pub(crate) fn check_name(what: &'static str, name: &str) -> Result<()> {
+    if name.len() > CLUSTER_NAME_BYTES_MAX {
+        return Err(Error::TooLarge {
+            what,
+            given: name.len(),
+            limit: "CLUSTER_NAME_BYTES_MAX",
+            max: CLUSTER_NAME_BYTES_MAX,
+        });
+    }
+    if name.is_empty() || name.contains(char::is_control) {
+        return Err(Error::Usage(format!(
+            "{what} has at least one character and no control characters"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Locks: one holder at a time, tokens that grow, what becomes of those that are lost, dropped or in doubt.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+use tsumugi_cluster::limits::{CLUSTER_NAME_BYTES_MAX, LEASE_TTL_MAX, LEASE_TTL_MIN};
+use tsumugi_cluster::{Cluster, Error, LockWait, ReleaseKind, fence};
+use tsumugi_db::{Database, Executor, Options, TransactionOptions, values};
+use tsumugi_testkit::{Cut, CutProxy, ServerSide, poll};
+
+use crate::{LONG, Place, SHORT, at, with_each};
+
+const NOW: LockWait = LockWait::UpTo(Duration::ZERO);
+
+#[test]
+fn lock_is_held_by_one_and_each_token_is_greater_than_the_last() {
+    with_each(async |place| {
+        let (one, other) = (place.cluster().await, place.cluster().await);
+        let first = one.acquire("tokens", LONG, NOW).await.unwrap();
+        let refused = other.acquire("tokens", LONG, NOW).await;
+        assert!(
+            matches!(refused, Err(Error::Unavailable { .. })),
+            "{refused:?}"
+        );
+        // Another name is another lock.
+        let beside = other.acquire("beside", LONG, NOW).await.unwrap();
+        beside.release(ReleaseKind::Keep).await;
+        first.release(ReleaseKind::Keep).await;
+        let second = other.acquire("tokens", LONG, NOW).await.unwrap();
+        assert!(second.token() > first.token());
+        second.release(ReleaseKind::Keep).await;
+        assert!(!second.is_lost(), "it was given back");
+    });
+}
+
+#[test]
+fn holder_that_does_not_renew_knows_of_its_loss_before_another_has_the_lock() {
+    with_each(async |place| {
+        let (one, other) = (place.cluster().await, place.cluster().await);
+        let first = one.acquire("loss", SHORT, NOW).await.unwrap();
+        let begun = Instant::now();
+        let second = other.acquire("loss", SHORT, LockWait::Forever).await;
+        let second = second.unwrap();
+        assert!(first.is_lost());
+        assert!(first.check().unwrap_err().to_string().contains("loss"));
+        assert!(second.token() > first.token());
+        let waited = begun.elapsed();
+        assert!(waited > SHORT / 2 && waited < SHORT * 4, "{waited:?}");
+        // What the first one does about it afterwards is not the second one's.
+        first.release(ReleaseKind::Keep).await;
+        drop(first);
+        sleep(Duration::from_millis(50)).await;
+        let third = one.acquire("loss", SHORT, NOW).await;
+        assert!(matches!(third, Err(Error::Unavailable { .. })), "{third:?}");
+        second.release(ReleaseKind::Keep).await;
+    });
+}
+
+#[test]
+fn lock_is_renewed_while_its_work_runs() {
+    with_each(async |place| {
+        let (one, other) = (place.cluster().await, place.cluster().await);
+        let work = one.lock("renewal", SHORT, NOW, async |token| {
+            sleep(SHORT * 4).await;
+            token
+        });
+        let contender = async {
+            sleep(SHORT / 4).await;
+            let wait = LockWait::UpTo(SHORT * 3);
+            other.acquire("renewal", SHORT, wait).await
+        };
+        let (token, refused) = tokio::join!(work, contender);
+        assert!(token.unwrap() > 0);
+        assert!(
+            matches!(refused, Err(Error::Unavailable { .. })),
+            "{refused:?}"
+        );
+        let next = other.acquire("renewal", SHORT, NOW).await.unwrap();
+        next.release(ReleaseKind::Keep).await;
+    });
+}
+
+#[test]
+fn work_under_a_lock_that_was_lost_is_dropped_where_it_waits() {
+    at(Place::postgres(), async |place| {
+        let Place::Postgres(database) = &place else {
+            unreachable!()
+        };
+        let cluster = place.cluster().await;
+        let went_on = Rc::new(Cell::new(false));
+        let noted = Rc::clone(&went_on);
+        let work = cluster.lock("stolen", SHORT, NOW, async |_| {
+            sleep(SHORT * 10).await;
+            noted.set(true);
+        });
+        let theft = async {
+            sleep(SHORT / 4).await;
+            database.psql("update tsumugi_leases set holder = 'another', token = token + 1");
+        };
+        let (outcome, ()) = tokio::join!(work, theft);
+        assert!(matches!(outcome, Err(Error::Lost { .. })), "{outcome:?}");
+        assert!(!went_on.get());
+    });
+}
+
+#[test]
+fn work_that_blocks_its_thread_beyond_the_deadline_is_told_that_the_lock_was_lost() {
+    with_each(async |place| {
+        let cluster = place.cluster().await;
+        let outcome = cluster
+            .lock("blocking", SHORT, NOW, async |_| {
+                // As a process that is stopped.
+                let until = Instant::now() + SHORT * 2;
+                while Instant::now() < until {
+                    tsumugi_testkit::pause();
+                }
+            })
+            .await;
+        assert!(matches!(outcome, Err(Error::Lost { .. })), "{outcome:?}");
+    });
+}
+
+#[test]
+fn lock_that_is_dropped_is_given_back_and_so_is_one_whose_answer_is_not_awaited() {
+    with_each(async |place| {
+        let (one, other) = (place.cluster().await, place.cluster().await);
+        drop(one.acquire("dropped", LONG, NOW).await.unwrap());
+        let wait = LockWait::UpTo(Duration::from_secs(5));
+        let held = other.acquire("dropped", LONG, wait).await.unwrap();
+        held.release(ReleaseKind::Keep).await;
+        for times in 0..4 {
+            drop(poll::pend(one.acquire("dropped", LONG, NOW), times).await);
+            let held = other.acquire("dropped", LONG, wait).await.unwrap();
+            held.release(ReleaseKind::Keep).await;
+        }
+    });
+}
+
+#[test]
+fn lock_whose_answer_was_lost_is_free_again_when_its_holder_gives_up() {
+    at(Place::postgres(), async |place| {
+        let Place::Postgres(database) = &place else {
+            unreachable!()
+        };
+        let server = database.server().port();
+        let proxy = CutProxy::start(server);
+        let url = database
+            .url()
+            .replace(&format!(":{server}/"), &format!(":{}/", proxy.port()));
+        let through = Database::connect(&url, Options::default()).await.unwrap();
+        let one = Cluster::over(&through).unwrap();
+        let other = place.cluster().await;
+        // The table is made, and the statement is prepared.
+        let held = one.acquire("doubt", LONG, NOW).await.unwrap();
+        held.release(ReleaseKind::Keep).await;
+        proxy.cut_once(Cut::ToClient(1), ServerSide::Closes);
+        let lost = one.acquire("doubt", LONG, NOW).await;
+        assert!(matches!(lost, Err(Error::Database(_))), "{lost:?}");
+        let wait = LockWait::UpTo(Duration::from_secs(10));
+        let held = other.acquire("doubt", LONG, wait).await.unwrap();
+        assert_eq!(held.token(), 3, "the server had given the second");
+        held.release(ReleaseKind::Keep).await;
+    });
+}
+
+#[test]
+fn fence_refuses_a_token_that_is_not_the_last_and_keeps_others_out_until_the_commit() {
+    for place in [
+        Place::Sqlite(tempfile::tempdir().unwrap()),
+        Place::postgres(),
+    ] {
+        at(place, async |place| {
+            let (one, other) = (place.cluster().await, place.cluster().await);
+            let database = place.database().await;
+            let first = one.acquire("fence", SHORT, NOW).await.unwrap();
+            let begin = async || {
+                let transaction = database.begin(TransactionOptions::default()).await;
+                Rc::new(transaction.unwrap())
+            };
+            let outside = Executor::Database(database.clone());
+            let refused = fence(&outside, "fence", first.token()).await;
+            assert!(matches!(refused, Err(Error::Usage(_))), "{refused:?}");
+
+            let transaction = begin().await;
+            let executor = Executor::Transaction(Rc::clone(&transaction));
+            fence(&executor, "fence", first.token()).await.unwrap();
+            // It is over, but not for who commits now.
+            sleep(SHORT * 2).await;
+            let early = other.acquire("fence", LONG, NOW);
+            assert!(
+                !matches!(timeout(SHORT, early).await, Ok(Ok(_))),
+                "another one has it before the commit"
+            );
+            transaction.commit().await.unwrap();
+            let wait = LockWait::UpTo(Duration::from_secs(10));
+            let second = other.acquire("fence", LONG, wait).await.unwrap();
+
+            let transaction = begin().await;
+            let executor = Executor::Transaction(Rc::clone(&transaction));
+            let refused = fence(&executor, "fence", first.token()).await;
+            assert!(matches!(refused, Err(Error::Lost { .. })), "{refused:?}");
+            fence(&executor, "fence", second.token()).await.unwrap();
+            transaction.commit().await.unwrap();
+            second.release(ReleaseKind::Keep).await;
+        });
+    }
+}
+
+#[test]
+fn record_names_the_holder_by_the_servers_clock() {
+    at(Place::postgres(), async |place| {
+        let cluster = place.cluster().await;
+        let held = cluster.acquire("record", LONG, NOW).await.unwrap();
+        let database = place.database().await;
+        let rows = database
+            .query(
+                "select holder like ?, taken_at <= clock_timestamp(), \
+                 expires_at - taken_at between interval '59 s' and interval '61 s' from tsumugi_leases where name = ?",
+                values![format!("%/{}/%", std::process::id()), "record"],
+            )
+            .await
+            .unwrap();
+        let row = rows.first().unwrap();
+        for column in 0..3 {
+            let value = row.value(column);
+            assert_eq!(
+                value,
+                Some(tsumugi_db::ValueRef::Boolean(true)),
+                "column {column}"
+            );
+        }
+        held.release(ReleaseKind::Keep).await;
+    });
+}
+
+#[test]
+fn processes_that_begin_together_make_the_table_once() {
+    for place in [
+        Place::Sqlite(tempfile::tempdir().unwrap()),
+        Place::postgres(),
+    ] {
+        at(place, async |place| {
+            let all = [
+                place.cluster().await,
+                place.cluster().await,
+                place.cluster().await,
+            ];
+            let [a, b, c] = all.each_ref().map(|cluster| async move {
+                let wait = LockWait::UpTo(Duration::from_secs(10));
+                let held = cluster.acquire("start", LONG, wait).await.unwrap();
+                held.release(ReleaseKind::Keep).await;
+                held.token()
+            });
+            let (a, b, c) = tokio::join!(a, b, c);
+            let mut tokens = [a, b, c];
+            tokens.sort_unstable();
+            assert_eq!(tokens, [1, 2, 3]);
+        });
+    }
+}
+
+#[test]
+fn names_and_times_beyond_their_limits_are_refused_by_name() {
+    at(Place::Process, async |place| {
+        let cluster = place.cluster().await;
+        let acquire = async |name: &str, ttl| {
+            let outcome = cluster.acquire(name, ttl, NOW).await;
+            outcome.map(drop).map_err(|error| error.to_string())
+        };
+        let longest = "n".repeat(CLUSTER_NAME_BYTES_MAX);
+        acquire(&longest, LEASE_TTL_MIN).await.unwrap();
+        let error = acquire(&format!("{longest}n"), LONG).await.unwrap_err();
+        assert!(error.contains("CLUSTER_NAME_BYTES_MAX"), "{error}");
+        acquire("ttl", LEASE_TTL_MAX).await.unwrap();
+        for ttl in [
+            LEASE_TTL_MIN - Duration::from_millis(1),
+            LEASE_TTL_MAX + Duration::from_millis(1),
+        ] {
+            let error = acquire("ttl", ttl).await.unwrap_err();
+            assert!(error.contains("0.2 to 86400"), "{error}");
+        }
+        assert!(acquire("", LONG).await.is_err());
+        assert!(acquire("a\nb", LONG).await.is_err());
+    });
+}

@@ -1,0 +1,125 @@
+# What the processes of an application do together: `cluster`, `Tsumugi.lock`, `channel`. `every` with `cluster:` is in application.rb.
+# Rule: the block of a lock that is lost ends before another process can get the lock.
+module Tsumugi
+  # What `Tsumugi.lock` and channels raise.
+  module Lock
+    # Any error of these, but for those of the database: these are DB::Error.
+    class Error < StandardError; end
+    # The lock was lost before its block had ended: it could not be renewed in time, or the process was stopped for longer than `ttl:`.
+    class Lost < Error; end
+    # Another one held the lock for as long as `wait:` says. Nothing was run.
+    class Unavailable < Error; end
+    class UsageError < Error; end
+    class LimitExceeded < Error; end
+    class Unsupported < Error; end
+
+    # Ends the block of a lock that was lost. No StandardError, so that `rescue => e` in the block lets it pass.
+    class Cut < Exception; end
+  end
+
+  class << self
+    # The database by which processes find each other; nil while `cluster` has not been said.
+    attr_reader :cluster
+
+    # Shares locks, timers and channels with all processes that say the same: those of all machines for PostgreSQL, those of one machine for a
+    # SQLite file. Without it a cluster is the workers of this process.
+    def cluster=(database)
+      raise ArgumentError, "cluster takes a database of DB.connect, not #{database.class}" unless database.is_a?(DB)
+
+      Native.cluster_over(database.__native)
+      @cluster = database
+    end
+
+    # Runs the block while no other process of the cluster runs one under the same name, and answers its value. The lock is taken for +ttl+ seconds and
+    # renewed meanwhile. The block gets its token, an Integer that is greater than those of all holders before.
+    #
+    # A lock that is held by another is waited for; +wait+ is for how many seconds at most, after which Lock::Unavailable is raised. When the lock is lost,
+    # what the block waits for ends with Lock::Cut, `ensure` runs, and Lock::Lost is raised here.
+    def lock(name, ttl: 30, wait: nil, &block)
+      raise ArgumentError, "lock needs a block" unless block
+
+      __lock(Native.lock_acquire(name, ttl, wait, false), &block)
+    end
+
+    # Runs the block under a lock of this name whose tokens are not used, but no longer than +ttl+ after another one has it: then without.
+    def __lock_or_not(name, ttl, &block)
+      begin
+        lock = Native.lock_acquire(name, ttl, ttl, true)
+      rescue Lock::Unavailable
+        return block.call
+      end
+      __lock(lock, &block)
+    end
+
+    def __lock(lock)
+      begin
+        value = yield Native.lock_token(lock)
+        Native.lock_check(lock)
+        value
+      rescue Lock::Cut => e
+        # It may be that of a lock further out.
+        raise e unless Native.lock_lost?(lock)
+
+        raise Lock::Lost, e.message
+      ensure
+        Native.lock_release(lock)
+      end
+    end
+  end
+
+  # Texts to all who subscribe: `channel("chat")` in the workers of this process, `channel("chat", cluster: true)` in all processes of the cluster.
+  class MessageChannel
+    attr_reader :name
+
+    def initialize(name, cluster)
+      @name = name
+      @cluster = cluster
+      Native.check_channel(name)
+    end
+
+    # Sends a text of at most 7,800 bytes. Who publishes several, one after the other, is heard in that order everywhere. A transaction that is open
+    # changes nothing about it: `db.after_commit { chat.publish text }` waits for its end.
+    def publish(message)
+      Native.channel_publish(@name, @cluster, message)
+      nil
+    end
+
+    # Runs the block for each text that is published from now on, until it is left. When some may have been missed, because the connection was lost or more
+    # came than may wait, `missed:` is called, and read again what they are about.
+    def subscribe(missed: nil)
+      raise ArgumentError, "subscribe needs a block" unless block_given?
+
+      subscription = Native.channel_subscribe(@name, @cluster)
+      begin
+        while true
+          message = Native.channel_next(subscription)
+          if message
+            yield message
+          elsif missed
+            missed.call
+          else
+            log.warn "messages may have been missed", channel: @name
+          end
+        end
+      ensure
+        Native.channel_leave(subscription)
+      end
+    end
+
+    def inspect = "#<#{self.class} #{@name}#{" of the cluster" if @cluster}>"
+    alias to_s inspect
+  end
+end
+
+module Kernel
+  # The channel of this name: see Tsumugi::MessageChannel.
+  def channel(name, cluster: false) = Tsumugi::MessageChannel.new(name.to_s, cluster ? true : false)
+end
+
+class << self
+  # `cluster db`: see `Tsumugi.cluster=`.
+  def cluster(database)
+    Tsumugi.cluster = database
+    nil
+  end
+end
