@@ -364,7 +364,14 @@ fn sockets_beyond_the_soft_limit_of_open_files_are_taken() {
     old.write("app.rb", "raise 'it has the sockets'\n");
     let address = old.address.to_string();
     let words = [
-        &["serve", "app.rb", "--workers", "1", "--listen", &address][..],
+        &[
+            "serve",
+            "app.rb",
+            "--workers",
+            "1",
+            "--listen",
+            address.as_str(),
+        ][..],
         &arguments(&[]),
     ]
     .concat();
