@@ -4,7 +4,7 @@
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -31,6 +31,12 @@ impl RedisServer {
             arguments.extend_from_slice(&options);
             arguments
         })
+    }
+
+    /// One server for the whole test process, started at the first call. Others use it too: have a prefix of your own, and leave the server alone.
+    pub fn shared() -> &'static RedisServer {
+        static SHARED: OnceLock<RedisServer> = OnceLock::new();
+        SHARED.get_or_init(|| RedisServer::start(&[]))
     }
 
     /// One that speaks TLS alone, and takes clients with and without a certificate.
