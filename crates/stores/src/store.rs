@@ -122,6 +122,7 @@ impl Store {
             EngineHandle::Local(engine) => engine.capabilities(),
             EngineHandle::Tkrzw(engine) => engine.capabilities(),
             EngineHandle::Etcd(engine) => engine.capabilities(),
+            EngineHandle::Redis(engine) => engine.capabilities(),
         }
     }
 
