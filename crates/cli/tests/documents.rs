@@ -135,6 +135,11 @@ fn every_application_of_the_page_on_clusters_loads_on_both_databases() {
 }
 
 #[test]
+fn every_application_of_the_page_on_redis_loads() {
+    check("docs/redis.md", 2);
+}
+
+#[test]
 fn every_application_of_the_page_on_tables_loads_on_both_databases() {
     check_with("docs/schema.md", 3, "sqlite::memory:");
     let database = tsumugi_testkit::postgres::Server::shared().database();

@@ -148,6 +148,34 @@ class KV
     end
   end
 
+  # Sends a String to whoever subscribes to the channel at this moment, in all processes. Stores in Redis have channels.
+  def publish(channel, message)
+    Tsumugi::Native.kv_publish(self, channel, message)
+    nil
+  end
+
+  # Runs the block for each message of the channel that is published from now on, until it is left. When some may have been missed, because the
+  # connection was lost or more came than may wait, `missed:` is called once messages come again: read again what they are about.
+  def subscribe(channel, missed: nil)
+    raise ArgumentError, "subscribe needs a block" unless block_given?
+
+    subscription = Tsumugi::Native.kv_subscribe(self, channel)
+    begin
+      while true
+        message = Tsumugi::Native.kv_message(subscription)
+        if message
+          yield message
+        elsif missed
+          missed.call
+        else
+          log.warn "messages may have been missed", channel: channel.to_s
+        end
+      end
+    ensure
+      Tsumugi::Native.kv_unsubscribe(subscription)
+    end
+  end
+
   # Waits until the disk has confirmed all that was written before, whatever the durability.
   def sync = Tsumugi::Native.kv_sync(self)
 

@@ -11,6 +11,7 @@ use crate::capability::Capabilities;
 use crate::error::{Error, Result};
 use crate::etcd::EtcdAddress;
 use crate::limits::{ADDRESS_BYTES_MAX, CALL_MS_DEFAULT, CALL_MS_MAX, ENDPOINTS_MAX};
+use crate::redis::RedisAddress;
 use crate::tkrzw::TkrzwAddress;
 
 /// Settings of a store by name, as texts: keywords in Ruby, methods in Rust, `?name=value` in a URL.
@@ -102,10 +103,12 @@ pub enum StoreAddress {
     Tkrzw(TkrzwAddress),
     /// A namespace in etcd: `etcd://a,b,c/namespace`, `etcds://…`.
     Etcd(EtcdAddress),
+    /// Redis: `redis://host:port/database`, `redis+sentinel://host,host/service`, `redis+cluster://host,host`, and `rediss` for TLS.
+    Redis(RedisAddress),
 }
 
 const LOCAL: &[&str] = &["durability", "capacity", "when_full", "cache", "value_max"];
-const FORMS: &str = "a folder, memory:NAME, tkrzw://HOST:PORT/INDEX, tkrzw+tls://HOST:PORT/INDEX, tkrzw+unix:/PATH, etcd://HOST,HOST/NAMESPACE or etcds://HOST,HOST/NAMESPACE";
+const FORMS: &str = "a folder, memory:NAME, tkrzw://HOST:PORT/INDEX, tkrzw+tls://HOST:PORT/INDEX, tkrzw+unix:/PATH, etcd://HOST,HOST/NAMESPACE, etcds://HOST,HOST/NAMESPACE, redis://HOST:PORT/DATABASE, redis+sentinel://HOSTS/SERVICE or redis+cluster://HOSTS";
 
 impl StoreAddress {
     /// Reads the place of a store, with settings beside those that it has itself.
@@ -126,6 +129,9 @@ impl StoreAddress {
                 TkrzwAddress::parse(place, settings).map(StoreAddress::Tkrzw)
             }
             Some("etcd" | "etcds") => EtcdAddress::parse(place, settings).map(StoreAddress::Etcd),
+            Some(scheme) if RedisAddress::has_scheme(scheme) => {
+                RedisAddress::parse(place, settings).map(StoreAddress::Redis)
+            }
             Some(scheme) => Err(Error::address(format!(
                 "no store has the scheme `{scheme}`: the place of one is {FORMS}; a folder of such a name is written ./{scheme}:…"
             ))),
@@ -141,6 +147,7 @@ impl StoreAddress {
             StoreAddress::Local(_) => &crate::local::CAPABILITIES,
             StoreAddress::Tkrzw(_) => &crate::tkrzw::CAPABILITIES,
             StoreAddress::Etcd(_) => &crate::etcd::CAPABILITIES,
+            StoreAddress::Redis(_) => &crate::redis::CAPABILITIES,
         }
     }
 }
@@ -221,15 +228,17 @@ impl ServerUrl {
 
     /// The servers, for people.
     pub(crate) fn servers(&self) -> String {
-        let shown = self
-            .hosts
-            .iter()
-            .map(|(host, port)| match host.contains(':') {
-                true => format!("[{host}]:{port}"),
-                false => format!("{host}:{port}"),
-            });
-        shown.collect::<Vec<_>>().join(",")
+        shown_hosts(&self.hosts)
     }
+}
+
+/// Servers as a URL has them.
+pub(crate) fn shown_hosts(hosts: &[(String, u16)]) -> String {
+    let shown = hosts.iter().map(|(host, port)| match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    });
+    shown.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The key-value store of an application, wherever its records are: in this process, behind a Tkrzw service, in etcd. Knows no
+//! The key-value store of an application, wherever its records are: in this process, behind a Tkrzw service, in etcd, in Redis. Knows no
 //! language of applications. Rule: a call means the same on every engine, and what an engine cannot promise it refuses by name.
 //!
 //! [`StoreAddress`] reads what an author writes, [`StoreOpener`] opens it, and [`Store`] is what both languages, sessions and `fetch` use.
@@ -15,7 +15,9 @@ mod error;
 mod etcd;
 pub mod limits;
 mod local;
+mod messages;
 mod open;
+mod redis;
 mod store;
 mod tkrzw;
 mod watch;
@@ -26,6 +28,12 @@ pub use capability::{Bound, Capabilities, Capability, Consistency};
 pub use error::{CallFate, Error, Result};
 pub use etcd::EtcdAddress;
 pub use open::StoreOpener;
+pub use redis::{RedisAddress, RedisMessage, RedisSubscription};
 pub use store::{Store, WeakStore};
 pub use tkrzw::TkrzwAddress;
 pub use watch::StoreWatch;
+
+/// The page on Redis: its Rust is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/redis.md")]
+struct Page;

@@ -18,6 +18,53 @@ pub const KV_MULTI_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Watches of one client.
 pub const REMOTE_WATCHES_MAX: usize = 256;
 
+/// How long a connection to a server of Redis may take, from the look-up of its name to its greeting.
+pub const REDIS_CONNECT_MS_MAX: u64 = 2_000;
+/// How long a Sentinel may take to say where the master is.
+pub const REDIS_SENTINEL_MS_MAX: u64 = 1_000;
+/// Calls of one client of Redis that are under way at a time.
+pub const REDIS_CALLS_MAX: usize = 16_384;
+/// Calls that are handed to a connection to Redis ahead of what it has sent; further ones wait.
+pub const REDIS_PIPELINE_CALLS: usize = 512;
+/// How often a call is sent on by the nodes of a cluster.
+pub const REDIS_REDIRECTS_MAX: usize = 16;
+/// Nodes of a cluster that have slots.
+pub const REDIS_NODES_MAX: usize = 1_000;
+/// First pause of a call that waits for a server.
+pub const REDIS_RETRY_MS_MIN: u64 = 50;
+/// Longest such pause.
+pub const REDIS_RETRY_MS_MAX: u64 = 500;
+/// How often a cluster is asked which node has which slots, at most.
+pub const REDIS_SLOTS_REST_MS: u64 = 500;
+/// Keys of one command that reads several.
+pub const REDIS_READ_KEYS: usize = 1_000;
+/// Such commands of one call that are under way at a time.
+pub const REDIS_READS_AT_ONCE: usize = 8;
+/// Longest line of an answer of Redis: of its errors and its numbers.
+pub const REDIS_REPLY_LINE_BYTES_MAX: usize = 64 * 1024;
+/// Entries of one list in an answer.
+pub const REDIS_REPLY_ENTRIES_MAX: usize = 1_000_000;
+/// What is shown of an error's text.
+pub const REDIS_ERROR_TEXT_BYTES_MAX: usize = 200;
+/// Oldest major version of Redis that is spoken to.
+pub const REDIS_VERSION_MIN: u32 = 7;
+/// Longest `prefix`.
+pub const REDIS_PREFIX_BYTES_MAX: usize = 128;
+/// Channels of one client that have subscribers.
+pub const REDIS_CHANNELS_MAX: usize = 10_000;
+/// Subscriptions of one client.
+pub const REDIS_SUBSCRIPTIONS_MAX: usize = 65_536;
+/// Messages that wait for one subscriber.
+pub const REDIS_MESSAGES_MAX: usize = 1_024;
+/// Bytes of the messages that wait for one subscriber.
+pub const REDIS_MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Messages of a connection that have come and are not yet given to their subscribers.
+pub const REDIS_PUSHES_MAX: usize = 1_024;
+/// How often a connection that only receives is seen to be alive.
+pub const REDIS_PING_MS: u64 = 5_000;
+/// Longest pause before a channel that has ended is opened again.
+pub const REDIS_LISTEN_MS_MAX: u64 = 2_000;
+
 pub use tsumugi_kv::limits::{WATCH_BYTES_MAX, WATCH_CHANGES_MAX};
 
 /// Bytes of a value in etcd, whose own limit of a request, keys included, is 1.5 MiB.

@@ -11,6 +11,7 @@ use crate::access::StoreAccess;
 use crate::address::StoreAddress;
 use crate::error::Result;
 use crate::etcd::{EtcdAddress, EtcdStore};
+use crate::redis::{RedisAddress, RedisStore};
 use crate::store::{EngineHandle, Store, WeakStore};
 use crate::tkrzw::{TkrzwAddress, TkrzwStore};
 
@@ -45,6 +46,7 @@ impl StoreOpener {
             StoreAddress::Local(spec) => self.local(spec).await,
             StoreAddress::Tkrzw(address) => self.tkrzw(&address).await,
             StoreAddress::Etcd(address) => self.etcd(&address).await,
+            StoreAddress::Redis(address) => self.redis(&address).await,
         }
     }
 
@@ -85,6 +87,22 @@ impl StoreOpener {
         let open = open.into_iter();
         let store = EtcdStore::open(address, open, self.certificates.as_ref(), &self.pool);
         let store = Store::remote(EngineHandle::Etcd(store.await?), address.to_string());
+        self.opened.borrow_mut().push(store.downgrade());
+        Ok(store)
+    }
+
+    async fn redis(&self, address: &RedisAddress) -> Result<Store> {
+        if let StoreAccess::Own(_) = self.access {
+            let place = address.to_string().replace("://", ":");
+            return self.in_memory(&place).await;
+        }
+        let open = self.engines(|engine| match engine {
+            EngineHandle::Redis(store) => Some(store.clone()),
+            _ => None,
+        });
+        let open = open.into_iter();
+        let store = RedisStore::open(address, open, self.certificates.as_ref(), &self.pool);
+        let store = Store::remote(EngineHandle::Redis(store.await?), address.to_string());
         self.opened.borrow_mut().push(store.downgrade());
         Ok(store)
     }

@@ -18,6 +18,7 @@ use crate::engine::StoreEngine as _;
 use crate::error::Result;
 use crate::etcd::EtcdStore;
 use crate::local::LocalStore;
+use crate::redis::RedisStore;
 use crate::tkrzw::TkrzwStore;
 use crate::watch::StoreWatch;
 
@@ -39,6 +40,7 @@ pub(crate) enum EngineHandle {
     Local(LocalStore),
     Tkrzw(TkrzwStore),
     Etcd(EtcdStore),
+    Redis(RedisStore),
 }
 
 /// Awaits a call of whichever engine it is. Those behind a network are boxed: a call of a database of this process is not to be moved about with
@@ -49,6 +51,7 @@ macro_rules! on_engine {
             EngineHandle::Local($engine) => $call.await,
             EngineHandle::Tkrzw($engine) => Box::pin($call).await,
             EngineHandle::Etcd($engine) => Box::pin($call).await,
+            EngineHandle::Redis($engine) => Box::pin($call).await,
         }
     };
 }
@@ -119,6 +122,7 @@ impl Store {
             EngineHandle::Local(engine) => engine.capabilities(),
             EngineHandle::Tkrzw(engine) => engine.capabilities(),
             EngineHandle::Etcd(engine) => engine.capabilities(),
+            EngineHandle::Redis(engine) => engine.capabilities(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What tests of several crates share: throwaway PostgreSQL and Firebird servers and clusters of etcd, their processes and a guard that ends them, free ports, a
+//! What tests of several crates share: throwaway servers of PostgreSQL, Firebird and Redis, clusters of etcd, their processes and a guard that ends them, free ports, a
 //! proxy that cuts connections, a command beside a server, and how the time of work grows. For tests only; knows no driver.
 //! What fails here panics and says what to do, because a test has no better answer.
 
@@ -17,6 +17,7 @@ mod log_buffer;
 pub mod poll;
 pub mod postgres;
 mod process;
+pub mod redis;
 mod wrapped_command;
 
 use std::net::TcpListener;

@@ -11,6 +11,7 @@ mod named_queues;
 mod opening;
 mod queues;
 mod records;
+mod redis;
 mod room;
 mod scanning;
 mod service;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::{Write, WriteResult};
-use tsumugi_stores::Store;
+use tsumugi_stores::{Capability, Store};
 
-use crate::engines::each;
+use crate::engines::each_able;
 
 const SOON: Duration = Duration::from_millis(100);
 const LATE: Duration = Duration::from_secs(30);
@@ -32,7 +32,7 @@ async fn pop(store: &Store, queue: &'static str, wait: Duration) -> Option<Bytes
 
 #[test]
 fn queue_gives_back_in_the_order_of_pushes_and_apart_from_others() {
-    each("queues", async |store, _| {
+    each_able("queues", Capability::Queue, async |store, _| {
         let mut keys = Vec::new();
         for at in 0..20 {
             keys.push(push(store, "jobs", at.to_string()).await);
@@ -52,7 +52,7 @@ fn queue_gives_back_in_the_order_of_pushes_and_apart_from_others() {
 
 #[test]
 fn waiting_pop_gets_what_is_pushed_meanwhile() {
-    each("waiting", async |store, _| {
+    each_able("waiting", Capability::Queue, async |store, _| {
         assert_eq!(pop(store, "jobs", SOON).await, None);
         let pushing = async {
             tokio::time::sleep(SOON).await;
@@ -66,7 +66,7 @@ fn waiting_pop_gets_what_is_pushed_meanwhile() {
 
 #[test]
 fn record_of_a_queue_is_given_to_one_of_many() {
-    each("shared-queue", async |store, _| {
+    each_able("shared-queue", Capability::Queue, async |store, _| {
         for at in 0..30 {
             push(store, "jobs", at.to_string()).await;
         }
@@ -87,7 +87,7 @@ fn record_of_a_queue_is_given_to_one_of_many() {
 
 #[test]
 fn nameless_pop_takes_the_least_key_of_all() {
-    each("nameless", async |store, _| {
+    each_able("nameless", Capability::Queue, async |store, _| {
         let push = |value: &'static str| Write::PushLast {
             value: value.into(),
             at: None,

@@ -3,9 +3,9 @@
 use std::ops::Bound;
 
 use tsumugi_kv::{KeyRange, Write};
-use tsumugi_stores::Store;
+use tsumugi_stores::{Capability, Store};
 
-use crate::engines::each;
+use crate::engines::each_able;
 
 async fn keys(store: &Store, range: &KeyRange, limit: usize) -> String {
     let page = store.page(range, limit).await.unwrap();
@@ -15,7 +15,7 @@ async fn keys(store: &Store, range: &KeyRange, limit: usize) -> String {
 
 #[test]
 fn page_has_the_first_records_of_a_range_in_order() {
-    each("pages", async |store, _| {
+    each_able("pages", Capability::Scan, async |store, _| {
         for key in ["b", "a", "c", "ab", "ac", ""] {
             store.write(Write::set(key, key)).await.unwrap();
         }
@@ -39,7 +39,7 @@ fn page_has_the_first_records_of_a_range_in_order() {
 
 #[test]
 fn pages_that_follow_each_other_have_every_record_once() {
-    each("many-pages", async |store, _| {
+    each_able("many-pages", Capability::Scan, async |store, _| {
         let writes = (0..700).map(|at| Write::set(format!("{at:04}"), "x".repeat(100)));
         store.write(Write::Batch(writes.collect())).await.unwrap();
         let (mut range, mut seen) = (KeyRange::all(), 0);
@@ -61,7 +61,7 @@ fn pages_that_follow_each_other_have_every_record_once() {
 
 #[test]
 fn page_of_large_values_is_cut_by_its_bytes() {
-    each("large-pages", async |store, _| {
+    each_able("large-pages", Capability::Scan, async |store, _| {
         let large = "x".repeat(900 * 1024);
         for at in 0..24 {
             let write = Write::set(format!("{at:02}"), large.clone());

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use tsumugi_kv::{ChangeEvent, SetMode, Write};
+use tsumugi_stores::Capability;
 
-use crate::engines::{Engine, each};
+use crate::engines::{Engine, each_able};
 
 fn put(key: &'static str) -> ChangeEvent {
     ChangeEvent::Put(key.into())
@@ -16,7 +17,7 @@ fn removed(key: &'static str) -> ChangeEvent {
 
 #[test]
 fn watch_reports_changes_of_its_prefix_in_their_order() {
-    each("watched", async |store, _| {
+    each_able("watched", Capability::Watch, async |store, _| {
         store.write(Write::set("a:0", "before")).await.unwrap();
         let mut watch = store.watch("a:").await.unwrap();
         let mut all = store.watch("").await.unwrap();
@@ -40,21 +41,25 @@ fn watch_reports_changes_of_its_prefix_in_their_order() {
 
 #[test]
 fn watch_reports_what_expires() {
-    each("watched-expiry", async |store, engine| {
-        let mut watch = store.watch("").await.unwrap();
-        let write = Write::Set {
-            key: "a".into(),
-            value: "1".into(),
-            mode: SetMode::Overwrite,
-            ttl: Some(Duration::from_secs(1)),
-        };
-        store.write(write).await.unwrap();
-        assert_eq!(watch.next().await.unwrap(), put("a"));
-        let expected = match engine {
-            // It does not say why a record is gone.
-            Engine::Etcd => removed("a"),
-            _ => ChangeEvent::Expired("a".into()),
-        };
-        assert_eq!(watch.next().await.unwrap(), expected);
-    });
+    each_able(
+        "watched-expiry",
+        Capability::Watch,
+        async |store, engine| {
+            let mut watch = store.watch("").await.unwrap();
+            let write = Write::Set {
+                key: "a".into(),
+                value: "1".into(),
+                mode: SetMode::Overwrite,
+                ttl: Some(Duration::from_secs(1)),
+            };
+            store.write(write).await.unwrap();
+            assert_eq!(watch.next().await.unwrap(), put("a"));
+            let expected = match engine {
+                // It does not say why a record is gone.
+                Engine::Etcd => removed("a"),
+                _ => ChangeEvent::Expired("a".into()),
+            };
+            assert_eq!(watch.next().await.unwrap(), expected);
+        },
+    );
 }

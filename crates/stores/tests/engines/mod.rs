@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::task::LocalSet;
 use tsumugi_kv::{KvDatabase, Spec};
 use tsumugi_rpc::server::{ServedStore, ServiceSettings};
-use tsumugi_stores::{Store, StoreAccess, StoreAddress, StoreOpener, StoreSettings};
+use tsumugi_stores::{Capability, Store, StoreAccess, StoreAddress, StoreOpener, StoreSettings};
 use tsumugi_testkit::etcd::EtcdCluster;
+use tsumugi_testkit::redis::RedisServer;
 use tsumugi_worker::{BoundServer, Config, ListenAddress, Pool, Signals, WorkerLimits};
 
 /// Where the records of a test are.
@@ -18,9 +19,16 @@ pub enum Engine {
     Disk,
     Tkrzw,
     Etcd,
+    Redis,
 }
 
-pub const ALL: [Engine; 4] = [Engine::Memory, Engine::Disk, Engine::Tkrzw, Engine::Etcd];
+pub const ALL: [Engine; 5] = [
+    Engine::Memory,
+    Engine::Disk,
+    Engine::Tkrzw,
+    Engine::Etcd,
+    Engine::Redis,
+];
 
 /// How long a test may take on one engine. A test that hangs says so.
 const TEST_MAX: Duration = Duration::from_secs(120);
@@ -58,11 +66,29 @@ pub fn each(name: &str, test: impl AsyncFn(&Store, Engine)) {
             Engine::Disk => folder.path().join("kv").display().to_string(),
             Engine::Tkrzw => format!("tkrzw://{}", serve()),
             Engine::Etcd => EtcdCluster::shared().place(name),
+            Engine::Redis => format!("{}?prefix={name}:", RedisServer::shared().url()),
         };
         run(async {
             let store = open(&place).await.unwrap();
             test(&store, engine).await;
         });
+    }
+}
+
+/// The same over every engine that can do something. One that cannot is named here, so that none is left out by mistake.
+pub fn each_able(name: &str, wanted: Capability, test: impl AsyncFn(&Store, Engine)) {
+    each(name, async |store, engine| {
+        match store.capabilities().check(wanted) {
+            Ok(()) => test(store, engine).await,
+            Err(refused) => assert_eq!(engine, Engine::Redis, "{refused}"),
+        }
+    });
+}
+
+/// Checks how many records there are, on engines that count them.
+pub async fn check_count(store: &Store, expected: u64) {
+    if store.capabilities().check(Capability::Count).is_ok() {
+        assert_eq!(store.count().await.unwrap(), expected);
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod cached;
+mod channels;
 mod failure;
 mod object;
 mod queue;
@@ -55,6 +56,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     queue::install(natives)?;
     scans::install(natives)?;
     watching::install(natives)?;
+    channels::install(natives)?;
     cached::install(natives)
 }
 
