@@ -50,7 +50,7 @@ impl Executor {
     pub async fn change_table(&self, change: &TableChange) -> Result<bool> {
         let options = match self {
             Executor::Transaction(transaction) => return transaction.change_table(change).await,
-            Executor::Database(database) => database.options(),
+            Executor::Database(database) | Executor::Read(database) => database.options(),
             Executor::Session(session) => session.options(),
         };
         self.change_table_by(change, Patience::short(options)).await
