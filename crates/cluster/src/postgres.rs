@@ -273,8 +273,8 @@ mod tests {
     async fn subscriber_of_a_silent_server() {
         let server = Server::shared();
         let place = server.database();
-        let database = Database::connect(&place.url(), Options::default());
-        let mut engine = PostgresEngine::new(database.await.unwrap());
+        let database = Database::connect(&place.url(), Options::default()).await;
+        let mut engine = PostgresEngine::new(database.unwrap());
         Rc::get_mut(&mut engine).unwrap().silence = Duration::from_millis(300);
         let mut received = engine.subscribe("c").await.unwrap();
         let listener: i32 = place.psql(LISTENERS).parse().unwrap();

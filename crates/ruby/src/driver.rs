@@ -1,7 +1,7 @@
 //! The driver: turns a fibre that waits into an awaited future. The one place where Ruby waits.
 //! Whatever ends a job early (client gone, deadline, a sibling's error) resumes its fibre with `Cancelled`, so that
-//! `ensure` runs; the operation it waited for is dropped first, which releases what it holds. A lost lock ends its block alone. That a client has gone is noticed by the
-//! connection, which drops the request's future: see `Drop` of [`ParkedFibre`].
+//! `ensure` runs; the operation it waited for is dropped first, which releases what it holds. A lost lock ends its block alone. That a client
+//! has gone is noticed by the connection, which drops the request's future: see `Drop` of [`ParkedFibre`].
 
 use std::future::Future;
 use std::rc::Rc;

@@ -1,5 +1,6 @@
 //! `every`: what runs by the clock until the application retires or the server drains. Knows no language of applications.
-//! A timer of the cluster asks the others for its turn. Rule: a tick never begins before the last one has ended, and a period that no clock can keep is refused where it is declared. None begins
+//! A timer of the cluster waits for its turn among the processes.
+//! Rule: a tick never begins before the last one has ended, and a period that no clock can keep is refused where it is declared. None begins
 //! once a drain has: from then on the timers of the process that took over run.
 
 use std::future::pending;
