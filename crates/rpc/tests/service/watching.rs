@@ -9,7 +9,7 @@ use tsumugi_kv::limits::{PAGE_RECORDS_MAX, WATCH_CHANGES_MAX};
 use tsumugi_kv::{ChangeEvent, KvDatabase, SetMode, Spec, Write};
 use tsumugi_rpc::client::{Options, Watch};
 use tsumugi_rpc::{Client, Error, RpcTarget};
-use tsumugi_worker::ListenAddress;
+use tsumugi_worker::{Exit, ListenAddress};
 
 use crate::hostile::{RESOURCE_EXHAUSTED, limited, serves, store};
 use crate::raw_client::{RawClient, b, frame, n, raw_reply};
@@ -286,7 +286,7 @@ fn watch_ends_with_its_server() {
         assert_eq!(reply.code, tonic::Code::Unavailable as i32, "{reply:?}");
         assert_eq!(reply.messages.len(), 1);
     });
-    rig.ended();
+    assert_eq!(rig.ended(), Exit::Drained);
 }
 
 #[test]
