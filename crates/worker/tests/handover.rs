@@ -141,7 +141,7 @@ impl WorkerService for HoldingService {
         drop(connection);
     }
 
-    async fn retire(&self, (): Rc<()>) {}
+    async fn retire(&self, _: Rc<()>) {}
 
     async fn last_requests(&self) {
         self.0.sleep(Duration::from_millis(20)).await;
