@@ -10,6 +10,7 @@ use std::time::Duration;
 use tsumugi_mruby::{
     ExceptionReport, Interrupter, Kind, Options, Raise, Result, Root, Scope, Value, Vm,
 };
+use tsumugi_stores::StoreOpener;
 use tsumugi_worker::{Observer, ObserverGuard, Sample, WorkerHandle};
 
 use crate::admission::Admission;
