@@ -5,6 +5,10 @@
 #[expect(dead_code, reason = "of the engines it is one here")]
 mod engines;
 #[path = "../../../kv/tests/history/mod.rs"]
+#[expect(
+    dead_code,
+    reason = "there are as many histories as faults leave time for"
+)]
 mod history;
 #[path = "../../../kv/tests/history/writes.rs"]
 mod writes;
