@@ -32,3 +32,10 @@ pub(crate) const ENGINE_PAUSE_MAX: Duration = Duration::from_secs(5);
 pub(crate) const LISTEN_PAUSE: Duration = Duration::from_secs(1);
 /// How long nothing may come on the connection that carries messages before it is asked whether it still does, and then before it counts as lost.
 pub(crate) const LISTEN_SILENCE: Duration = Duration::from_secs(15);
+/// How long after each other a lease is given back that nobody waits for, until it was held. After that its time ends it.
+pub(crate) const ABANDON_PAUSES: [Duration; 4] = [
+    Duration::from_millis(100),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::ZERO,
+];

@@ -199,14 +199,15 @@ impl MessageListener {
     }
 }
 
-async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKind) -> Result<()> {
+/// Whether this holder had it.
+async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKind) -> Result<bool> {
     let sql = match kind {
         ReleaseKind::Keep => RELEASE,
         ReleaseKind::Ticked => RELEASE_TICKED,
         ReleaseKind::Forget => FORGET,
     };
-    database.execute(sql, values![name, holder]).await?;
-    Ok(())
+    let released = database.execute(sql, values![name, holder]).await?;
+    Ok(released.affected == 1)
 }
 
 impl ClusterEngine for PostgresEngine {
@@ -232,14 +233,15 @@ impl ClusterEngine for PostgresEngine {
         holder: &'a str,
         kind: ReleaseKind,
     ) -> EngineFuture<'a, ()> {
-        Box::pin(async move { release(self.table.database().await?, name, holder, kind).await })
+        Box::pin(async move {
+            release(self.table.database().await?, name, holder, kind).await?;
+            Ok(())
+        })
     }
 
     fn abandon(&self, name: String, holder: String) {
-        let table = Rc::clone(&self.table);
-        abandon_by(async move {
-            release(table.database_as_is(), &name, &holder, ReleaseKind::Keep).await
-        });
+        let database = self.table.database_as_is().clone();
+        abandon_by(async move || release(&database, &name, &holder, ReleaseKind::Keep).await);
     }
 
     fn publish<'a>(&'a self, channel: &'a str, message: &'a str) -> EngineFuture<'a, ()> {

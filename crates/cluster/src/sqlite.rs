@@ -120,9 +120,10 @@ fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKind) -> Result<()> {
+/// Whether this holder had it.
+async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKind) -> Result<bool> {
     let now = BootTime::now().milliseconds();
-    match kind {
+    let released = match kind {
         ReleaseKind::Keep => {
             database
                 .execute(RELEASE, values![now, name, holder])
@@ -134,7 +135,7 @@ async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKin
         }
         ReleaseKind::Forget => database.execute(FORGET, values![name, holder]).await?,
     };
-    Ok(())
+    Ok(released.affected == 1)
 }
 
 impl ClusterEngine for SqliteEngine {
@@ -162,14 +163,15 @@ impl ClusterEngine for SqliteEngine {
         holder: &'a str,
         kind: ReleaseKind,
     ) -> EngineFuture<'a, ()> {
-        Box::pin(async move { release(self.table.database().await?, name, holder, kind).await })
+        Box::pin(async move {
+            release(self.table.database().await?, name, holder, kind).await?;
+            Ok(())
+        })
     }
 
     fn abandon(&self, name: String, holder: String) {
-        let table = Rc::clone(&self.table);
-        abandon_by(async move {
-            release(table.database_as_is(), &name, &holder, ReleaseKind::Keep).await
-        });
+        let database = self.table.database_as_is().clone();
+        abandon_by(async move || release(&database, &name, &holder, ReleaseKind::Keep).await);
     }
 
     fn publish<'a>(&'a self, channel: &'a str, message: &'a str) -> EngineFuture<'a, ()> {

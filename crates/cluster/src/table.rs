@@ -2,9 +2,11 @@
 //! Rule: it is made under the lock of the schema, so that processes that start together make it once.
 
 use tokio::sync::OnceCell;
+use tokio::time::sleep;
 use tsumugi_db::{Database, Executor, TransactionMode, ValueRef};
 
 use crate::error::Result;
+use crate::limits::ABANDON_PAUSES;
 
 /// How PostgreSQL is asked for it and makes it. The same statement stands in docs/cluster.md, for those who make it by a migration.
 const POSTGRES: TableSql = TableSql {
@@ -71,14 +73,20 @@ impl LeaseTable {
     }
 }
 
-/// Ends a lease in a task of its own, if there are any more.
-pub(crate) fn abandon_by(releasing: impl Future<Output = Result<()>> + 'static) {
+/// Ends a lease in a task of its own, if there are any more. Where the holder has none yet, the question for it may still be under way, on another
+/// connection; so it is looked for again.
+pub(crate) fn abandon_by(release: impl AsyncFn() -> Result<bool> + 'static) {
     if tokio::runtime::Handle::try_current().is_err() {
         return; // its time ends it
     }
     drop(tokio::task::spawn_local(async move {
-        if let Err(error) = releasing.await {
-            tracing::debug!(%error, "a lease was not given back: its time ends it");
+        for pause in ABANDON_PAUSES {
+            match release().await {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => tracing::debug!(%error, "a lease is not given back yet"),
+            }
+            sleep(pause).await;
         }
     }));
 }

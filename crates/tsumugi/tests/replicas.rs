@@ -188,9 +188,10 @@ fn client_sees_its_own_writes_and_never_older_ones_than_before() {
             let row = dice.place(5);
             if dice.one_in(15) {
                 let which = dice.place(2);
-                let word = match std::mem::replace(&mut paused[which], !paused[which]) {
-                    true => "resume",
-                    false => "pause",
+                paused[which] = !paused[which];
+                let word = match paused[which] {
+                    true => "pause",
+                    false => "resume",
                 };
                 replicas[which].psql(&format!("select pg_wal_replay_{word}()"));
             }

@@ -539,9 +539,10 @@ fn users_see_their_own_writes_and_never_older_ones_than_before() {
             if dice.one_in(20) {
                 let which = dice.place(2);
                 let replica = &cluster.replicas[which];
-                match std::mem::replace(&mut paused[which], !paused[which]) {
-                    true => resume(replica),
-                    false => drop(replica.psql("select pg_wal_replay_pause()")),
+                paused[which] = !paused[which];
+                match paused[which] {
+                    true => drop(replica.psql("select pg_wal_replay_pause()")),
+                    false => resume(replica),
                 }
             }
             if dice.one_in(4) {

@@ -83,8 +83,7 @@ impl EtcdMember {
         let mut command = Command::new(programs::find("etcd", "etcd-server"));
         command.env_clear().args(&self.arguments);
         // Whether it stays is seen by asking it.
-        self.process()
-            .start(command, &self.log(), |_| (), |_| true);
+        self.process().start(command, &self.log(), |_| (), |_| true);
     }
 }
 
