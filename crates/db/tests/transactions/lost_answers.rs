@@ -309,7 +309,11 @@ async fn check_table(db: &Database, groups: &[Group], context: &str) {
             Answer::RolledBack | Answer::NotRun => found == 0,
             Answer::Unknown => !group.is_whole || found == 0 || found == all,
         };
-        assert!(is_right, "{context}: {found} of {all} are there: {group:?}");
+        let what = group.what;
+        assert!(
+            is_right,
+            "{context}: {what}: {found} of {all} are there: {group:?}"
+        );
     }
 }
 
