@@ -179,7 +179,7 @@ fn client_that_takes_nothing_costs_bounded_memory_and_learns_how_much_it_lost() 
             "{put} {missed}"
         );
         assert!(put < 50_000, "{put} changes were kept");
-        drop((body, bare));
+        drop((body, request, bare));
         until(&rig, ACTIVE, 0).await;
         assert!(
             database
