@@ -65,7 +65,7 @@ struct Place {
 
 /// What a read has to have seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Needed {
+pub(crate) enum ReadRequirement {
     /// Only the primary has it for certain.
     Primary,
     /// Everything in front of this place, if there is one.
@@ -110,13 +110,13 @@ impl Recency {
     }
 
     /// What a read of a database has to have seen.
-    pub(crate) fn needed(&self, system: u64) -> Needed {
+    pub(crate) fn needed(&self, system: u64) -> ReadRequirement {
         let (written, seen) = (self.written.find(system), self.seen.find(system));
         match written {
-            Some(Place { position: None, .. }) => Needed::Primary,
+            Some(Place { position: None, .. }) => ReadRequirement::Primary,
             written => {
                 let places = [written, seen].into_iter().flatten();
-                Needed::From(places.filter_map(|place| place.position).max())
+                ReadRequirement::From(places.filter_map(|place| place.position).max())
             }
         }
     }
@@ -141,7 +141,7 @@ impl Recency {
     /// The same on the primary, which had all that was written.
     pub(crate) fn note_primary_read(&self, system: u64, position: LogPosition) {
         self.note_read(system, position);
-        if self.needed(system) == Needed::Primary {
+        if self.needed(system) == ReadRequirement::Primary {
             self.written.note(system, |_| Some(position));
         }
     }
@@ -232,27 +232,27 @@ mod tests {
     #[test]
     fn place_only_moves_on() {
         let recency = Recency::default();
-        assert_eq!(recency.needed(7), Needed::From(None));
+        assert_eq!(recency.needed(7), ReadRequirement::From(None));
         recency.note_write(7, Some(at(1, 30)));
         recency.note_read(7, at(1, 20));
-        assert_eq!(recency.needed(7), Needed::From(Some(at(1, 30))));
+        assert_eq!(recency.needed(7), ReadRequirement::From(Some(at(1, 30))));
         recency.note_read(7, at(2, 10));
-        assert_eq!(recency.needed(7), Needed::From(Some(at(2, 10))));
-        assert_eq!(recency.needed(8), Needed::From(None));
+        assert_eq!(recency.needed(7), ReadRequirement::From(Some(at(2, 10))));
+        assert_eq!(recency.needed(8), ReadRequirement::From(None));
     }
 
     #[test]
     fn write_without_a_place_needs_the_primary_until_that_was_read() {
         let recency = Recency::default();
         recency.note_write(7, None);
-        assert_eq!(recency.needed(7), Needed::Primary);
+        assert_eq!(recency.needed(7), ReadRequirement::Primary);
         recency.note_write(7, Some(at(1, 20)));
-        assert_eq!(recency.needed(7), Needed::Primary);
+        assert_eq!(recency.needed(7), ReadRequirement::Primary);
         assert_eq!(recency.texts(), RecencyTexts::default());
         recency.note_read(7, at(1, 25));
-        assert_eq!(recency.needed(7), Needed::Primary);
+        assert_eq!(recency.needed(7), ReadRequirement::Primary);
         recency.note_primary_read(7, at(1, 30));
-        assert_eq!(recency.needed(7), Needed::From(Some(at(1, 30))));
+        assert_eq!(recency.needed(7), ReadRequirement::From(Some(at(1, 30))));
         assert_eq!(recency.texts(), texts(Some("7.1.1e"), Some("7.1.1e")));
     }
 
@@ -267,8 +267,8 @@ mod tests {
         assert_eq!(recency.texts(), given);
 
         let next = Recency::of_texts(&given);
-        assert_eq!(next.needed(255), Needed::From(Some(at(2, 16))));
-        assert_eq!(next.needed(7), Needed::From(Some(at(1, 10))));
+        assert_eq!(next.needed(255), ReadRequirement::From(Some(at(2, 16))));
+        assert_eq!(next.needed(7), ReadRequirement::From(Some(at(1, 10))));
         next.note_read(7, at(1, 9));
         assert_eq!(next.texts(), RecencyTexts::default());
         next.note_read(7, at(1, 11));
@@ -288,7 +288,7 @@ mod tests {
             "-",
         ] {
             let recency = Recency::of_texts(&texts(Some(text), Some(text)));
-            assert_eq!(recency.needed(7), Needed::From(None), "{text}");
+            assert_eq!(recency.needed(7), ReadRequirement::From(None), "{text}");
             recency.note_read(7, at(1, 1));
             assert_eq!(recency.texts(), RecencyTexts::default(), "{text}");
         }
@@ -303,8 +303,8 @@ mod tests {
         }
         recency.note_write(0, Some(at(1, 2)));
         recency.note_write(most, Some(at(1, 2)));
-        assert_eq!(recency.needed(0), Needed::From(Some(at(1, 2))));
-        assert_eq!(recency.needed(1), Needed::From(None));
+        assert_eq!(recency.needed(0), ReadRequirement::From(Some(at(1, 2))));
+        assert_eq!(recency.needed(1), ReadRequirement::From(None));
         let text = recency.texts().written.unwrap();
         assert_eq!(text.split('-').count(), RECENCY_DATABASES_MAX);
     }

@@ -16,7 +16,7 @@ use tsumugi_firebird_proto::values::{Parameters, Value};
 use crate::connection::{Answer, Writer};
 use crate::error::Result;
 use crate::limits::FETCH_ROWS;
-use crate::statement::Lease;
+use crate::statement::StatementLease;
 
 /// What is asked to know how many rows were affected, and how long the answer may be.
 const AFFECTED: Items<'static> = Items {
@@ -60,7 +60,7 @@ pub(crate) fn goes_before<'v>(column: &Column, value: &'v Value<'_>) -> Option<&
 /// Executes a statement without a cursor, and asks how many rows it affected.
 pub(crate) fn write_call(
     writer: &mut Writer<'_>,
-    lease: &Lease,
+    lease: &StatementLease,
     transaction: Transaction,
     input: &Parameters,
 ) -> Result<()> {
@@ -86,7 +86,7 @@ pub(crate) fn write_call(
 /// Executes a statement with a cursor and asks for the first rows.
 pub(crate) fn write_execution(
     writer: &mut Writer<'_>,
-    lease: &Lease,
+    lease: &StatementLease,
     transaction: Transaction,
     input: &Parameters,
 ) -> Result<()> {
@@ -97,7 +97,7 @@ pub(crate) fn write_execution(
 }
 
 /// Asks for the next rows.
-pub(crate) fn write_fetch(writer: &mut Writer<'_>, lease: &Lease) -> Result<()> {
+pub(crate) fn write_fetch(writer: &mut Writer<'_>, lease: &StatementLease) -> Result<()> {
     let format = &lease.description().format;
     writer.ask(Expect::Fetch(Arc::clone(format)), |requests| {
         requests.fetch(lease.handle(), format.blr(), FETCH_ROWS)

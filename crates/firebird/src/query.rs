@@ -21,7 +21,7 @@ use crate::limits::CHANGE_WAIT_S;
 use crate::reply::Reply;
 use crate::rows::Rows;
 use crate::single::Single;
-use crate::statement::Lease;
+use crate::statement::StatementLease;
 
 impl Connection {
     /// Runs a statement and gives all its rows.
@@ -91,7 +91,7 @@ impl Connection {
     /// In the transaction that all who read share, which may be another one now than when `reading` was.
     async fn read(
         &self,
-        lease: &mut Lease,
+        lease: &mut StatementLease,
         values: &[Value<'_>],
         reading: Transaction,
     ) -> Result<Rows> {
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// In a transaction of its own. What needs nothing more when it has run is committed in the same write.
-    async fn write(&self, lease: &mut Lease, values: &[Value<'_>]) -> Result<Reply> {
+    async fn write(&self, lease: &mut StatementLease, values: &[Value<'_>]) -> Result<Reply> {
         let mut single = self.single().await?;
         self.room().await;
         let input = self.input_of(lease, values, &mut single).await?;
@@ -141,7 +141,7 @@ impl Connection {
     /// The same as [`Connection::input`], of which the transaction may be used for the first time.
     async fn input_of(
         &self,
-        lease: &Lease,
+        lease: &StatementLease,
         values: &[Value<'_>],
         single: &mut Single,
     ) -> Result<Parameters> {
@@ -154,7 +154,7 @@ impl Connection {
     }
 
     /// Changes the schema, in a transaction for nothing else: others that use the table are waited for, but not for ever.
-    async fn change(&self, lease: &mut Lease, values: &[Value<'_>]) -> Result<Rows> {
+    async fn change(&self, lease: &mut StatementLease, values: &[Value<'_>]) -> Result<Rows> {
         let options = TransactionParameters {
             isolation: Isolation::ReadCommitted,
             wait: Wait::Seconds(CHANGE_WAIT_S),
@@ -173,7 +173,7 @@ impl Connection {
         &self,
         sql: &str,
         given: Option<Transaction>,
-    ) -> Result<(Lease, Transaction)> {
+    ) -> Result<(StatementLease, Transaction)> {
         let transaction = match given {
             Some(transaction) => transaction,
             None => self.automatic().await?,
@@ -195,7 +195,7 @@ impl Connection {
 
     async fn run(
         &self,
-        lease: &mut Lease,
+        lease: &mut StatementLease,
         input: &Parameters,
         transaction: Transaction,
     ) -> Result<Rows> {
@@ -212,7 +212,7 @@ impl Connection {
     /// written as one before.
     pub(crate) async fn input(
         &self,
-        lease: &Lease,
+        lease: &StatementLease,
         values: &[Value<'_>],
         transaction: Transaction,
     ) -> Result<Parameters> {
@@ -237,7 +237,7 @@ impl Connection {
     /// Executes a statement with a cursor and asks for the first rows, in one write.
     pub(crate) fn execute_and_fetch(
         &self,
-        lease: &mut Lease,
+        lease: &mut StatementLease,
         input: &Parameters,
         transaction: Transaction,
     ) -> Result<Responses> {
@@ -250,7 +250,7 @@ impl Connection {
     }
 
     /// All rows of an execution.
-    async fn collect(&self, lease: &Lease, mut asked: Responses) -> Result<Rows> {
+    async fn collect(&self, lease: &StatementLease, mut asked: Responses) -> Result<Rows> {
         let mut rows = Rows::new(Arc::clone(&lease.description().format));
         let mut bytes = 0;
         let reply_bytes_max = self.0.driver.connector.config().reply_bytes_max;
@@ -278,7 +278,7 @@ impl Connection {
     /// What a statement without a cursor answered, and its commit if that went with it.
     async fn answered(
         &self,
-        lease: &Lease,
+        lease: &StatementLease,
         mut asked: Responses,
         single: Option<Single>,
     ) -> Result<Rows> {

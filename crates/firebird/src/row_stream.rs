@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 use crate::execution::{batch, goes_before, write_execution, write_fetch};
 use crate::reading::reading;
 use crate::rows::Rows;
-use crate::statement::Lease;
+use crate::statement::StatementLease;
 
 /// Rows on their way. Dropped before its end it leaves its cursor to be closed before the statement runs again.
 pub struct RowStream {
     // The statement goes back after the answers to it have been given up.
     asked: Responses,
-    lease: Lease,
+    lease: StatementLease,
     state: State,
     /// Comes after the rows before it.
     failure: Option<Box<ServerError>>,
@@ -125,7 +125,7 @@ impl crate::Transaction {
 }
 
 impl RowStream {
-    fn new(asked: Responses, lease: Lease, own: Option<crate::Transaction>) -> RowStream {
+    fn new(asked: Responses, lease: StatementLease, own: Option<crate::Transaction>) -> RowStream {
         RowStream {
             asked,
             lease,

@@ -25,12 +25,12 @@ const PLAN: [u8; 1] = [info::statement::EXPLAINED_PLAN];
 const DESCRIPTION_BYTES: u16 = u16::MAX;
 
 /// A statement in use.
-pub(crate) struct Lease {
+pub(crate) struct StatementLease {
     prepared: Option<PreparedStatement>,
     used: InUse,
 }
 
-impl Lease {
+impl StatementLease {
     pub(crate) fn handle(&self) -> Statement {
         self.prepared().handle
     }
@@ -61,7 +61,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for StatementLease {
     fn drop(&mut self) {
         if let Some(prepared) = self.prepared.take()
             && self.used.connection().is_alive()
@@ -75,13 +75,17 @@ impl Drop for Lease {
 
 impl Connection {
     /// A statement with this text, prepared in `transaction` if none is at hand.
-    pub(crate) async fn lease(&self, transaction: Transaction, sql: &str) -> Result<Lease> {
+    pub(crate) async fn lease(
+        &self,
+        transaction: Transaction,
+        sql: &str,
+    ) -> Result<StatementLease> {
         let known = self.0.driver.cache.borrow_mut().take(sql);
         let prepared = match known {
             Some(prepared) => prepared,
             None => self.prepare_anew(transaction, sql).await?,
         };
-        Ok(Lease {
+        Ok(StatementLease {
             prepared: Some(prepared),
             used: InUse::of(self),
         })

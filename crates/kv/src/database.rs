@@ -95,7 +95,7 @@ impl KvDatabase {
                 }
             }
         }
-        let slot = EngineSlot::awaited(locked(&shared, LockHolder::Predecessor));
+        let slot = EngineSlot::awaited(Error::locked(&shared.spec.path, LockHolder::Predecessor));
         let database = Self::of(slot, shared, closed);
         if let Some(takeover) = takeover {
             unless_released(&spec.path, || database.open_later(takeover))?;
@@ -188,7 +188,7 @@ impl KvDatabase {
 
     /// Lets go of its folder for the process that takes over from this one: see [`release_databases`](crate::release_databases).
     pub(crate) fn release(&self) -> Pending {
-        let why = locked(&self.open.shared, LockHolder::Successor);
+        let why = Error::locked(&self.open.shared.spec.path, LockHolder::Successor);
         self.open.shared.watches.end();
         match self.engine() {
             Ok(engine) => engine.release(why),
@@ -527,7 +527,7 @@ impl LaterOpening {
     /// Tries until it is open, or cannot be, or is not wanted any more; when it has been waited for long enough its calls say why, and succeed
     /// whenever it comes.
     fn run(mut self) {
-        let mut why = locked(&self.shared, LockHolder::LatePredecessor);
+        let mut why = Error::locked(&self.shared.spec.path, LockHolder::LatePredecessor);
         // Looked at without holding it, so that its last user closes it.
         while self.open.strong_count() > 0 {
             if self.takeover.is_free() {
@@ -585,14 +585,6 @@ impl LaterOpening {
             open.slot.give_up(why);
         }
         self.closed.close();
-    }
-}
-
-/// The answer to calls of a database that another process has.
-fn locked(shared: &EngineShared, holder: LockHolder) -> Error {
-    Error::Locked {
-        path: shared.spec.path.clone(),
-        holder,
     }
 }
 

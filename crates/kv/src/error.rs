@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The result of everything here that can fail.
@@ -132,6 +132,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// The answer to calls of a database that another process has.
+    pub(crate) fn locked(path: &Path, holder: LockHolder) -> Error {
+        let path = path.to_owned();
+        Error::Locked { path, holder }
+    }
+
     /// Whether another process has the database, of which nothing else is known: it may let it go.
     pub(crate) fn is_held_by_another(&self) -> bool {
         let holder = LockHolder::Other;

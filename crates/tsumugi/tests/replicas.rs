@@ -63,8 +63,8 @@ async fn shown(app: &App, id: i64) -> Result<String> {
 }
 
 async fn refused(app: State<App>) -> Result<String> {
-    let refused = app.db.read().table("t").all_rows().set("n", 0).update();
-    Ok(refused.await.unwrap_err().to_string())
+    let rows = app.db.read().table("t").all_rows().set("n", 0);
+    Ok(rows.update().await.unwrap_err().to_string())
 }
 
 const RUBY: &str = r##"

@@ -24,8 +24,8 @@ tsumugi-cluster: tsumugi-db tsumugi-testkit
 tsumugi-http: tsumugi-allocator tsumugi-worker tsumugi-testkit
 tsumugi-client: tsumugi-worker tsumugi-http
 tsumugi-rpc: tsumugi-allocator tsumugi-worker tsumugi-http tsumugi-kv tsumugi-testkit
-tsumugi-stores: tsumugi-worker tsumugi-wire tsumugi-kv tsumugi-rpc tsumugi-testkit
-tsumugi-server: tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster
+tsumugi-stores: tsumugi-worker tsumugi-wire tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-testkit
+tsumugi-server: tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster tsumugi-testkit
 tsumugi-ruby: tsumugi-stores tsumugi-allocator tsumugi-client tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit tsumugi-cluster
 tsumugi-bench:
 tsumugi: tsumugi-stores tsumugi-allocator tsumugi-worker tsumugi-db tsumugi-testkit tsumugi-server tsumugi-kv tsumugi-ruby tsumugi-sql tsumugi-http tsumugi-cluster

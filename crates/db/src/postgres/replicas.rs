@@ -24,7 +24,7 @@ use crate::batch::BatchSize;
 use crate::error::Result;
 use crate::limits::{REPLICA_CHECK, REPLICA_RETRY_MAX};
 use crate::options::{Isolation, TransactionOptions};
-use crate::recency::{Needed, Recency};
+use crate::recency::{ReadRequirement, Recency};
 use crate::rows::Rows;
 use crate::server::connections::{AcquireError, Exclusive};
 use crate::server::{
@@ -238,8 +238,8 @@ impl Replicas {
     /// primary will do.
     fn needed(&self, recency: &Recency) -> Option<Option<LogPosition>> {
         let own = match recency.needed(self.notes.system()?) {
-            Needed::Primary => return None,
-            Needed::From(own) => own,
+            ReadRequirement::Primary => return None,
+            ReadRequirement::From(own) => own,
         };
         Some(match (own, self.floor()) {
             (Some(own), Some(floor)) => Some(LogPosition {

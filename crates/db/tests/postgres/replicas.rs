@@ -353,7 +353,7 @@ fn promoted_replica_is_not_read_from_and_the_new_primary_has_its_own() {
 }
 
 #[test]
-fn what_writes_is_refused_on_replicas_and_on_the_primary() {
+fn writing_statement_is_refused_on_replicas_and_on_the_primary() {
     let cluster = Cluster::start();
     cluster
         .primary

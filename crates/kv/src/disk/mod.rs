@@ -10,6 +10,7 @@ mod lowest;
 mod manifest;
 mod marker;
 mod overlay;
+mod rest;
 mod store;
 mod writer;
 

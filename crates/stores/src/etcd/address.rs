@@ -5,8 +5,8 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::address::{ServerUrl, StoreSettings};
 use crate::error::{Error, Result};
+use crate::server_url::{ServerUrl, StoreSettings};
 
 const PORT: u16 = 2379;
 const NAMESPACE: &str = "tsumugi";
@@ -40,7 +40,7 @@ impl EtcdAddress {
             ),
         };
         let mut url = ServerUrl::parse(rest, PORT, settings)?;
-        url.settings.check(super::ENGINE, KNOWN)?;
+        url.settings.check(super::table::ENGINE, KNOWN)?;
         if let Some(password) = url.settings.find("password") {
             url.password = Some(password.to_owned().into());
         }

@@ -14,12 +14,12 @@ use tsumugi_rpc::{ClientLimits, Error as RpcError, RpcTarget};
 use tsumugi_wire::Secret;
 use tsumugi_worker::Pool;
 
-use super::ENGINE;
 use super::address::{EtcdAddress, Transport};
 use super::messages::{
     AuthenticateRequest, AuthenticateResponse, WatchRequest, WatchResponse, path,
 };
 use super::status::{StatusVerdict, needs_no_password};
+use super::table::ENGINE;
 use crate::error::{CallFate, Error, Result};
 use crate::limits::{
     ETCD_ANSWER_BYTES_MAX, ETCD_ATTEMPT_MS, ETCD_CONNECT_MS_MAX, ETCD_LOGINS_MAX, ETCD_REST_MS,

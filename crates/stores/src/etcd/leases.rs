@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::ENGINE;
 use super::client::{EtcdClient, Repeat};
 use super::messages::{LeaseGrantRequest, LeaseGrantResponse, path};
+use super::table::ENGINE;
 use crate::error::{CallFate, Error, Result};
 use crate::limits::{ETCD_LEASE_RECORDS_MAX, ETCD_LEASES_MAX};
 

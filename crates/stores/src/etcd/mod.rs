@@ -9,6 +9,7 @@ mod messages;
 mod queue;
 mod scan;
 mod status;
+mod table;
 mod txn;
 mod watch;
 mod write;
@@ -29,37 +30,12 @@ use self::messages::{
     StatusRequest, StatusResponse, TxnRequest, TxnResponse, path,
 };
 use self::queue::QueueNotes;
+pub(crate) use self::table::CAPABILITIES;
 use self::watch::WatchCount;
-use crate::capability::{Bound, Capabilities, Capability, Consistency};
+use crate::capability::{Capabilities, Capability};
 use crate::engine::StoreEngine;
 use crate::error::Result;
-use crate::limits::{ETCD_EXCHANGE_RECORDS_MAX, ETCD_VALUE_BYTES_MAX};
 use crate::watch::StoreWatch;
-
-pub(crate) const ENGINE: &str = "a store in etcd";
-
-pub(crate) static CAPABILITIES: Capabilities = Capabilities {
-    engine: ENGINE,
-    consistency: Consistency::Linearizable,
-    refused: &[
-        (
-            Capability::Search,
-            "looks through no keys for a pattern: scan a prefix instead",
-        ),
-        (
-            Capability::Backup,
-            "writes no backup to a folder of this machine: take one with etcdctl snapshot save",
-        ),
-    ],
-    value_bytes: Bound {
-        name: "ETCD_VALUE_BYTES_MAX",
-        max: ETCD_VALUE_BYTES_MAX,
-    },
-    exchange_records: Bound {
-        name: "ETCD_EXCHANGE_RECORDS_MAX",
-        max: ETCD_EXCHANGE_RECORDS_MAX,
-    },
-};
 
 /// A namespace of a cluster.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use tsumugi_rpc::Code;
 
 use crate::error::{CallFate, Error};
 
-use super::ENGINE;
+use super::table::ENGINE;
 
 /// What follows from a status.
 #[derive(Debug)]

@@ -10,13 +10,14 @@ use tokio::time::Instant;
 use tsumugi_kv::ChangeEvent;
 use tsumugi_rpc::client::GrpcStream;
 
+use super::EtcdStore;
 use super::client::{EtcdClient, spread};
 use super::messages::{
     Event, EventType, WatchCreateRequest, WatchProgressRequest, WatchRequest, WatchRequestUnion,
     WatchResponse,
 };
+use super::table::ENGINE;
 use super::txn::prefix_end;
-use super::{ENGINE, EtcdStore};
 use crate::error::{CallFate, Error, Result};
 use crate::limits::{ETCD_WATCH_ALIVE_MS, ETCD_WATCH_REST_MS_MAX, REMOTE_WATCHES_MAX};
 use crate::watch::{StoreWatch, WatchSender, watch_queue};

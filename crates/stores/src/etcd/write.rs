@@ -6,17 +6,18 @@ use std::time::Duration;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use tsumugi_kv::{Desired, Error as KvError, Expected, RekeySource, SetMode, Write, WriteResult};
 
+use super::EtcdStore;
 use super::client::{Repeat, spread};
 use super::messages::{
     DeleteRangeRequest, KeyValue, Request, RequestOp, Response, ResponseOp, TxnRequest,
     TxnResponse, path,
 };
 use super::status::is_lease_missing;
+use super::table::{CAPABILITIES, ENGINE};
 use super::txn::{
     attach, delete, found, has_value, is_absent, is_there, is_unchanged, operation, prefix_end,
     put, put_in_place, range,
 };
-use super::{CAPABILITIES, ENGINE, EtcdStore};
 use crate::error::{CallFate, Error, Result};
 use crate::limits::{ETCD_EXCHANGE_RECORDS_MAX, ETCD_REQUEST_BYTES_MAX, WRITE_TRIES_MAX};
 

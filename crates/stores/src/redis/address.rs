@@ -8,9 +8,9 @@ use bytes::Bytes;
 use tsumugi_kv::limits::KEY_BYTES_MAX;
 use tsumugi_wire::Secret;
 
-use crate::address::{ServerUrl, StoreSettings, shown_hosts};
 use crate::error::{Error, Result};
 use crate::limits::REDIS_PREFIX_BYTES_MAX;
+use crate::server_url::{ServerUrl, StoreSettings, shown_hosts};
 
 const KNOWN: &[&str] = &[
     "user",

@@ -138,7 +138,11 @@ impl ChannelHub {
     }
 
     pub(super) async fn publish(&self, channel: Bytes, message: &Bytes) -> Result<()> {
-        let request = Request::publish(channel, message, self.client.servers.is_cluster());
+        let command = match self.client.servers.is_cluster() {
+            true => "SPUBLISH",
+            false => "PUBLISH",
+        };
+        let request = Request::publish(channel, message, command);
         AnswerKind::Script.read(self.client.call(&request).await?)?;
         Ok(())
     }

@@ -67,13 +67,9 @@ impl Request {
         }
     }
 
-    /// A message to the subscribers of a channel. As a script that counts as a write it is refused by a server that is a master no more, whose
+    /// A message to the subscribers of a channel, by `PUBLISH` or, in a cluster, `SPUBLISH`. As a script that counts as a write it is refused by a server that is a master no more, whose
     /// subscribers are not those who are meant.
-    pub(super) fn publish(channel: Bytes, message: &Bytes, is_cluster: bool) -> Request {
-        let command = match is_cluster {
-            true => "SPUBLISH",
-            false => "PUBLISH",
-        };
+    pub(super) fn publish(channel: Bytes, message: &Bytes, command: &'static str) -> Request {
         let arguments = vec![message.clone(), Bytes::from(command)];
         Request::script(&scripts::PUBLISH, vec![channel], arguments)
     }
@@ -193,20 +189,22 @@ pub(super) fn request_of(write: Write, key: impl Fn(&Bytes) -> Bytes) -> Option<
             new,
             mode,
             source,
-        } => {
-            let mode = match mode {
-                SetMode::IfAbsent => "absent",
-                SetMode::Overwrite => "",
-            };
-            let source = match source {
-                RekeySource::Copy => "copy",
-                RekeySource::Move => "",
-            };
-            let arguments = vec![Bytes::from(mode), Bytes::from(source)];
-            Request::script(&scripts::REKEY, vec![key(&old), key(&new)], arguments)
-        }
+        } => rekey(vec![key(&old), key(&new)], mode, source),
         _ => return None,
     })
+}
+
+fn rekey(keys: Vec<Bytes>, mode: SetMode, source: RekeySource) -> Request {
+    let mode = match mode {
+        SetMode::IfAbsent => "absent",
+        SetMode::Overwrite => "",
+    };
+    let source = match source {
+        RekeySource::Copy => "copy",
+        RekeySource::Move => "",
+    };
+    let arguments = vec![Bytes::from(mode), Bytes::from(source)];
+    Request::script(&scripts::REKEY, keys, arguments)
 }
 
 fn exchange_multi(

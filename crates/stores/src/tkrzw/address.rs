@@ -5,8 +5,8 @@ use std::fmt;
 use tsumugi_rpc::RpcTarget;
 use tsumugi_wire::Secret;
 
-use crate::address::StoreSettings;
 use crate::error::{Error, Result};
+use crate::server_url::StoreSettings;
 
 const KNOWN: &[&str] = &["index", "token", "timeout", "ca"];
 

@@ -15,7 +15,7 @@ use crate::{increment, number, open, opener, run, try_open};
 const VALUE_MAX: usize = 64 * 1024 * 1024;
 
 #[test]
-fn what_redis_cannot_promise_is_refused_by_name() {
+fn capability_that_redis_lacks_is_refused_by_name() {
     let server = RedisServer::start(&[]);
     run(async {
         let store = open(&server.url()).await;
