@@ -78,6 +78,8 @@ fn write_at_a_master_that_was_demoted_goes_to_the_new_one() {
         let failover = format!("SENTINEL FAILOVER {}", tsumugi_testkit::redis::SERVICE);
         assert_eq!(servers.sentinels()[0].ask(&failover), "+OK");
         servers.wait_for_master(servers.replica());
+        // Until it knows, the old one takes writes that are lost then.
+        servers.wait_for_replica(servers.master());
         let waited = time_without_service(&store, FAILOVER_MAX).await;
         println!("a failover that was asked for: {waited:?} without service");
         assert_eq!(store.get("alive").await.unwrap().unwrap(), "yes");

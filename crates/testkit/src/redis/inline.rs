@@ -16,10 +16,13 @@ pub(crate) fn ask(port: u16, command: &str) -> Option<String> {
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
     let line = line.trim_end().to_owned();
-    let Some(length) = line.strip_prefix('$') else {
+    // `$-1` is a value that is not there.
+    let length = line
+        .strip_prefix('$')
+        .and_then(|length| length.parse().ok());
+    let Some(length) = length else {
         return Some(line);
     };
-    let length: usize = length.parse().ok()?;
     let mut text = vec![0; length];
     reader.read_exact(&mut text).ok()?;
     String::from_utf8(text).ok()

@@ -72,6 +72,14 @@ impl RedisSentinels {
             answer.contains("role:master")
         });
     }
+
+    /// Waits until a server says that it follows another one.
+    #[track_caller]
+    pub fn wait_for_replica(&self, server: &RedisServer) {
+        wait_for(server.port(), "INFO replication", |answer| {
+            answer.contains("role:slave")
+        });
+    }
 }
 
 /// The arguments of a Sentinel, which writes what it learns into its file.
