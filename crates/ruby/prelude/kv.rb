@@ -220,7 +220,8 @@ class KV
 
     def fetch(key, ttl: :default, cluster: false, &block)
       Tsumugi::Native.kv_check_ttl(self) if ttl && ttl != :default
-      super
+      # By themselves: a `super` without arguments leaves keywords out.
+      super(key, ttl: ttl, cluster: cluster, &block)
     end
 
     def __cached(key) = Tsumugi::Native.kv_cached(self, key)
