@@ -7,11 +7,13 @@ mod client;
 mod leases;
 mod messages;
 mod queue;
+mod queue_notes;
 mod scan;
 mod status;
 mod table;
 mod txn;
 mod watch;
+mod watch_permit;
 mod write;
 
 use std::path::PathBuf;
@@ -29,9 +31,9 @@ use self::messages::{
     KeyValue, LeaseTimeToLiveRequest, LeaseTimeToLiveResponse, RangeRequest, RangeResponse,
     StatusRequest, StatusResponse, TxnRequest, TxnResponse, path,
 };
-use self::queue::QueueNotes;
+use self::queue_notes::QueueNotes;
 pub(crate) use self::table::CAPABILITIES;
-use self::watch::WatchCount;
+use self::watch_permit::WatchCount;
 use crate::capability::{Capabilities, Capability};
 use crate::engine::StoreEngine;
 use crate::error::Result;

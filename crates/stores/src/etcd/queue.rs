@@ -2,8 +2,6 @@
 //! noted which place was taken last, so that a push lands behind all others without a look at them.
 //! Rule: a record is given once: what is popped was removed by the transaction that found it first.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
@@ -13,34 +11,10 @@ use tsumugi_kv::{ChangeEvent, WriteResult, place_at, place_key, place_of, queue_
 use super::EtcdStore;
 use super::client::Repeat;
 use super::messages::{KeyValue, RangeRequest, RangeResponse, SortOrder, TxnRequest, path};
+use super::queue_notes::place_in;
 use super::txn::{delete, found, is_absent, is_unchanged, prefix_end, put, range};
 use super::write::Tries;
 use crate::error::{Error, Result};
-use crate::limits::ETCD_QUEUES_REMEMBERED_MAX;
-
-/// The notes of queues as this client saw them last. Those of others are read first.
-#[derive(Default)]
-pub(super) struct QueueNotes(RefCell<HashMap<Bytes, KeyValue>>);
-
-impl QueueNotes {
-    fn find(&self, key: &Bytes) -> Option<KeyValue> {
-        self.0.borrow().get(key).cloned()
-    }
-
-    fn keep(&self, note: KeyValue) {
-        let mut notes = self.0.borrow_mut();
-        if notes.len() >= ETCD_QUEUES_REMEMBERED_MAX && !notes.contains_key(&note.key) {
-            notes.clear();
-        }
-        notes.insert(note.key.clone(), note);
-    }
-}
-
-/// The place that a note holds; 0 before the first push.
-fn place_in(note: Option<&KeyValue>) -> u64 {
-    let bytes = note.and_then(|note| <[u8; 8]>::try_from(&note.value[..]).ok());
-    bytes.map_or(0, u64::from_be_bytes)
-}
 
 impl EtcdStore {
     /// What the keys of a queue begin with, in etcd.
@@ -204,26 +178,5 @@ impl EtcdStore {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notes_beyond_their_limit_make_room() {
-        let notes = QueueNotes::default();
-        for at in 0..=ETCD_QUEUES_REMEMBERED_MAX {
-            notes.keep(KeyValue {
-                key: at.to_string().into(),
-                value: Bytes::copy_from_slice(&7_u64.to_be_bytes()),
-                ..KeyValue::default()
-            });
-        }
-        assert_eq!(notes.0.borrow().len(), 1);
-        let last = notes.find(&ETCD_QUEUES_REMEMBERED_MAX.to_string().into());
-        assert_eq!(place_in(last.as_ref()), 7);
-        assert_eq!(place_in(None), 0);
     }
 }

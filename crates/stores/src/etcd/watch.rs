@@ -1,7 +1,6 @@
 //! Watches of a store in etcd: a task for each, which goes on at another server from the revision where it was when its own fails.
 //! Rule: what etcd has compacted away meanwhile is reported as a gap; nothing is passed over in silence.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -18,8 +17,9 @@ use super::messages::{
 };
 use super::table::ENGINE;
 use super::txn::prefix_end;
+use super::watch_permit::WatchPermit;
 use crate::error::{CallFate, Error, Result};
-use crate::limits::{ETCD_WATCH_ALIVE_MS, ETCD_WATCH_REST_MS_MAX, REMOTE_WATCHES_MAX};
+use crate::limits::{ETCD_WATCH_ALIVE_MS, ETCD_WATCH_REST_MS_MAX};
 use crate::watch::{StoreWatch, WatchSender, watch_queue};
 
 /// First rest before a watch begins again, and the spread of all of them.
@@ -28,32 +28,6 @@ const REST_MS_MIN: u64 = 50;
 const DENIED: &str = "permission denied";
 
 type Stream = GrpcStream<WatchRequest, WatchResponse>;
-
-/// How many watches a client has.
-pub(super) type WatchCount = Rc<Cell<usize>>;
-
-/// One of them, while it lives.
-struct WatchPermit(WatchCount);
-
-impl WatchPermit {
-    fn take(count: &WatchCount) -> Result<WatchPermit> {
-        if count.get() >= REMOTE_WATCHES_MAX {
-            return Err(Error::Kv(tsumugi_kv::Error::QueueFull {
-                what: "watches",
-                limit: "REMOTE_WATCHES_MAX",
-                max: REMOTE_WATCHES_MAX,
-            }));
-        }
-        count.set(count.get() + 1);
-        Ok(WatchPermit(Rc::clone(count)))
-    }
-}
-
-impl Drop for WatchPermit {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
 
 impl EtcdStore {
     /// The changes of the keys that begin so, from now on.
@@ -294,18 +268,6 @@ fn change_of(event: Event, cut: usize) -> Option<ChangeEvent> {
 mod tests {
     use super::super::messages::KeyValue;
     use super::*;
-
-    #[test]
-    fn watch_beyond_the_limit_is_refused_until_another_ends() {
-        let count = WatchCount::default();
-        let mut held: Vec<_> = (0..REMOTE_WATCHES_MAX)
-            .map(|_| WatchPermit::take(&count).unwrap())
-            .collect();
-        let refused = WatchPermit::take(&count).err().unwrap().to_string();
-        assert!(refused.contains("REMOTE_WATCHES_MAX"), "{refused}");
-        held.pop();
-        assert!(WatchPermit::take(&count).is_ok());
-    }
 
     #[test]
     fn event_is_a_change_of_the_key_without_its_namespace() {
