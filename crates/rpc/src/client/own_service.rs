@@ -39,7 +39,10 @@ impl ClientInner {
         let asked = self.ask(uri, body, Duration::ZERO).await;
         let (answer, number): (ServerReflectionResponse, u64) = match asked {
             Ok(answer) => answer,
-            Err(Error::Refused { code, .. }) if code == Code::Unimplemented => {
+            Err(Error::Refused {
+                code: Code::Unimplemented,
+                ..
+            }) => {
                 return Err(self.unsupported(method, "it has no reflection".to_owned()));
             }
             Err(error) => return Err(error),
@@ -65,9 +68,10 @@ impl ClientInner {
     /// The error of a call of our own: a server that took the place of another one meanwhile may lack it.
     pub(super) fn own_error(&self, method: Method, error: Error) -> Error {
         match error {
-            Error::Refused { code, message } if code == Code::Unimplemented => {
-                self.unsupported(method, format!("it says `{message}`"))
-            }
+            Error::Refused {
+                code: Code::Unimplemented,
+                message,
+            } => self.unsupported(method, format!("it says `{message}`")),
             error => error,
         }
     }
