@@ -133,6 +133,8 @@ impl EtcdCluster {
             Some(_) => "https",
             None => "http",
         };
+        // The same for all of them, and no other cluster's.
+        let token = format!("tsumugi-{}", ports[0][1]);
         let members = ports.iter().enumerate().map(|(at, ports)| {
             let folder = tempfile::Builder::new()
                 .prefix("tsumugi-etcd-")
@@ -151,7 +153,7 @@ impl EtcdCluster {
             argument("listen-peer-urls", &peer(ports));
             argument("initial-advertise-peer-urls", &peer(ports));
             argument("initial-cluster", &cluster.join(","));
-            argument("initial-cluster-token", &format!("tsumugi-{}", ports[1]));
+            argument("initial-cluster-token", &token);
             argument("initial-cluster-state", "new");
             argument("heartbeat-interval", "50");
             argument("election-timeout", "500");
