@@ -58,7 +58,7 @@ fn store_in_etcd_has_the_methods_of_others() {
                 "true",
             ),
             ("kv.info['engine']", "etcd"),
-            ("kv.sync", ""),
+            ("[kv.sync]", "[null]"),
             (
                 "[failed { kv.search('a') }, failed { kv.backup('x') }]",
                 r#"["KV::Unsupported","KV::Unsupported"]"#,
