@@ -148,14 +148,15 @@ impl Error {
             Error::Service(
                 Service::Lost { .. } | Service::Deadline { .. } | Service::Protocol(_),
             ) => CallFate::Unknown,
-            Error::Service(Service::Database { code, .. }) => match code {
-                TkrzwCode::System
-                | TkrzwCode::Unknown
-                | TkrzwCode::Canceled
-                | TkrzwCode::Network
-                | TkrzwCode::Application => CallFate::Unknown,
-                _ => CallFate::NotApplied,
-            },
+            Error::Service(Service::Database {
+                code:
+                    TkrzwCode::System
+                    | TkrzwCode::Unknown
+                    | TkrzwCode::Canceled
+                    | TkrzwCode::Network
+                    | TkrzwCode::Application,
+                ..
+            }) => CallFate::Unknown,
             _ => CallFate::NotApplied,
         }
     }

@@ -231,9 +231,10 @@ impl ChannelHub {
         };
         let limit = Duration::from_millis(REDIS_CONNECT_MS_MAX);
         let refusal = match timeout(limit, line.link.call(&command)).await {
-            Ok(Ok(Value::Push { kind, .. }))
-                if matches!(kind, PushKind::Subscribe | PushKind::SSubscribe) =>
-            {
+            Ok(Ok(Value::Push {
+                kind: PushKind::Subscribe | PushKind::SSubscribe,
+                ..
+            })) => {
                 drop(turn);
                 return Ok(line);
             }
