@@ -54,8 +54,10 @@ module Tsumugi
   # Reports the statements of the builder that change rows.
   module QueryReports
     def insert(row = {}, **columns)
-      __report_rows(row == {} ? columns : row)
-      super
+      row = columns if row == {}
+      __report_rows(row)
+      # A `super` without arguments would leave keywords behind.
+      super(row)
     end
 
     def insert_id(row, key = nil)

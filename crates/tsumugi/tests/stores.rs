@@ -46,7 +46,7 @@ fn handlers_use_a_store_in_memory_and_in_etcd_alike() {
         let computed = kv.fetch("f", TTL, async || Ok(7)).await;
         assert_eq!(computed.unwrap(), 7);
         let again = kv
-            .fetch("f", TTL, async || Err(Error::conflict("no")))
+            .fetch("f", TTL, async || Err::<i32, _>(Error::conflict("no")))
             .await;
         assert_eq!(again.unwrap(), 7);
         let mut watch = kv.watch("w").await.unwrap();
