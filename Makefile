@@ -24,7 +24,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
-setup: ## install what run and test need (PROFILE=run, test or bench)
+setup: ## install what run and test need (PROFILE=run, cluster, test or bench)
 	@scripts/setup $(PROFILE)
 
 run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DATA=./data)
