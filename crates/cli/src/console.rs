@@ -63,7 +63,8 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
     let (ask, asked) = mpsc::channel(1);
     let (lines, mut read) = mpsc::channel(1);
     let reader = std::thread::Builder::new().name("tsumugi-console".to_owned());
-    if std::io::stdin().is_terminal() {
+    let terminal = std::io::stdin().is_terminal();
+    if terminal {
         println!(
             "{} routes; helpers, plugins, get and post are here. Ctrl-D ends.",
             app.routes().len()
@@ -73,6 +74,7 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
         reader.spawn(move || take(asked, &lines))?;
     }
     let mut text = String::new();
+    let mut failed = false;
     loop {
         let wanted = if text.is_empty() {
             ConsoleRequest::First
@@ -95,6 +97,7 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
                     break;
                 }
                 let reply = console.run(&text, interrupted()).await;
+                failed |= matches!(reply, ConsoleReply::Raised(_) | ConsoleReply::Syntax(_));
                 if show(&reply) == ShowOutcome::Unfinished {
                     text.push('\n');
                 } else {
@@ -107,7 +110,12 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
         println!("the input ended in the middle of: {}", text.trim_end());
         return Ok(ExitCode::FAILURE);
     }
-    Ok(ExitCode::SUCCESS)
+    // A script that feeds it is to learn of an error; a person has seen it.
+    Ok(if failed && !terminal {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// Resolves at the first Ctrl-C after this call, also when it was not polled yet; never when the system reports none.

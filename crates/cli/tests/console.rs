@@ -2,7 +2,7 @@
 //! The terminal is made by `script`, of the essential package bsdutils: taking one over needs code between fork and exec.
 
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 const APP: &str = "plugin(:db) { DB.connect \"sqlite:#{Tsumugi.data_dir}/app.db\" }\n\
                    db.execute 'create table if not exists t (a integer)'\n\
@@ -11,6 +11,10 @@ const APP: &str = "plugin(:db) { DB.connect \"sqlite:#{Tsumugi.data_dir}/app.db\
 
 /// Feeds lines to a console; answers its output.
 fn converse(lines: &str) -> String {
+    String::from_utf8(feed(lines).stdout).unwrap()
+}
+
+fn feed(lines: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("app.rb"), APP).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
@@ -23,8 +27,7 @@ fn converse(lines: &str) -> String {
     let mut input = child.stdin.take().unwrap();
     input.write_all(lines.as_bytes()).unwrap();
     drop(input);
-    let output = child.wait_with_output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
+    child.wait_with_output().unwrap()
 }
 
 fn check(lines: &str, expected: &str) {
@@ -124,6 +127,13 @@ fn exception_is_reported_with_its_class_and_the_console_goes_on() {
     let answer = converse("1 + )\n2\n");
     assert!(answer.starts_with("SyntaxError: console:1: "), "{answer}");
     assert!(answer.ends_with("\n=> 2\n"), "{answer}");
+}
+
+#[test]
+fn console_that_reads_a_pipe_exits_with_one_after_an_error() {
+    for (lines, code) in [("1\n2\n", 0), ("nil.nothing\n2\n", 1), ("1 + )\n2\n", 1)] {
+        assert_eq!(feed(lines).status.code(), Some(code), "{lines}");
+    }
 }
 
 #[test]

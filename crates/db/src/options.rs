@@ -272,14 +272,12 @@ const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), statement_cache
 pub(crate) fn parse(url: &str, options: Options) -> Result<(Location, Options)> {
     // A URL may carry a password on other databases, so an error never repeats it.
     let Some(rest) = url.strip_prefix("sqlite:") else {
-        let scheme = url
-            .split(':')
-            .next()
-            .filter(|scheme| scheme.len() < url.len())
-            .unwrap_or("");
-        return Err(Error::usage(format!(
-            "unknown database scheme {scheme:?}: expected {URLS}"
-        )));
+        let problem = match url.split_once(':') {
+            _ if url.is_empty() => "the database URL is empty".to_owned(),
+            Some((scheme, _)) => format!("unknown database scheme {scheme:?}"),
+            None => "the database URL has no scheme".to_owned(),
+        };
+        return Err(Error::usage(format!("{problem}: expected {URLS}")));
     };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (mut missing, mut name) = (MissingFile::Create, None);

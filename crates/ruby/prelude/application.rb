@@ -69,6 +69,12 @@ module Tsumugi
   class << self
     attr_accessor :scope
 
+    # Whether handlers have a method +name+ of the product's own (or of the first helpers), which a plugin would hide.
+    def request_method?(name)
+      @request_methods ||= Context.instance_methods(false)
+      @request_methods.include?(name.to_sym)
+    end
+
     # `file:line` of the application's innermost frame.
     def location(frames)
       frame = frames.find { |place| !place.start_with?(OWN_FILES) && !place.start_with?("(unknown)") }.to_s
@@ -167,6 +173,8 @@ class << self
   # Runs the block once per worker, now; its value is what +name+ means in handlers. `stop:` is called with it when the
   # application is replaced or the server ends; without it `stop` or `close` of the value.
   def plugin(name, stop: nil, &block)
+    raise ArgumentError, "plugin(#{name.inspect}): #{name} is a method of each request already; take another name" if Tsumugi.request_method?(name)
+
     value = block.call
     [Tsumugi::Context, Tsumugi::TimerContext, singleton_class].each { |k| k.define_method(name) { value } }
     Tsumugi::PLUGINS << [name, value, stop]

@@ -44,7 +44,10 @@ class DB
   def self.blob(bytes) = Blob.new(bytes)
 
   # Where an application keeps its data when nothing else is said.
-  def self.default_url = ENV["DATABASE_URL"] || "sqlite:#{Tsumugi.data_dir}/app.db"
+  def self.default_url
+    url = ENV["DATABASE_URL"]
+    url.nil? || url.empty? ? "sqlite:#{Tsumugi.data_dir}/app.db" : url
+  end
 
   # `DB.connect("sqlite:data/app.db", pool: 4, acquire: 2.0, timeout: 5.0, log: true)`. Without a URL it is that of DATABASE_URL, or
   # else the file app.db among the application's data.

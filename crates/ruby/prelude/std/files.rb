@@ -51,15 +51,24 @@ module Tsumugi
   # Files of the application that are loaded once.
   module Files
     # What CRuby's standard library has in files is always there.
-    BUILT_IN = %w[json set time date securerandom digest digest/md5 digest/sha1 digest/sha2 openssl base64 uri cgi cgi/util
-                  cgi/escape erb bundler/setup rubygems strscan English pp fiber enumerator rational].freeze
+    BUILT_IN = %w[json set time securerandom digest digest/md5 digest/sha1 digest/sha2 openssl base64 uri cgi cgi/util
+                  cgi/escape erb bundler/setup rubygems pp fiber enumerator rational].freeze
+
+    # What it has and is not here, with what to use in its place.
+    ABSENT = {
+      "date" => "Time, or DB::Date for days of a database", "bigdecimal" => "DB::Decimal", "strscan" => "Regexp and String#index",
+      "net/http" => "http", "open-uri" => "http", "thread" => "fibres: each request has one",
+      "socket" => "http, or a database", "fileutils" => "a store (KV.open) or a database", "tempfile" => "a store (KV.open) or a database",
+      "yaml" => "JSON", "logger" => "log", "sinatra" => "get, post and their siblings, which are built in", "pg" => "DB.connect", "sqlite3" => "DB.connect",
+      "redis" => "KV.open"
+    }.freeze
 
     @loaded = {}
 
     class << self
       # Does +names+' first existing file, unless it was done already.
-      def once(names)
-        name, path, text = Native.source_read(names)
+      def once(names, absent: nil)
+        name, path, text = find(names, absent)
         return false if @loaded[path]
 
         @loaded[path] = true
@@ -70,6 +79,15 @@ module Tsumugi
           raise e
         end
         true
+      end
+
+      # The first existing file. If there is none, and CRuby has a library +absent+ that is not here, the error says what to use.
+      def find(names, absent)
+        Native.source_read(names)
+      rescue LoadError => e
+        raise e unless ABSENT[absent]
+
+        raise LoadError, "#{absent} is not here; use #{ABSENT[absent]}"
       end
 
       def again(names)
@@ -114,7 +132,8 @@ module Kernel
     return false if Tsumugi::Files::BUILT_IN.include?(name)
 
     main = Tsumugi::Native.source_main
-    Tsumugi::Files.once([name, "lib/#{name}"].flat_map { |path| Tsumugi::Files.ruby(Tsumugi::Files.beside(main, path)) }.uniq)
+    files = [name, "lib/#{name}"].flat_map { |path| Tsumugi::Files.ruby(Tsumugi::Files.beside(main, path)) }.uniq
+    Tsumugi::Files.once(files, absent: name)
   end
 
   # Loads a file each time it is called.

@@ -177,3 +177,19 @@ fn files_are_required_once_and_relative_to_the_requiring_file() {
         "[[:b, :a, :b, LoadError, \"]\"], \"lib\", false]",
     );
 }
+
+#[test]
+fn libraries_of_cruby_that_are_not_here_are_named_with_what_to_use() {
+    check(
+        &[
+            (
+                "app.rb",
+                "$log = []\n%w[date nothing].each { |name| begin; require name; rescue LoadError => e; $log << e.message; end }\n\
+                 require 'yaml'\n\
+                 get('/') { [$log[0], $log[1].include?('use'), $yaml].inspect }",
+            ),
+            ("lib/yaml.rb", "$yaml = :own"),
+        ],
+        "[\"date is not here; use Time, or DB::Date for days of a database\", false, :own]",
+    );
+}

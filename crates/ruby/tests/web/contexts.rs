@@ -66,3 +66,14 @@ get("/id") { events { |out| out.event("a", id: query[:field]) } }
         }
     }
 }
+
+#[test]
+fn plugin_named_like_a_method_of_requests_is_refused() {
+    for name in ["body", "query", "session", "json"] {
+        let error = Rig::refused(&format!("plugin(:{name}) {{ 1 }}"), |_| {});
+        let expected = format!("plugin(:{name}): {name} is a method of each request already");
+        assert!(error.contains(&expected), "{error}");
+    }
+    let rig = Rig::serve("plugin(:a) { 1 }\nplugin(:a) { 2 }\nget('/') { a.to_s }");
+    assert_eq!(rig.get("/").text(), "2");
+}
