@@ -1,5 +1,5 @@
 //! Ruby values as JSON text: compact, UTF-8 unescaped, integers exact. Not a parser.
-//! Hashes and arrays are walked in Rust; of any other object `to_json` is called, else `to_h`, else `to_s`.
+//! Hashes and arrays are walked in Rust; of any other object `to_json` is called, else `to_h`, for what is enumerable `to_a`, else a `to_s` of its own.
 
 use tsumugi_mruby::{Kind, Result, Scope, Value, text};
 
@@ -159,13 +159,29 @@ impl Writer<'_> {
             scope.with_bytes(text, |bytes| self.out.extend_from_slice(bytes));
             return Ok(());
         }
-        if scope.responds_to(value, "to_h") {
+        // What is enumerable has a `to_h` that is for pairs alone. A Struct has pairs; a Range is what CRuby writes, its text.
+        let is_list = scope.responds_to(value, "to_a") && !scope.responds_to(value, "each_pair");
+        if is_list && value.kind() != Kind::Range {
+            let list = scope.call(value, "to_a", &[])?;
+            if list.kind() == Kind::Array {
+                return self.write(scope, list, depth + 1);
+            }
+        }
+        if !is_list && scope.responds_to(value, "to_h") {
             let hash = scope.call(value, "to_h", &[])?;
             if hash.kind() == Kind::Hash {
                 return self.write(scope, hash, depth + 1);
             }
         }
         let text = scope.call(value, "to_s", &[])?;
+        // What every object has says its address, which no client can use.
+        if scope.with_bytes(text, |bytes| bytes.starts_with(b"#<")) == Some(true) {
+            let message = format!(
+                "a {} cannot be written as JSON: give it to_h or to_json",
+                scope.class_name(value)
+            );
+            return Err(scope.error("TypeError", message));
+        }
         scope.with_bytes(text, |bytes| string(bytes, self.out));
         Ok(())
     }

@@ -56,6 +56,20 @@ fn json_says_where_it_is_wrong() {
 }
 
 #[test]
+fn object_that_has_no_json_is_a_type_error() {
+    check(
+        "class Plain; end
+         class Shown; def to_s = 'shown'; end
+         class Pair; def to_h = { a: 1 }; end
+         Point = Struct.new(:x)
+         puts JSON.generate([Shown.new, Pair.new, 1..2, Point.new(3), Set.new([4]), [5].each])
+         [Plain.new, { a: [-> {}] }].each { |v| begin; JSON.generate(v); rescue TypeError => e; puts e.message; end }",
+        "[\"shown\",{\"a\":1},\"1..2\",{\"x\":3},[4],[5]]\na Plain cannot be written as JSON: give it to_h or to_json\n\
+         a Proc cannot be written as JSON: give it to_h or to_json",
+    );
+}
+
+#[test]
 fn symbols_of_json_are_limited() {
     check(
         "begin; 11.times { |i| JSON.parse(JSON.generate((0...1000).to_h { |k| [\"k#{i}_#{k}\", 1] }), symbolize_names: true) }
