@@ -35,7 +35,7 @@ pub mod server;
     clippy::panic
 )]
 pub mod proto {
-    include!(concat!(env!("OUT_DIR"), "/tkrzw_rpc.rs"));
+    include!("../generated/tkrzw_rpc.rs");
 }
 
 /// Messages and service of our own beside the protocol's, generated from `proto/tsumugi_kv.proto`.
@@ -53,7 +53,7 @@ pub mod own_proto {
         clippy::panic
     )]
     mod messages {
-        include!(concat!(env!("OUT_DIR"), "/tsumugi_kv.rs"));
+        include!("../generated/tsumugi_kv.rs");
     }
 }
 

@@ -25,7 +25,7 @@ use crate::own_proto::store_service_server::StoreServiceServer;
 use crate::proto::dbm_service_server::DbmServiceServer;
 
 /// What describes the services to clients, as protobuf's FileDescriptorSet.
-const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/services.bin"));
+const DESCRIPTOR: &[u8] = include_bytes!("../../generated/services.bin");
 
 type Answer = Box<dyn Fn(Request<Inbound>) -> AnswerFuture + Send + Sync>;
 type AnswerFuture = tonic::codegen::BoxFuture<Response<Body>, Infallible>;
