@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::engine::ClusterEngine;
 use crate::error::{Error, Result};
+use crate::follower::KeptChannel;
 use crate::hub::Subscription;
 use crate::limits::{CHANNEL_MESSAGE_BYTES_MAX, CLUSTER_NAME_BYTES_MAX};
 
@@ -36,18 +37,16 @@ impl MessageChannel {
     /// # Errors
     /// [`Error::TooLarge`] beyond [`CHANNEL_MESSAGE_BYTES_MAX`], [`Error::Usage`] of a text with a NUL, else what the engine says.
     pub async fn publish(&self, message: &str) -> Result<()> {
-        if message.len() > CHANNEL_MESSAGE_BYTES_MAX {
-            return Err(Error::TooLarge {
-                what: "the message",
-                given: message.len(),
-                limit: "CHANNEL_MESSAGE_BYTES_MAX",
-                max: CHANNEL_MESSAGE_BYTES_MAX,
-            });
-        }
-        if message.contains('\0') {
-            return Err(Error::Usage("a message is a text without NUL".to_owned()));
-        }
+        check_message(message)?;
         self.engine.publish(&self.name, message).await
+    }
+
+    /// A channel of this name whose last so many messages are kept, for those who come back. It shares nothing with the one that keeps none.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] of less than one, and of more than [`CHANNEL_KEEP_MAX`](crate::limits::CHANNEL_KEEP_MAX).
+    pub fn keeping(&self, messages: i64) -> Result<KeptChannel> {
+        KeptChannel::new(&self.engine, &self.name, messages)
     }
 
     /// Receives all that is published after this has ended.
@@ -57,8 +56,24 @@ impl MessageChannel {
     pub async fn subscribe(&self) -> Result<Subscription> {
         let subscription = self.engine.subscribe(&self.name).await?;
         let engine = Rc::clone(&self.engine);
-        Ok(subscription.with_engine(Box::new(engine)))
+        Ok(subscription.with_bearer(Box::new(engine)))
     }
+}
+
+/// Refuses what cannot be a message.
+pub(crate) fn check_message(message: &str) -> Result<()> {
+    if message.len() > CHANNEL_MESSAGE_BYTES_MAX {
+        return Err(Error::TooLarge {
+            what: "the message",
+            given: message.len(),
+            limit: "CHANNEL_MESSAGE_BYTES_MAX",
+            max: CHANNEL_MESSAGE_BYTES_MAX,
+        });
+    }
+    if message.contains('\0') {
+        return Err(Error::Usage("a message is a text without NUL".to_owned()));
+    }
+    Ok(())
 }
 
 /// Refuses a name that cannot be one of a lease or a channel.

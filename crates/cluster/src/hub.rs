@@ -69,7 +69,7 @@ impl Hub {
             receiver: Some(receiver),
             channel: channel.to_owned(),
             hub: Arc::clone(self),
-            engine: None,
+            bearers: Vec::new(),
         })
     }
 
@@ -84,6 +84,13 @@ impl Hub {
     /// Tells all subscribers that they may have missed messages.
     pub fn deliver_gap(&self) {
         for sender in self.channels().values() {
+            let _ = sender.send(ChannelEvent::Missed);
+        }
+    }
+
+    /// Tells the subscribers of one channel that they may have missed messages.
+    pub fn deliver_gap_to(&self, channel: &str) {
+        if let Some(sender) = self.channels().get(channel) {
             let _ = sender.send(ChannelEvent::Missed);
         }
     }
@@ -106,14 +113,14 @@ pub struct Subscription {
     channel: String,
     hub: Arc<Hub>,
     /// What brings the messages, for as long as they are received.
-    engine: Option<Box<dyn Any>>,
+    bearers: Vec<Box<dyn Any>>,
 }
 
 impl Subscription {
-    /// Lets the engine live for as long as this does.
+    /// Lets what brings the messages live for as long as this does: the engine, or a task of it.
     #[must_use]
-    pub(crate) fn with_engine(mut self, engine: Box<dyn Any>) -> Subscription {
-        self.engine = Some(engine);
+    pub fn with_bearer(mut self, bearer: Box<dyn Any>) -> Subscription {
+        self.bearers.push(bearer);
         self
     }
 
@@ -197,6 +204,11 @@ mod tests {
             assert_eq!(one.recv().await, ChannelEvent::Message("a".into()));
             assert_eq!(one.recv().await, ChannelEvent::Missed);
             assert_eq!(other.recv().await, ChannelEvent::Missed);
+            // Of one channel it is the others' business no more.
+            hub.deliver_gap_to("one");
+            hub.deliver("other", "b");
+            assert_eq!(one.recv().await, ChannelEvent::Missed);
+            assert_eq!(other.recv().await, ChannelEvent::Message("b".into()));
         });
     }
 }

@@ -26,14 +26,19 @@
 
 #![forbid(unsafe_code)]
 
+mod abandon;
 mod attempt;
 mod channel;
 mod clock;
 mod cluster;
+mod computation;
 mod engine;
 mod error;
 mod fence;
+mod follower;
 mod hub;
+mod kept;
+mod kept_in_memory;
 mod lease;
 pub mod limits;
 mod postgres;
@@ -43,12 +48,18 @@ mod state;
 mod table;
 mod timer;
 
+pub use abandon::abandon_by;
 pub use channel::MessageChannel;
 pub use clock::BootTime;
 pub use cluster::{Cluster, LockWait};
-pub use engine::{ClusterEngine, EngineFuture, LeaseClaim, ReleaseKind, TakeAnswer, TakeRequest};
+pub use computation::{COMPUTATION_TTL, computation_name};
+pub use engine::{
+    ClusterEngine, EngineFuture, KeptChannelName, KeptMessage, KeptRange, LeaseClaim, ReleaseKind,
+    TakeAnswer, TakeRequest,
+};
 pub use error::{Error, Result};
 pub use fence::fence;
+pub use follower::{FollowEvent, Follower, KeptChannel, event_position};
 pub use hub::{ChannelEvent, Hub, Subscription};
 pub use lease::Lease;
 pub use state::LeaseState;

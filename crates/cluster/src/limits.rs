@@ -14,6 +14,10 @@ pub const PROCESS_LEASES_MAX: usize = 100_000;
 pub const CHANNEL_MESSAGE_BYTES_MAX: usize = 7_800;
 /// Messages that wait for a subscriber that does not read them. One more, and it is told that it has missed some.
 pub const CHANNEL_MESSAGES_MAX: usize = 1_024;
+/// Most messages of a channel that are kept.
+pub const CHANNEL_KEEP_MAX: i64 = 1_000_000;
+/// Kept messages that a follower reads at once.
+pub const FOLLOW_BATCH_MAX: usize = 256;
 /// Channels that have subscribers, of one engine.
 pub const CHANNELS_MAX: usize = 10_000;
 /// Shortest period of a timer that runs on one of all processes.
@@ -28,7 +32,7 @@ pub(crate) const LOCK_POLL_MIN: Duration = Duration::from_millis(20);
 pub(crate) const LOCK_POLL_MAX: Duration = Duration::from_millis(500);
 /// How soon an engine that failed is asked again.
 pub(crate) const ENGINE_PAUSE_MAX: Duration = Duration::from_secs(5);
-/// How soon a listener that the server refused tries again.
+/// How soon a listener, or a follower of what is kept, that the server refused tries again.
 pub(crate) const LISTEN_PAUSE: Duration = Duration::from_secs(1);
 /// How long nothing may come on the connection that carries messages before it is asked whether it still does, and then before it counts as lost.
 pub(crate) const LISTEN_SILENCE: Duration = Duration::from_secs(15);

@@ -10,13 +10,16 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tsumugi_db::{Database, Listener, ListenerEvent, ValueRef, values};
 
+use crate::abandon::abandon_by;
 use crate::engine::{
-    ClusterEngine, EngineFuture, LeaseClaim, ReleaseKind, TakeAnswer, TakeRequest,
+    ClusterEngine, EngineFuture, KeptChannelName, KeptMessage, KeptRange, LeaseClaim, ReleaseKind,
+    TakeAnswer, TakeRequest,
 };
 use crate::error::Result;
 use crate::hub::{Hub, Subscription};
+use crate::kept::KeptMessages;
 use crate::limits::{LISTEN_PAUSE, LISTEN_SILENCE, LOCK_POLL_MIN};
-use crate::table::{LeaseTable, abandon_by};
+use crate::table::SharedTable;
 
 /// The channel of PostgreSQL that carries all of ours. A notification is the name of a channel, a line break and the message.
 const NOTIFICATIONS: &str = "tsumugi_channels";
@@ -54,7 +57,8 @@ const FORGET: &str = "delete from tsumugi_leases where name = ? and holder = ?";
 
 #[derive(Debug)]
 pub(crate) struct PostgresEngine {
-    table: Rc<LeaseTable>,
+    table: Rc<SharedTable>,
+    kept: KeptMessages,
     hub: Arc<Hub>,
     /// The task that receives notifications, once there was a subscriber.
     listening: Mutex<Option<JoinHandle<()>>>,
@@ -64,7 +68,8 @@ pub(crate) struct PostgresEngine {
 impl PostgresEngine {
     pub fn new(database: Database) -> Rc<PostgresEngine> {
         Rc::new(PostgresEngine {
-            table: Rc::new(LeaseTable::of(database)),
+            kept: KeptMessages::of(database.clone()),
+            table: Rc::new(SharedTable::leases(database)),
             hub: Arc::default(),
             listening: Mutex::default(),
             silence: LISTEN_SILENCE,
@@ -211,7 +216,7 @@ async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKin
 }
 
 impl ClusterEngine for PostgresEngine {
-    fn begin_timer<'a>(&'a self, name: &'a str) -> EngineFuture<'a, ()> {
+    fn begin_timer<'a>(&'a self, name: &'a str, _period: Duration) -> EngineFuture<'a, ()> {
         Box::pin(async move {
             let database = self.table.database().await?;
             database.execute(BEGIN_TIMER, values![name]).await?;
@@ -259,6 +264,29 @@ impl ClusterEngine for PostgresEngine {
             self.listen().await?;
             Ok(subscription)
         })
+    }
+
+    fn publish_kept<'a>(
+        &'a self,
+        channel: &'a KeptChannelName,
+        message: &'a str,
+        keep: i64,
+    ) -> EngineFuture<'a, i64> {
+        let kept = &self.kept;
+        Box::pin(kept.publish_and_notify(NOTIFICATIONS, channel, message, keep))
+    }
+
+    fn kept_range<'a>(&'a self, channel: &'a KeptChannelName) -> EngineFuture<'a, KeptRange> {
+        Box::pin(self.kept.range(channel))
+    }
+
+    fn kept_after<'a>(
+        &'a self,
+        channel: &'a KeptChannelName,
+        after: i64,
+        most: usize,
+    ) -> EngineFuture<'a, Vec<KeptMessage>> {
+        Box::pin(self.kept.after(channel, after, most))
     }
 }
 

@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use crate::clock::BootTime;
 use crate::engine::{
-    ClusterEngine, EngineFuture, LeaseClaim, ReleaseKind, TakeAnswer, TakeRequest,
+    ClusterEngine, EngineFuture, KeptChannelName, KeptMessage, KeptRange, LeaseClaim, ReleaseKind,
+    TakeAnswer, TakeRequest,
 };
 use crate::error::{Error, Result};
 use crate::hub::{Hub, Subscription};
+use crate::kept_in_memory::{keep, kept_after, kept_range};
 use crate::limits::PROCESS_LEASES_MAX;
 
 /// The subscribers of the process. An engine that carries no messages uses them too.
@@ -124,7 +126,7 @@ impl Row {
 }
 
 impl ClusterEngine for ProcessEngine {
-    fn begin_timer<'a>(&'a self, name: &'a str) -> EngineFuture<'a, ()> {
+    fn begin_timer<'a>(&'a self, name: &'a str, _period: Duration) -> EngineFuture<'a, ()> {
         table().begin_timer(name, BootTime::now());
         Box::pin(ready(Ok(())))
     }
@@ -160,6 +162,30 @@ impl ClusterEngine for ProcessEngine {
 
     fn subscribe<'a>(&'a self, channel: &'a str) -> EngineFuture<'a, Subscription> {
         Box::pin(ready(PROCESS_HUB.subscribe(channel)))
+    }
+
+    fn publish_kept<'a>(
+        &'a self,
+        channel: &'a KeptChannelName,
+        message: &'a str,
+        most: i64,
+    ) -> EngineFuture<'a, i64> {
+        Box::pin(ready(keep(&channel.name, message, most).inspect(|id| {
+            PROCESS_HUB.deliver(&channel.sent_on, &format!("{id}\n{message}"));
+        })))
+    }
+
+    fn kept_range<'a>(&'a self, channel: &'a KeptChannelName) -> EngineFuture<'a, KeptRange> {
+        Box::pin(ready(kept_range(&channel.name)))
+    }
+
+    fn kept_after<'a>(
+        &'a self,
+        channel: &'a KeptChannelName,
+        after: i64,
+        most: usize,
+    ) -> EngineFuture<'a, Vec<KeptMessage>> {
+        Box::pin(ready(Ok(kept_after(&channel.name, after, most))))
     }
 }
 

@@ -8,14 +8,17 @@ use std::time::Duration;
 
 use tsumugi_db::{Database, Row, ValueRef, values};
 
+use crate::abandon::abandon_by;
 use crate::clock::{BootTime, boot_id};
 use crate::engine::{
-    ClusterEngine, EngineFuture, LeaseClaim, ReleaseKind, TakeAnswer, TakeRequest,
+    ClusterEngine, EngineFuture, KeptChannelName, KeptMessage, KeptRange, LeaseClaim, ReleaseKind,
+    TakeAnswer, TakeRequest,
 };
 use crate::error::Result;
 use crate::hub::Subscription;
+use crate::kept::KeptMessages;
 use crate::process::PROCESS_HUB;
-use crate::table::{LeaseTable, abandon_by};
+use crate::table::SharedTable;
 
 const BEGIN_TIMER: &str = "insert into tsumugi_leases (name, token, boot, taken_at, expires_at, ticked_at) \
     values (?, 0, ?, ?, ?, ?) on conflict (name) do nothing";
@@ -43,13 +46,15 @@ const FORGET: &str = "delete from tsumugi_leases where name = ? and holder = ?";
 
 #[derive(Debug)]
 pub(crate) struct SqliteEngine {
-    table: Rc<LeaseTable>,
+    table: Rc<SharedTable>,
+    kept: KeptMessages,
 }
 
 impl SqliteEngine {
     pub fn new(database: Database) -> SqliteEngine {
         SqliteEngine {
-            table: Rc::new(LeaseTable::of(database)),
+            kept: KeptMessages::of(database.clone()),
+            table: Rc::new(SharedTable::leases(database)),
         }
     }
 
@@ -139,7 +144,7 @@ async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKin
 }
 
 impl ClusterEngine for SqliteEngine {
-    fn begin_timer<'a>(&'a self, name: &'a str) -> EngineFuture<'a, ()> {
+    fn begin_timer<'a>(&'a self, name: &'a str, _period: Duration) -> EngineFuture<'a, ()> {
         Box::pin(async move {
             let now = BootTime::now().milliseconds();
             let values = values![name, boot_id(), now, now, now];
@@ -185,5 +190,32 @@ impl ClusterEngine for SqliteEngine {
             tracing::info!("channels reach the workers of this process only: SQLite has no NOTIFY");
         });
         Box::pin(std::future::ready(PROCESS_HUB.subscribe(channel)))
+    }
+
+    fn publish_kept<'a>(
+        &'a self,
+        channel: &'a KeptChannelName,
+        message: &'a str,
+        keep: i64,
+    ) -> EngineFuture<'a, i64> {
+        Box::pin(async move {
+            let published = self.kept.publish_in_transaction(channel, message, keep);
+            let id = published.await?;
+            PROCESS_HUB.deliver(&channel.sent_on, &format!("{id}\n{message}"));
+            Ok(id)
+        })
+    }
+
+    fn kept_range<'a>(&'a self, channel: &'a KeptChannelName) -> EngineFuture<'a, KeptRange> {
+        Box::pin(self.kept.range(channel))
+    }
+
+    fn kept_after<'a>(
+        &'a self,
+        channel: &'a KeptChannelName,
+        after: i64,
+        most: usize,
+    ) -> EngineFuture<'a, Vec<KeptMessage>> {
+        Box::pin(self.kept.after(channel, after, most))
     }
 }

@@ -37,10 +37,7 @@ impl Event {
         let mut text = String::new();
         for (field, value) in [("event", &self.name), ("id", &self.id)] {
             let Some(value) = value else { continue };
-            if value.contains(['\n', '\r', '\0']) {
-                return Err(EventError { field });
-            }
-            text.push_str(&format!("{field}: {value}\n"));
+            text.push_str(&line(field, value)?);
         }
         if let Some(reconnect_ms) = self.reconnect_ms {
             text.push_str(&format!("retry: {reconnect_ms}\n"));
@@ -55,6 +52,21 @@ pub fn comment(lines: &str) -> String {
     let mut text = String::new();
     add_lines("", lines, &mut text);
     text
+}
+
+/// An id alone: a client sends it as `Last-Event-ID` when it comes back, and is given no event.
+///
+/// # Errors
+/// [`EventError`] when it is no single line.
+pub fn position(id: &str) -> Result<String, EventError> {
+    Ok(line("id", id)? + "\n")
+}
+
+fn line(field: &'static str, value: &str) -> Result<String, EventError> {
+    if value.contains(['\n', '\r', '\0']) {
+        return Err(EventError { field });
+    }
+    Ok(format!("{field}: {value}\n"))
 }
 
 /// What a client is told that shall come back so many milliseconds after the stream has ended.
@@ -104,6 +116,8 @@ mod tests {
     #[test]
     fn hint_to_come_back_is_no_event() {
         assert_eq!(reconnect(250), "retry: 250\n\n");
+        assert_eq!(position("7").as_deref(), Ok("id: 7\n\n"));
+        assert!(position("7\n").is_err());
     }
 
     #[test]

@@ -109,11 +109,79 @@ module Tsumugi
     def inspect = "#<#{self.class} #{@name}#{" of the cluster" if @cluster}>"
     alias to_s inspect
   end
+
+  # A channel that keeps its last messages, each under a number that is one more than that of the message before: `channel("chat", keep: 1_000)`.
+  class KeptChannel < MessageChannel
+    def initialize(name, cluster, keep)
+      @name = name
+      @cluster = cluster
+      @keep = keep
+      Native.check_kept_channel(name, keep)
+    end
+
+    # Keeps a text of at most 7,800 bytes and sends it; answers its number. All who follow see all messages in the order of their numbers.
+    def publish(message) = Native.channel_publish_kept(@name, @cluster, @keep, message)
+
+    # The number of the last message, 0 before the first: what a page is followed from that is read after this.
+    def last = Native.channel_last(@name, @cluster, @keep)
+
+    # Runs the block for each message after the one with the number +after+, with its text and its number, and then for each that is published, each once
+    # and in order, until it is left. Without +after+ it begins with what is published from now on. When messages are not kept any more that are to come,
+    # `missed:` is called.
+    def follow(after: nil, missed: nil)
+      raise ArgumentError, "follow needs a block" unless block_given?
+
+      follower = Native.channel_follow(@name, @cluster, @keep, after)
+      begin
+        while true
+          message = Native.follower_next(follower)
+          if message
+            yield message[0], message[1]
+          elsif missed
+            missed.call
+          else
+            log.warn "messages are not kept any more", channel: @name
+          end
+        end
+      ensure
+        Native.follower_leave(follower)
+      end
+    end
+
+    # The texts that are published from now on.
+    def subscribe(missed: nil)
+      raise ArgumentError, "subscribe needs a block" unless block_given?
+
+      follow(missed: missed) { |text, _number| yield text }
+    end
+  end
+
+  class EventStream
+    # Sends the messages of a channel that keeps them, as events whose ids are their numbers: those after the last one that the client has
+    # (`Last-Event-ID`, which it sends when it comes back), else after the number +after+, else those that are published from now on. With a block the
+    # block sends them. Where messages are gone that the client has not seen, an event called "missed" says so, unless `missed:` is called.
+    def follow(channel, after: nil, missed: nil, &block)
+      raise ArgumentError, "follow takes a channel(name, keep: count), not #{channel.class}" unless channel.is_a?(KeptChannel)
+
+      after = @last_event_id if @last_event_id
+      # A client that has seen nothing yet comes back to here.
+      after ||= channel.last
+      @out << Native.event_position(after.to_s) unless @last_event_id
+      missed ||= -> { event("messages are missing", event: "missed") }
+      channel.follow(after: after, missed: missed) do |text, number|
+        block ? block.call(text, number) : event(text, id: number)
+      end
+    end
+  end
 end
 
 module Kernel
-  # The channel of this name: see Tsumugi::MessageChannel.
-  def channel(name, cluster: false) = Tsumugi::MessageChannel.new(name.to_s, cluster ? true : false)
+  # The channel of this name: see Tsumugi::MessageChannel. With +keep+ its last so many messages are kept: see Tsumugi::KeptChannel.
+  def channel(name, cluster: false, keep: nil)
+    return Tsumugi::KeptChannel.new(name.to_s, cluster ? true : false, keep) if keep
+
+    Tsumugi::MessageChannel.new(name.to_s, cluster ? true : false)
+  end
 end
 
 class << self

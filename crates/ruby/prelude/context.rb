@@ -85,7 +85,8 @@ module Tsumugi
     # Server-sent events: `events { |out| out.event("text", id: 1) }`.
     def events(&block)
       header "cache-control", "no-store"
-      stream("text/event-stream") { |out| block.call(EventStream.new(out)) }
+      last_event_id = request.headers["last-event-id"]
+      stream("text/event-stream") { |out| block.call(EventStream.new(out, last_event_id)) }
     end
 
     # ---- the runtime's side ----
@@ -185,9 +186,13 @@ module Tsumugi
 
   # Frames of text/event-stream.
   class EventStream
-    def initialize(out)
+    def initialize(out, last_event_id)
       @out = out
+      @last_event_id = last_event_id
     end
+
+    # The id of the last event that the client has, when it comes back; nil for one that is new.
+    attr_reader :last_event_id
 
     def event(data, event: nil, id: nil, reconnect_ms: nil)
       data = JSON.generate(data) unless data.is_a?(String)

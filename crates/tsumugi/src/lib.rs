@@ -79,7 +79,7 @@ pub use ruby::Ruby;
 pub use session::{Session, Sessions};
 pub use settings::Settings;
 pub use store::Kv;
-pub use stream_response::{Event, Events, Sse, StreamResponse};
+pub use stream_response::{Event, Events, LastEventId, Sse, StreamResponse};
 pub use streaming::Output;
 pub use timers::{On, TickOutcome};
 pub use tsumugi_http::cookie::SameSite;
@@ -111,7 +111,7 @@ pub mod prelude {
 
     pub use crate::{
         BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader, Header,
-        Headers, Html, IntoResponse, Json, JsonRows, Kv, Message, Methods, Migration, Mode,
+        Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message, Methods, Migration, Mode,
         Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response, Result,
         Router, Session, Sessions, Sse, State, StreamResponse, Table, Tx, WebSocket,
         WebSocketResponse, WebSocketUpgrade, Worker, any, delete, get, head, options, patch, post,
@@ -122,7 +122,7 @@ pub mod prelude {
     pub use serde::{Deserialize, Serialize};
     pub use tokio::time::sleep;
     pub use tokio::{join, try_join};
-    pub use tsumugi_cluster::{ChannelEvent, Cluster, LockWait};
+    pub use tsumugi_cluster::{ChannelEvent, Cluster, FollowEvent, KeptChannel, LockWait};
     pub use tsumugi_db::{Error as DbError, Options, Rows, TransactionOptions, values};
     pub use tsumugi_sql::{Aggregate, Conflict, asc, col, count, desc, raw, schema, value};
 

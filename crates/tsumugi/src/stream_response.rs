@@ -1,10 +1,15 @@
 //! Responses whose bodies a function writes while they are sent: pieces, and server-sent events. Knows no connection.
 //! How an event is written is `tsumugi_http::sse`'s. Rule: the function is called once the response has begun.
 
+use std::convert::Infallible;
+use std::str::FromStr;
+
+use tsumugi_cluster::{FollowEvent, KeptChannel, event_position};
 use tsumugi_http::sse;
 pub use tsumugi_http::sse::Event;
 
 use crate::error::{Error, Result};
+use crate::extract::FromHeader;
 use crate::local::Local;
 use crate::response::{IntoResponse, Response};
 use crate::streaming::Output;
@@ -85,4 +90,59 @@ impl Events<'_> {
     pub async fn keep_alive(&mut self) -> Result<()> {
         self.0.write(sse::comment("")).await
     }
+
+    /// Sends the messages of a channel that keeps them, as events whose ids are their numbers, until the client goes: those after the message with this
+    /// number, or those that are published from now on. Where messages are gone that the client has not seen, an event called `missed` says so.
+    ///
+    /// ```
+    /// use tsumugi::prelude::*;
+    ///
+    /// struct App { chat: KeptChannel }
+    ///
+    /// // A client that is new has no `Last-Event-ID`.
+    /// async fn chat(app: State<App>, last: Option<Header<LastEventId>>) -> Sse {
+    ///     let chat = app.chat.clone();
+    ///     Sse::new(async move |events| events.follow(&chat, last.map(|Header(id)| id.0)).await)
+    /// }
+    /// ```
+    pub async fn follow(&mut self, channel: &KeptChannel, after: Option<i64>) -> Result<()> {
+        let mut follower = channel.follow(after).await?;
+        if after.is_none() {
+            // A client that has seen nothing yet comes back to here.
+            let position = sse::position(&follower.position().to_string());
+            let position = position.map_err(|error| Error::Usage(error.to_string().into()))?;
+            self.0.write(position).await?;
+        }
+        loop {
+            let event = match follower.next().await {
+                FollowEvent::Message { id, text } => Event {
+                    id: Some(id.to_string()),
+                    data: text.to_string(),
+                    ..Event::default()
+                },
+                _ => Event {
+                    name: Some("missed".to_owned()),
+                    data: "messages are missing".to_owned(),
+                    ..Event::default()
+                },
+            };
+            self.send_event(event).await?;
+        }
+    }
+}
+
+/// The number of the last event that a client has that comes back: `Option<Header<LastEventId>>`. What is no number is one that was never given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastEventId(pub i64);
+
+impl FromStr for LastEventId {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<LastEventId, Infallible> {
+        Ok(LastEventId(event_position(text)))
+    }
+}
+
+impl FromHeader for LastEventId {
+    const NAME: &'static str = "last-event-id";
 }

@@ -1,6 +1,7 @@
 //! Locks, timers and channels over real databases: what each engine promises, by the same tests, and what PostgreSQL's alone does.
 
 mod channels;
+mod kept;
 mod locks;
 mod timers;
 

@@ -196,7 +196,7 @@ fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// The channel of a name, of this process or of the cluster.
-fn message_channel<'c>(
+pub(super) fn message_channel<'c>(
     host: &Rc<Host>,
     scope: &'c Scope<'c>,
     call: &NativeCall<'c>,

@@ -29,5 +29,12 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("event_comment", |_, scope, call| {
         let lines = text(scope, call.argument(0), "a comment")?;
         scope.string(sse::comment(&lines))
+    })?;
+    natives.plain("event_position", |_, scope, call| {
+        let id = text(scope, call.argument(0), "the id of an event")?;
+        match sse::position(&id) {
+            Ok(text) => scope.string(text),
+            Err(error) => Err(scope.error("ArgumentError", error.to_string())),
+        }
     })
 }
