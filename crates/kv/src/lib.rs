@@ -104,7 +104,7 @@ pub use error::{Error, LockHolder, Result};
 pub use metrics::{
     DURATIONS, DurationFigure, FIGURES, Figure, Histogram, KvSnapshot, LATENCY_BUCKETS_US,
 };
-pub use notify::{QUEUE_KEY, Waiter};
+pub use notify::{QUEUE_KEY, Waiter, Waiters};
 pub use pending::Pending;
 pub use queue::{place_at, place_key, place_of, pushed_subject, queue_prefix};
 pub use range::{KeyRange, Pair, ReadDirection, Seek, SeekOutcome};

@@ -35,16 +35,20 @@ struct State {
     waker: Option<Waker>,
 }
 
-/// All that wait on one database.
+/// All that wait on one database, or on what another engine keeps.
 #[derive(Debug, Default)]
-pub(crate) struct Waiters {
+pub struct Waiters {
     /// Beside the table, so that a notice without waiters takes no lock.
     count: AtomicUsize,
     table: Mutex<HashMap<Bytes, VecDeque<Arc<Slot>>>>,
 }
 
 impl Waiters {
-    pub(crate) fn wait_for(self: &Arc<Self>, key: Bytes) -> Result<Waiter> {
+    /// A future that is ready once `key` is notified, from now on.
+    ///
+    /// # Errors
+    /// [`QueueFull`](crate::Error::QueueFull) beyond [`WAITERS_MAX`](crate::limits::WAITERS_MAX).
+    pub fn wait_for(self: &Arc<Self>, key: Bytes) -> Result<Waiter> {
         let mut table = self.lock();
         if self.count.load(SeqCst) >= WAITERS_MAX {
             return Err(queue_full("callers", "WAITERS_MAX", WAITERS_MAX));
@@ -63,7 +67,7 @@ impl Waiters {
     }
 
     /// Wakes the first `most` that wait for `key`, in the order they came; says how many.
-    pub(crate) fn notify(&self, key: &[u8], most: usize) -> usize {
+    pub fn notify(&self, key: &[u8], most: usize) -> usize {
         if self.count.load(SeqCst) == 0 {
             return 0;
         }

@@ -37,7 +37,7 @@ fn main() -> Outcome {
     };
     let handle = server.handle();
     let store = ServedStore::new(ServiceSettings {
-        databases: vec![KvDatabase::open(&Spec::memory())?],
+        databases: vec![KvDatabase::open(&Spec::memory())?.into()],
         ..ServiceSettings::default()
     })?;
     let thread =

@@ -44,6 +44,8 @@ pub struct RpcLimits {
     pub connection_watches_max: usize,
     /// How often a watch says that it goes on when there is nothing to report.
     pub watch_alive_ms: u64,
+    /// Calls of one engine that are under way at a time on one worker; further ones are refused. Those that wait for a record are among them.
+    pub engine_calls_max: usize,
 }
 
 impl Default for RpcLimits {
@@ -67,6 +69,7 @@ impl Default for RpcLimits {
             watches_max: 4_096,
             connection_watches_max: 512,
             watch_alive_ms: 15_000,
+            engine_calls_max: 16_384,
         }
     }
 }
@@ -144,6 +147,12 @@ pub(crate) const PARAMETER_BYTES_MAX: usize = 4 * 1024;
 
 /// How often a call with `retry_wait` looks for what came without a notice, in milliseconds; also when its time is over.
 pub(crate) const RETRY_LOOK_MS: u64 = 5_000;
+
+/// How often the same is done over an engine, whose other users give no notices here, and how soon a wait of it sees that the server ends.
+pub(crate) const ENGINE_LOOK_MS: u64 = 1_000;
+
+/// Changes between the watch of an engine and the stream to its client. Others wait within the bounds of the engine's watch.
+pub(crate) const ENGINE_CHANGES_MAX: usize = 16;
 
 /// What a client bears with. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug)]

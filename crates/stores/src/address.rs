@@ -58,6 +58,17 @@ impl StoreAddress {
 }
 
 impl StoreAddress {
+    /// As people know it. Holds no secret.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self {
+            StoreAddress::Local(spec) => spec.to_string(),
+            StoreAddress::Tkrzw(address) => address.to_string(),
+            StoreAddress::Etcd(address) => address.to_string(),
+            StoreAddress::Redis(address) => address.to_string(),
+        }
+    }
+
     /// What the engine promises and refuses.
     #[must_use]
     pub fn capabilities(&self) -> &'static Capabilities {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use tsumugi_kv::KvDatabase;
 use tsumugi_rpc::ServiceNotes;
-use tsumugi_rpc::server::{ServedStore, ServiceSettings, TokenFile, UnixClients};
+use tsumugi_rpc::server::{ServedDatabase, ServedStore, ServiceSettings, TokenFile, UnixClients};
 use tsumugi_server::{Listen, PreparedServer, SocketRole};
 use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress, Scheduling, Signals};
 
@@ -26,7 +26,8 @@ pub struct Options {
     /// Serve the databases of --kv-database to clients of Tkrzw-RPC, too: 127.0.0.1:1978, [::1]:1978, localhost:1978 or unix:/path; may be repeated
     #[arg(long, value_name = "ADDR", requires = "kv_database")]
     kv_listen: Vec<Listen>,
-    /// A database of --kv-listen, as PATH#NAME=VALUE,…: the one that the application has with KV.open of this path; may be repeated
+    /// A database of --kv-listen, as PATH#NAME=VALUE,…: the one that the application has with KV.open of this path, or an engine's URL;
+    /// may be repeated
     #[arg(long, value_name = "DATABASE", requires = "kv_listen")]
     kv_database: Vec<String>,
     /// Serve only calls on --kv-listen that show a token of this file, as `tsumugi kv --token-file` does
@@ -41,7 +42,7 @@ pub struct Options {
 pub struct BoundService {
     store: ServedStore,
     server: BoundServer,
-    databases: Vec<KvDatabase>,
+    databases: Vec<ServedDatabase>,
     notes: Option<ServiceNotes>,
 }
 
@@ -127,7 +128,13 @@ impl BoundService {
         let control = server.handle();
         let serve = move || {
             // Clients wait in the backlog until then, and until another process that has the databases has let them go.
-            let waits = || !application.has_begun() || databases.iter().any(KvDatabase::is_awaited);
+            let waits = || {
+                !application.has_begun()
+                    || databases
+                        .iter()
+                        .filter_map(ServedDatabase::local)
+                        .any(KvDatabase::is_awaited)
+            };
             while waits() && !control.is_ending() {
                 thread::park_timeout(LOOK);
             }

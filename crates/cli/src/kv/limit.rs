@@ -24,7 +24,7 @@ enum Setter {
 const SERVICE: &[Row<RpcLimits>] = limited!(
     message_bytes_max inbound_bytes_max outbound_bytes_max message_timeout_ms streams_max header_bytes_max tls_handshake_ms
     preface_ms keep_alive_ms keep_alive_answer_ms send_timeout_ms awake_us retry_wait_ms_max stream_writes_max stream_bytes_max
-    watches_max connection_watches_max watch_alive_ms
+    watches_max connection_watches_max watch_alive_ms engine_calls_max
 );
 
 fn names() -> impl Iterator<Item = &'static str> {

@@ -51,6 +51,8 @@ Examples:
   tsumugi kv casket.tkt                        one on disk, in the folder casket.tkt
   tsumugi kv 'casket.tkt#durability=disk' 'cache.tkmc#capacity=512m'
   tsumugi kv --listen unix:/run/kv.sock --listen [::1]:1978 casket.tkt
+  tsumugi kv --listen unix:/run/kv.sock etcd://a,b,c/app
+                                               what a cluster of etcd keeps below `app`, for clients of Tkrzw-RPC
   tsumugi kv --listen 0.0.0.0:1978 --tls-cert kv.pem --tls-key kv.key --token-file tokens casket.tkt
 
 A DATABASE is PATH#NAME=VALUE,NAME=VALUE; clients know it by its place in the list, from 0.
@@ -60,6 +62,9 @@ A DATABASE is PATH#NAME=VALUE,NAME=VALUE; clients know it by its place in the li
   capacity=512m when_full=evict|refuse         of a database in memory
   cache=64m             memory for blocks of a database on disk
   value_max=64m         the longest value
+  etcd://HOST,HOST/NAMESPACE, redis://HOST:PORT/DATABASE, tkrzw://HOST:PORT/INDEX and the other URLs of KV.open
+                        an engine on other machines: calls that it cannot do are answered NOT_IMPLEMENTED, and
+                        calls while it is away NETWORK, with whether a write may have taken place
 A path that is also one of the words above is written as ./get.
 
 Clients of Tkrzw-RPC connect as they are; others are generated from tkrzw_rpc.proto, or by reflection.

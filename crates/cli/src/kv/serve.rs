@@ -12,11 +12,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use tsumugi_http::ServerTls;
 use tsumugi_http::admin::AdminSource;
 use tsumugi_kv::{KvDatabase, Spec};
-use tsumugi_rpc::server::{ServedStore, ServiceSettings, TokenFile, UnixClients};
+use tsumugi_rpc::server::{ServedDatabase, ServedStore, ServiceSettings, TokenFile, UnixClients};
 use tsumugi_rpc::{MESSAGE_BYTES_DEFAULT, RpcLimits, RpcTarget, ServiceNotes};
 use tsumugi_server::{
     GivenSockets, Listen, SocketRole, report_to_supervisor, start_pages, streams_apart,
 };
+use tsumugi_stores::{StoreAddress, StoreSettings, StoreSource};
 use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, Signals};
 
 use super::limit::LimitSetting;
@@ -25,7 +26,7 @@ use crate::limits::VALUE_BYTES_DEFAULT;
 /// Options of the server.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The databases, as PATH#NAME=VALUE,…; one in memory by default
+    /// The databases, as PATH#NAME=VALUE,…, or URLs of engines, as etcd://HOST,HOST/NAMESPACE; one in memory by default
     #[arg(value_name = "DATABASE")]
     databases: Vec<String>,
     /// Where to listen: 127.0.0.1:1978, [::1]:1978, localhost:1978 or unix:/path; may be repeated
@@ -60,7 +61,7 @@ pub struct Options {
     /// Another value for a limit, under the name that its error message gives it; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<LimitSetting>,
-    /// Refuse every write to the databases, which must be there
+    /// Refuse every write to the databases, which must be there. Not for engines
     #[arg(long, alias = "read_only")]
     read_only: bool,
     /// Write the number of the process into this file, once it listens; it is removed at the end
@@ -98,7 +99,7 @@ impl Clients {
 
 /// What is noted in the databases' folders for other processes of this machine; nothing when they could not use it.
 pub fn notes(
-    databases: &[KvDatabase],
+    databases: &[ServedDatabase],
     addresses: &[ListenAddress],
     clients: Clients,
 ) -> Option<ServiceNotes> {
@@ -119,6 +120,8 @@ pub fn notes(
         Clients::None => return None,
     };
     let folders = databases.iter().map(|database| {
+        // An engine is reached without this service.
+        let database = database.local()?;
         // Nothing is put into a folder that is only read.
         let is_noted = !database.is_in_memory() && !database.spec().read_only;
         let folder = is_noted.then(|| &database.spec().path);
@@ -184,7 +187,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     report_to_supervisor(&mut server);
     let _pid_file = arguments.pid_file.map(PidFile::write).transpose()?;
     for (index, database) in databases.iter().enumerate() {
-        tracing::info!("database {index}: {}", database.spec());
+        tracing::info!("database {index}: {database}");
     }
     let notes = notes(&databases, server.addresses(), clients);
     notes.iter().for_each(ServiceNotes::write);
@@ -254,21 +257,49 @@ fn ensure_guarded(arguments: &Options, listen: &[ListenAddress]) -> Result<()> {
     Ok(())
 }
 
-/// Opens the databases, one after the other; recovery takes the time it takes.
-pub fn open(texts: &[String], access: ClientAccess) -> Result<Vec<KvDatabase>> {
+/// Opens the databases, one after the other; recovery takes the time it takes. Engines are opened by the workers.
+pub fn open(texts: &[String], access: ClientAccess) -> Result<Vec<ServedDatabase>> {
     let open = |text: &str| {
+        if Spec::scheme(text).is_some() {
+            return engine(text, access);
+        }
         let path = Spec::without_settings(text);
         let open = || {
             let mut spec: Spec = text.parse()?;
             spec.read_only |= access == ClientAccess::Read;
             KvDatabase::open(&spec)
         };
+        let open = || open().map(ServedDatabase::from);
         open().with_context(|| format!("cannot open the database {path}"))
     };
     match texts {
         [] => Ok(vec![open("")?]),
         texts => texts.iter().map(|text| open(text)).collect(),
     }
+}
+
+/// Settings of a database of this process, which an engine has not.
+const LOCAL_SETTINGS: [&str; 5] = ["durability", "capacity", "when_full", "cache", "value_max"];
+
+/// What an engine keeps, by its URL.
+fn engine(url: &str, access: ClientAccess) -> Result<ServedDatabase> {
+    let settings = url.rsplit_once('#').map_or("", |(_, settings)| settings);
+    let is_local = |setting: &str| {
+        let name = setting.split_once('=').map_or("", |(name, _)| name.trim());
+        LOCAL_SETTINGS.contains(&name)
+    };
+    ensure!(
+        !settings.split(',').any(is_local),
+        "{} are settings of a database of this process; those of an engine are in its URL, as in etcd://HOST/NAMESPACE?timeout=2",
+        LOCAL_SETTINGS.join(", ")
+    );
+    let address = StoreAddress::parse(url, &StoreSettings::default())?;
+    ensure!(
+        access == ClientAccess::Full,
+        "--read-only is for databases of this process; for {} give its user no right to write",
+        address.place()
+    );
+    Ok(ServedDatabase::engine(StoreSource::new(address, None)))
 }
 
 /// A file with the number of the process, locked while it lives: what a killed one left is taken over, and no other's.
@@ -310,8 +341,9 @@ impl Drop for PidFile {
 }
 
 /// A message may be as large as the largest value that may be stored, whatever the databases take.
-pub fn limits_for(databases: &[KvDatabase]) -> RpcLimits {
-    let values = databases.iter().map(|database| database.spec().value_max);
+pub fn limits_for(databases: &[ServedDatabase]) -> RpcLimits {
+    let local = databases.iter().filter_map(ServedDatabase::local);
+    let values = local.map(|database| database.spec().value_max);
     let more = values
         .max()
         .unwrap_or(0)
@@ -360,5 +392,34 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), own);
         drop(first);
         assert!(!path.exists());
+    }
+
+    fn check(database: &str, access: ClientAccess, expected: &str) {
+        let shown = match open(&[database.to_owned()], access) {
+            Ok(databases) => format!("{databases:?}"),
+            Err(error) => format!("{error:#}"),
+        };
+        assert!(shown.contains(expected), "{database}: {shown}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+
+    #[test]
+    fn engine_is_read_from_its_url_and_what_it_has_not_is_refused() {
+        let (full, read) = (ClientAccess::Full, ClientAccess::Read);
+        check("etcd://a,b/app", full, "etcd://a:2379,b:2379/app");
+        check("etcd://user:s3cret@a/app", full, "etcd://a:2379/app");
+        check("redis://a:7000/1", full, "redis://a:7000/1");
+        check("mysql://a/b", full, "no store has the scheme `mysql`");
+        check(
+            "etcd://a/app#durability=disk",
+            full,
+            "settings of a database of this process",
+        );
+        check("etcd://a/app?speed=1", full, "no setting speed");
+        check(
+            "etcd://a/app",
+            read,
+            "--read-only is for databases of this process",
+        );
     }
 }

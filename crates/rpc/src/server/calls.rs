@@ -8,14 +8,16 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use futures_util::Stream;
 use tonic::{Request, Response, Status, Streaming};
-use tsumugi_kv::{self as kv, KvDatabase, Write, WriteResult};
+use tsumugi_kv::{self as kv, KvDatabase, Pair, Write, WriteResult};
 
 use super::budget::Claim;
 use super::conversation::StreamCall;
 use super::cursor::Iteration;
 use super::exchange::exchange;
-use super::lane::ServiceLane;
-use super::outcome::{self, missing, of_done, of_error, of_read, of_write, status, success};
+use super::lane::{LaneStore, ServiceLane};
+use super::outcome::{
+    self, DatabaseError, missing, of_done, of_error, of_read, of_write, status, success,
+};
 use super::waiting::{self, WaitSubject};
 use super::watch_count::WatchCount;
 use super::{inspect, maintenance};
@@ -59,8 +61,8 @@ impl Calls {
         &self.watches
     }
 
-    pub(crate) fn database(&self, index: i32) -> Result<&KvDatabase, Status> {
-        self.lane.database(index)
+    pub(crate) fn store(&self, index: i32) -> Result<&LaneStore, Status> {
+        self.lane.store(index)
     }
 
     /// Counts what the database said, on its way into the answer.
@@ -73,23 +75,32 @@ impl Calls {
         &self,
         index: i32,
         write: Write,
+        call: &'static str,
     ) -> Result<Option<StatusProto>, Status> {
-        let written = self.submitted(index, write).await?;
+        let written = self.submitted(index, write, call).await?;
         Ok(self.count_status(of_write(&written)))
     }
 
+    /// What a write came to. `call` is the name of the call or of its request.
     pub(crate) async fn submitted(
         &self,
         index: i32,
         write: Write,
-    ) -> Result<kv::Result<WriteResult>, Status> {
-        let database = self.database(index)?;
-        Ok(match write {
+        call: &'static str,
+    ) -> Result<Result<WriteResult, StatusProto>, Status> {
+        let database = match self.store(index)? {
+            LaneStore::Local(database) => database,
+            LaneStore::Engine(engine) => {
+                return Ok(Box::pin(engine.call(call).submit(write)).await);
+            }
+        };
+        let written = match write {
             Write::Batch(writes) if database.is_in_memory() => {
                 Ok(WriteResult::Each(in_turns(database, writes).await))
             }
             write => database.submit(write).await,
-        })
+        };
+        Ok(written.map_err(|error| of_error(&error)))
     }
 
     /// An answer that may be large.
@@ -98,7 +109,7 @@ impl Calls {
     }
 
     /// Does what blocks away from the worker.
-    async fn offloaded<T: Send + 'static>(
+    pub(crate) async fn offloaded<T: Send + 'static>(
         &self,
         database: &KvDatabase,
         work: impl FnOnce(&KvDatabase) -> T + Send + 'static,
@@ -149,6 +160,26 @@ impl FoundRecords {
         }
     }
 
+    /// What an engine has of those keys.
+    fn of_pairs(pairs: Result<Vec<Pair>, StatusProto>, keys: usize) -> FoundRecords {
+        let mut found = FoundRecords::new(0);
+        match pairs {
+            Ok(pairs) => {
+                if pairs.len() < keys {
+                    found.status = missing();
+                }
+                found.bytes = pairs
+                    .iter()
+                    .map(|(key, value)| key.len() + value.len())
+                    .sum();
+                let pair = |(first, second)| BytesPair { first, second };
+                found.records = pairs.into_iter().map(pair).collect();
+            }
+            Err(status) => found.status = status,
+        }
+        found
+    }
+
     /// Looks for further records, until they are more than an answer may hold.
     fn look(&mut self, database: &KvDatabase, keys: &[Bytes]) {
         for first in keys {
@@ -186,10 +217,10 @@ fn push_time(wtime: f64) -> Result<Option<SystemTime>, StatusProto> {
     }
 }
 
-fn count_of(count: kv::Result<u64>) -> (StatusProto, i64) {
+fn count_of<E: DatabaseError>(count: Result<u64, E>) -> (StatusProto, i64) {
     match count {
         Ok(count) => (success(), i64::try_from(count).unwrap_or(i64::MAX)),
-        Err(error) => (of_error(&error), 0),
+        Err(error) => (error.status(), 0),
     }
 }
 
@@ -198,7 +229,9 @@ macro_rules! writes {
     ($($call:ident($request:ident) -> $answer:ident = $write:expr;)*) => {
         impl Calls {
             $(pub(crate) async fn $call(&self, request: $request) -> Reply<$answer> {
-                let status = self.written(request.dbm_index, $write(request)).await?;
+                let status = self
+                    .written(request.dbm_index, $write(request), stringify!($request))
+                    .await?;
                 small($answer { status })
             })*
         }
@@ -229,19 +262,35 @@ impl Calls {
         let index = request.dbm_index;
         // Away from the worker: sizes are looks at files.
         let records = if index < 0 {
+            let engines = inspect::engine_counts(&self.lane).await;
             let lane = Arc::clone(&self.lane);
-            let code = self.lane.pool.run(move || inspect::server(&lane)).await;
-            code.map_err(|error| Status::resource_exhausted(error.to_string()))?
+            let code = self.lane.pool.run(move || inspect::server(&lane, &engines));
+            Ok(code
+                .await
+                .map_err(|error| Status::resource_exhausted(error.to_string()))?)
         } else {
-            self.offloaded(self.database(index)?, inspect::database)
-                .await?
+            match self.store(index)? {
+                LaneStore::Local(database) => {
+                    Ok(self.offloaded(database, inspect::database).await?)
+                }
+                LaneStore::Engine(engine) => inspect::engine(engine).await,
+            }
         };
-        let status = self.count_status(success());
+        let (status, records) = match records {
+            Ok(records) => (success(), records),
+            Err(status) => (status, Vec::new()),
+        };
+        let status = self.count_status(status);
         small(InspectResponse { status, records })
     }
 
     pub(crate) async fn get(&self, request: GetRequest) -> Reply<GetResponse> {
-        let (status, value) = of_read(self.database(request.dbm_index)?.get(&request.key));
+        let (status, value) = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => of_read(database.get(&request.key)),
+            LaneStore::Engine(engine) => {
+                of_read(Box::pin(engine.call("Get").get(request.key)).await)
+            }
+        };
         let value = value.filter(|_| !request.omit_value).unwrap_or_default();
         let bytes = value.len();
         let status = self.count_status(status);
@@ -249,8 +298,15 @@ impl Calls {
     }
 
     pub(crate) async fn get_multi(&self, request: GetMultiRequest) -> Reply<GetMultiResponse> {
-        let database = self.database(request.dbm_index)?;
         let mut found = FoundRecords::new(self.lane.shared.limits.message_bytes_max);
+        let database = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => database,
+            LaneStore::Engine(engine) => {
+                let count = request.keys.len();
+                let pairs = engine.call("GetMulti").records(request.keys).await;
+                return self.found(FoundRecords::of_pairs(pairs, count));
+            }
+        };
         if database.is_in_memory() {
             let mut turns = request.keys.chunks(RECORDS_PER_TURN).peekable();
             while let Some(keys) = turns.next() {
@@ -268,6 +324,10 @@ impl Calls {
             };
             found = self.offloaded(database, look).await?;
         }
+        self.found(found)
+    }
+
+    fn found(&self, found: FoundRecords) -> Reply<GetMultiResponse> {
         let status = self.count_status(found.status);
         let records = found.records;
         self.large(GetMultiResponse { status, records }, found.bytes)
@@ -277,16 +337,18 @@ impl Calls {
         &self,
         request: CompareExchangeRequest,
     ) -> Reply<CompareExchangeResponse> {
-        let database = self.database(request.dbm_index)?;
-        let (mut answer, exchanged) = exchange(&self.lane, database, request, None).await;
+        let store = self.store(request.dbm_index)?;
+        let (mut answer, exchanged) = exchange(&self.lane, store, request, None).await;
         answer.status = answer.status.and_then(|status| self.count_status(status));
         let claim = exchanged.claim(self.lane.claim(answer.actual.len()))?;
         Ok((answer, claim))
     }
 
     pub(crate) async fn increment(&self, request: IncrementRequest) -> Reply<IncrementResponse> {
-        let database = self.database(request.dbm_index)?;
-        let written = database.submit(outcome::increment(&request)).await;
+        let write = outcome::increment(&request);
+        let written = self
+            .submitted(request.dbm_index, write, "Increment")
+            .await?;
         small(IncrementResponse {
             status: self.count_status(of_write(&written)),
             current: outcome::number(&written),
@@ -294,16 +356,20 @@ impl Calls {
     }
 
     pub(crate) async fn pop_first(&self, request: PopFirstRequest) -> Reply<PopFirstResponse> {
-        let database = self.database(request.dbm_index)?;
-        let popped = waiting::write(
-            &self.lane,
-            database,
-            WaitSubject::Queue,
-            request.retry_wait,
-            Write::PopFirst,
-        );
+        let wait = request.retry_wait;
+        let popped = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => {
+                let subject = WaitSubject::Queue;
+                let popped = waiting::write(&self.lane, database, subject, wait, Write::PopFirst);
+                popped.await.map_err(|error| of_error(&error))
+            }
+            LaneStore::Engine(engine) => {
+                let engine = engine.call("PopFirst");
+                Box::pin(waiting::engine_pop(&self.lane, &engine, None, wait)).await
+            }
+        };
         let mut answer = PopFirstResponse::default();
-        let status = match popped.await {
+        let status = match popped {
             Ok(WriteResult::Popped { key, value }) => {
                 if !request.omit_key {
                     answer.key = key;
@@ -314,7 +380,7 @@ impl Calls {
                 success()
             }
             Ok(_) => missing(),
-            Err(error) => of_error(&error),
+            Err(status) => status,
         };
         answer.status = self.count_status(status);
         // The record is gone, so its answer is sent whatever else waits.
@@ -323,29 +389,38 @@ impl Calls {
     }
 
     pub(crate) async fn push_last(&self, request: PushLastRequest) -> Reply<PushLastResponse> {
-        let database = self.database(request.dbm_index)?;
         let status = match push_time(request.wtime) {
             Ok(at) => {
                 let value = outcome::compact(request.value);
-                let written = database.submit(Write::PushLast { value, at }).await;
-                if request.notify && written.is_ok() {
+                let index = request.dbm_index;
+                let push = Write::PushLast { value, at };
+                let written = self.submitted(index, push, "PushLast").await?;
+                // Those who wait at an engine see what is pushed.
+                if let LaneStore::Local(database) = self.store(index)?
+                    && request.notify
+                    && written.is_ok()
+                {
                     waiting::notify(database, WaitSubject::Queue);
                 }
                 of_write(&written)
             }
-            Err(status) => status,
+            Err(status) => {
+                self.store(request.dbm_index)?;
+                status
+            }
         };
         let status = self.count_status(status);
         small(PushLastResponse { status })
     }
 
     pub(crate) async fn count(&self, request: CountRequest) -> Reply<CountResponse> {
-        let database = self.database(request.dbm_index)?;
-        let count = match database.known_count() {
-            Some(count) => Ok(count),
-            None => self.offloaded(database, KvDatabase::count).await?,
+        let (status, count) = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => count_of(match database.known_count() {
+                Some(count) => Ok(count),
+                None => self.offloaded(database, KvDatabase::count).await?,
+            }),
+            LaneStore::Engine(engine) => count_of(engine.call("Count").count().await),
         };
-        let (status, count) = count_of(count);
         let status = self.count_status(status);
         small(CountResponse { status, count })
     }
@@ -354,17 +429,29 @@ impl Calls {
         &self,
         request: GetFileSizeRequest,
     ) -> Reply<GetFileSizeResponse> {
-        let database = self.database(request.dbm_index)?;
-        let size = self.offloaded(database, KvDatabase::file_size).await?;
-        let (status, file_size) = count_of(size);
+        let (status, file_size) = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => {
+                count_of(self.offloaded(database, KvDatabase::file_size).await?)
+            }
+            LaneStore::Engine(engine) => {
+                let refused = "knows no size of its records alone";
+                (engine.call("GetFileSize").refused(refused), 0)
+            }
+        };
         let status = self.count_status(status);
         small(GetFileSizeResponse { status, file_size })
     }
 
     pub(crate) async fn rebuild(&self, request: RebuildRequest) -> Reply<RebuildResponse> {
-        let database = self.database(request.dbm_index)?;
-        let rebuilt = self.offloaded(database, KvDatabase::rebuild).await?;
-        let status = self.count_status(of_done(rebuilt));
+        let status = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => {
+                of_done(self.offloaded(database, KvDatabase::rebuild).await?)
+            }
+            LaneStore::Engine(engine) => engine
+                .call("Rebuild")
+                .refused("is put in order by those who run the server"),
+        };
+        let status = self.count_status(status);
         small(RebuildResponse { status })
     }
 
@@ -372,8 +459,8 @@ impl Calls {
         &self,
         request: ShouldBeRebuiltRequest,
     ) -> Reply<ShouldBeRebuiltResponse> {
-        // What is on disk puts itself in order.
-        self.database(request.dbm_index)?;
+        // What is on disk puts itself in order, and so does an engine.
+        self.store(request.dbm_index)?;
         let status = self.count_status(success());
         small(ShouldBeRebuiltResponse {
             status,
@@ -385,23 +472,12 @@ impl Calls {
         &self,
         request: SynchronizeRequest,
     ) -> Reply<SynchronizeResponse> {
-        let database = self.database(request.dbm_index)?;
-        let backup = maintenance::backup(database, &request.params);
-        let status = match (backup, request.hard) {
-            (Err(refused), _) => refused,
-            (Ok(folder), hard) => {
-                let synchronized = match hard {
-                    true => database.synchronize().await.map(drop),
-                    false => Ok(()),
-                };
-                let done = match (synchronized, folder) {
-                    (Ok(()), Some(folder)) => {
-                        let backup = move |database: &KvDatabase| database.replace_backup(&folder);
-                        self.offloaded(database, backup).await?
-                    }
-                    (synchronized, _) => synchronized,
-                };
-                of_done(done)
+        let status = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => {
+                maintenance::synchronize(self, database, &request).await?
+            }
+            LaneStore::Engine(engine) => {
+                maintenance::synchronize_engine(&engine.call("Synchronize"), &request).await
             }
         };
         let status = self.count_status(status);
@@ -409,9 +485,9 @@ impl Calls {
     }
 
     pub(crate) async fn search(&self, request: SearchRequest) -> Reply<SearchResponse> {
-        let database = self.database(request.dbm_index)?;
-        let (status, matched) = match maintenance::search(&request) {
-            Ok((mode, capacity)) => {
+        let store = self.store(request.dbm_index)?;
+        let matched = match (maintenance::search(&request), store) {
+            (Ok((mode, capacity)), LaneStore::Local(database)) => {
                 let pattern = request.pattern;
                 // Who drops the call drops this, and the search ends.
                 let caller = Arc::new(());
@@ -419,12 +495,20 @@ impl Calls {
                 let search = move |database: &KvDatabase| {
                     database.search(mode, &pattern, capacity, || waits.strong_count() > 0)
                 };
-                match self.offloaded(database, search).await? {
-                    Ok(matched) => (success(), matched),
-                    Err(error) => (of_error(&error), Vec::new()),
-                }
+                let matched = self.offloaded(database, search).await?;
+                drop(caller);
+                matched.map_err(|error| of_error(&error))
             }
-            Err(refused) => (refused, Vec::new()),
+            (Ok((_, capacity)), LaneStore::Engine(engine)) => {
+                let limit = if capacity == 0 { usize::MAX } else { capacity };
+                let engine = engine.call("Search");
+                engine.search(request.mode, request.pattern, limit).await
+            }
+            (Err(refused), _) => Err(refused),
+        };
+        let (status, matched) = match matched {
+            Ok(matched) => (success(), matched),
+            Err(status) => (status, Vec::new()),
         };
         let bytes = matched.iter().map(Bytes::len).sum();
         let status = self.count_status(status);

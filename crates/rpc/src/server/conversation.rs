@@ -7,21 +7,23 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
 use futures_util::Stream;
 use prost::Message as _;
 use tonic::{Status, Streaming};
 use tsumugi_kv::{self as kv, Pending, WriteResult};
 
 use super::budget::Claim;
+use super::engine_call::EngineLine;
 use super::exchange::{ExchangeResult, exchange};
-use super::lane::{ServiceLane, ending};
-use super::outcome;
+use super::lane::{LaneStore, ServiceLane, ending};
+use super::outcome::{self, DatabaseError};
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::stream_request::RequestOneof;
 use crate::proto::stream_response::ResponseOneof;
 use crate::proto::{
     AppendResponse, CompareExchangeResponse, GetResponse, IncrementResponse, RemoveResponse,
-    SetResponse, StreamRequest, StreamResponse,
+    SetResponse, StatusProto, StreamRequest, StreamResponse,
 };
 
 /// A stream that is being answered.
@@ -60,6 +62,8 @@ enum Work {
     Done(ResponseOneof),
     Write(Pending, Kind),
     Exchange(Pin<Box<dyn Future<Output = (CompareExchangeResponse, ExchangeResult)> + Send>>),
+    /// A call of an engine: the next request begins when it has its answer, so that they take place in order.
+    Engine(Pin<Box<dyn Future<Output = ResponseOneof> + Send>>),
 }
 
 /// Which answer a write has.
@@ -99,6 +103,7 @@ impl StreamCall {
                     std::mem::replace(answer, ResponseOneof::SetResponse(SetResponse::default()))
                 }
                 Work::Write(pending, kind) => kind.answer(&ready!(Pin::new(pending).poll(context))),
+                Work::Engine(answer) => ready!(answer.as_mut().poll(context)),
                 Work::Exchange(exchange) => {
                     let answer;
                     (answer, exchanged) = ready!(exchange.as_mut().poll(context));
@@ -130,7 +135,7 @@ impl StreamCall {
     fn has_room(&self) -> bool {
         let limits = &self.lane.shared.limits;
         let last = self.underway.back().map(|step| &step.work);
-        let waits = matches!(last, Some(Work::Exchange(_)));
+        let waits = matches!(last, Some(Work::Exchange(_) | Work::Engine(_)));
         !waits
             && self.underway.len() < limits.stream_writes_max
             && self.bytes < limits.stream_bytes_max
@@ -166,12 +171,11 @@ impl StreamCall {
     fn begin(&mut self, request: StreamRequest) {
         let waits = match &request.request_oneof {
             // The latter may wait for a notice, and nothing overtakes it.
-            Some(RequestOneof::GetRequest(_) | RequestOneof::CompareExchangeRequest(_)) => {
-                !self.underway.is_empty()
-            }
-            _ => false,
+            Some(RequestOneof::GetRequest(_) | RequestOneof::CompareExchangeRequest(_)) => true,
+            Some(request) => self.is_of_engine(request),
+            None => false,
         };
-        if waits {
+        if waits && !self.underway.is_empty() {
             self.held = Some(request);
             return;
         }
@@ -194,6 +198,20 @@ impl StreamCall {
         }
     }
 
+    /// Whether it asks an engine, whose calls follow no order but that of their answers.
+    fn is_of_engine(&self, request: &RequestOneof) -> bool {
+        let index = match request {
+            RequestOneof::EchoRequest(_) => return false,
+            RequestOneof::GetRequest(request) => request.dbm_index,
+            RequestOneof::SetRequest(request) => request.dbm_index,
+            RequestOneof::RemoveRequest(request) => request.dbm_index,
+            RequestOneof::AppendRequest(request) => request.dbm_index,
+            RequestOneof::IncrementRequest(request) => request.dbm_index,
+            RequestOneof::CompareExchangeRequest(request) => request.dbm_index,
+        };
+        matches!(self.lane.store(index), Ok(LaneStore::Engine(_)))
+    }
+
     fn work(&self, request: StreamRequest) -> Result<Work, Status> {
         let Some(request) = request.request_oneof else {
             return Err(Status::invalid_argument(
@@ -206,12 +224,21 @@ impl StreamCall {
                 outcome::echo(request),
             ))),
             RequestOneof::GetRequest(request) => {
-                let database = lane.database(request.dbm_index)?;
-                let (status, value) = outcome::of_read(database.get(&request.key));
-                let value = value.filter(|_| !request.omit_value).unwrap_or_default();
-                let status = Some(status);
-                let answer = GetResponse { status, value };
-                Ok(Work::Done(ResponseOneof::GetResponse(answer)))
+                let answer = move |(status, value): (StatusProto, Option<Bytes>)| {
+                    let value = value.filter(|_| !request.omit_value).unwrap_or_default();
+                    let status = Some(status);
+                    ResponseOneof::GetResponse(GetResponse { status, value })
+                };
+                Ok(match lane.store(request.dbm_index)? {
+                    LaneStore::Local(database) => {
+                        Work::Done(answer(outcome::of_read(database.get(&request.key))))
+                    }
+                    LaneStore::Engine(engine) => {
+                        let (engine, key) = (engine.call("Get"), request.key);
+                        let read = async move { answer(outcome::of_read(engine.get(key).await)) };
+                        Work::Engine(Box::pin(read))
+                    }
+                })
             }
             RequestOneof::SetRequest(request) => {
                 self.write(request.dbm_index, outcome::set(request), Kind::Set)
@@ -227,18 +254,28 @@ impl StreamCall {
                 self.write(request.dbm_index, write, Kind::Increment)
             }
             RequestOneof::CompareExchangeRequest(request) => {
-                let database = lane.database(request.dbm_index)?.clone();
+                let store = lane.store(request.dbm_index)?.clone();
                 let lane = Arc::clone(lane);
                 Ok(Work::Exchange(Box::pin(async move {
-                    exchange(&lane, &database, request, None).await
+                    exchange(&lane, &store, request, None).await
                 })))
             }
         }
     }
 
     fn write(&self, index: i32, write: kv::Write, kind: Kind) -> Result<Work, Status> {
-        Ok(Work::Write(self.lane.database(index)?.submit(write), kind))
+        Ok(match self.lane.store(index)? {
+            LaneStore::Local(database) => Work::Write(database.submit(write), kind),
+            LaneStore::Engine(engine) => engine_write(engine, write, kind),
+        })
     }
+}
+
+fn engine_write(engine: &Arc<EngineLine>, write: kv::Write, kind: Kind) -> Work {
+    let engine = engine.call(kind.call());
+    Work::Engine(Box::pin(
+        async move { kind.answer(&engine.submit(write).await) },
+    ))
 }
 
 impl Stream for StreamCall {
@@ -279,7 +316,16 @@ impl Stream for StreamCall {
 }
 
 impl Kind {
-    fn answer(self, written: &kv::Result<WriteResult>) -> ResponseOneof {
+    fn call(self) -> &'static str {
+        match self {
+            Kind::Set => "Set",
+            Kind::Remove => "Remove",
+            Kind::Append => "Append",
+            Kind::Increment => "Increment",
+        }
+    }
+
+    fn answer<E: DatabaseError>(self, written: &Result<WriteResult, E>) -> ResponseOneof {
         let status = Some(outcome::of_write(written));
         match self {
             Kind::Set => ResponseOneof::SetResponse(SetResponse { status }),

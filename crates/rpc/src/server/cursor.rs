@@ -15,8 +15,9 @@ use tsumugi_kv::{
 };
 
 use super::budget::Claim;
-use super::lane::{ServiceLane, ending};
-use super::outcome::{compact, missing, of_error, of_write, status, success};
+use super::engine_cursor::EngineCursor;
+use super::lane::{LaneStore, ServiceLane, ending};
+use super::outcome::{DatabaseError, compact, missing, of_error, of_write, status, success};
 use crate::code::TkrzwCode;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::iterate_request::OpType;
@@ -26,9 +27,11 @@ use crate::proto::{IterateRequest, IterateResponse, StatusProto};
 pub(crate) struct Iteration {
     lane: Arc<ServiceLane>,
     requests: Streaming<IterateRequest>,
-    cursor: Option<Cursor>,
+    cursor: Option<Place>,
     /// A write of the cursor that is not done.
     pending: Option<Pending>,
+    /// What an engine is asked, with the cursor.
+    asked: Option<Asked>,
     /// A request whose record is farther away than one turn looks.
     unfinished: Option<IterateRequest>,
     /// Whether it was refused, which ends it.
@@ -36,6 +39,24 @@ pub(crate) struct Iteration {
     turn: usize,
     drain: Pin<Box<dyn Future<Output = ()> + Send>>,
     _claim: Claim,
+}
+
+/// The cursor's answer, and the cursor.
+type Asked = Pin<Box<dyn Future<Output = (Place, IterateResponse)> + Send>>;
+
+/// Where a stream is.
+enum Place {
+    Local(Cursor),
+    Engine(i32, EngineCursor),
+}
+
+impl Place {
+    fn index(&self) -> i32 {
+        match self {
+            Place::Local(cursor) => cursor.index,
+            Place::Engine(index, _) => *index,
+        }
+    }
 }
 
 struct Cursor {
@@ -49,6 +70,7 @@ struct Cursor {
 enum Step {
     Answer(IterateResponse),
     Write(Pending),
+    Ask(Asked),
     /// Its place is nearer to the record now; to be tried again in another turn.
     Unfinished(IterateRequest),
 }
@@ -59,21 +81,11 @@ impl Cursor {
             let refused = status(TkrzwCode::InvalidArgument, "there is no such operation");
             return Step::Answer(bare(refused));
         };
-        let key = || request.key.clone();
-        let to = match operation {
-            OpType::OpNone => return Step::Answer(bare(success())),
-            OpType::OpFirst => Move::To(Seek::First),
-            OpType::OpLast => Move::To(Seek::Last),
-            OpType::OpJump => Move::Jump(key()),
-            OpType::OpJumpLower if request.jump_inclusive => Move::To(Seek::AtOrBefore(key())),
-            OpType::OpJumpLower => Move::To(Seek::Before(key())),
-            OpType::OpJumpUpper if request.jump_inclusive => Move::To(Seek::AtOrAfter(key())),
-            OpType::OpJumpUpper => Move::To(Seek::After(key())),
-            OpType::OpNext => Move::Next,
-            OpType::OpPrevious => Move::Previous,
-            OpType::OpGet | OpType::OpSet | OpType::OpRemove | OpType::OpStep => {
-                return self.operate_on_record(operation, request);
-            }
+        if operation == OpType::OpNone {
+            return Step::Answer(bare(success()));
+        }
+        let Some(to) = destination(operation, &request) else {
+            return self.operate_on_record(operation, request);
         };
         Step::Answer(bare(match self.place.go(&to) {
             Ok(MoveOutcome::Done) => success(),
@@ -115,10 +127,6 @@ impl Cursor {
             },
             _ => {}
         }
-        let shown = |bytes: Bytes, is_omitted: bool| match is_omitted {
-            true => Bytes::new(),
-            false => bytes,
-        };
         Step::Answer(IterateResponse {
             status: Some(success()),
             key: shown(key, request.omit_key),
@@ -127,7 +135,34 @@ impl Cursor {
     }
 }
 
-fn bare(status: StatusProto) -> IterateResponse {
+/// Where an operation leads; `None` of those on the record where the cursor is.
+pub(crate) fn destination(operation: OpType, request: &IterateRequest) -> Option<Move> {
+    let key = || request.key.clone();
+    Some(match operation {
+        OpType::OpFirst => Move::To(Seek::First),
+        OpType::OpLast => Move::To(Seek::Last),
+        OpType::OpJump => Move::Jump(key()),
+        OpType::OpJumpLower if request.jump_inclusive => Move::To(Seek::AtOrBefore(key())),
+        OpType::OpJumpLower => Move::To(Seek::Before(key())),
+        OpType::OpJumpUpper if request.jump_inclusive => Move::To(Seek::AtOrAfter(key())),
+        OpType::OpJumpUpper => Move::To(Seek::After(key())),
+        OpType::OpNext => Move::Next,
+        OpType::OpPrevious => Move::Previous,
+        OpType::OpNone | OpType::OpGet | OpType::OpSet | OpType::OpRemove | OpType::OpStep => {
+            return None;
+        }
+    })
+}
+
+/// A key or a value, unless the client does without it.
+pub(crate) fn shown(bytes: Bytes, is_omitted: bool) -> Bytes {
+    match is_omitted {
+        true => Bytes::new(),
+        false => bytes,
+    }
+}
+
+pub(crate) fn bare(status: StatusProto) -> IterateResponse {
     IterateResponse {
         status: Some(status),
         ..IterateResponse::default()
@@ -135,7 +170,7 @@ fn bare(status: StatusProto) -> IterateResponse {
 }
 
 /// What a write at the cursor answers: a record that went away meanwhile is one that is not there.
-fn written(written: &kv::Result<WriteResult>) -> IterateResponse {
+pub(crate) fn written<E: DatabaseError>(written: &Result<WriteResult, E>) -> IterateResponse {
     bare(match written {
         Ok(WriteResult::Mismatch { .. }) => missing(),
         written => of_write(written),
@@ -150,6 +185,7 @@ impl Iteration {
             requests,
             cursor: None,
             pending: None,
+            asked: None,
             unfinished: None,
             is_over: false,
             turn: STREAM_MESSAGES_PER_TURN,
@@ -161,15 +197,28 @@ impl Iteration {
     /// The cursor on the database that a request names; another database means another cursor.
     fn step(&mut self, request: IterateRequest) -> Result<Step, Status> {
         let index = request.dbm_index;
-        let cursor = match &mut self.cursor {
-            Some(cursor) if cursor.index == index => cursor,
-            other => other.insert(Cursor {
-                index,
-                place: kv::Cursor::new(self.lane.database(index)?.clone()),
-                passed: None,
-            }),
+        let place = match self.cursor.take() {
+            Some(place) if place.index() == index => place,
+            _ => match self.lane.store(index)? {
+                LaneStore::Local(database) => Place::Local(Cursor {
+                    index,
+                    place: kv::Cursor::new(database.clone()),
+                    passed: None,
+                }),
+                LaneStore::Engine(engine) => Place::Engine(index, EngineCursor::new(engine)),
+            },
         };
-        Ok(cursor.operate(request))
+        match place {
+            Place::Local(mut cursor) => {
+                let step = cursor.operate(request);
+                self.cursor = Some(Place::Local(cursor));
+                Ok(step)
+            }
+            Place::Engine(index, cursor) => Ok(Step::Ask(Box::pin(async move {
+                let (cursor, answer) = cursor.operate(request).await;
+                (Place::Engine(index, cursor), answer)
+            }))),
+        }
     }
 
     fn answer(&mut self, answer: IterateResponse) -> Result<IterateResponse, Status> {
@@ -202,6 +251,11 @@ impl Stream for Iteration {
             this.pending = None;
             return Poll::Ready(Some(this.answer(written(&done))));
         }
+        if let Some(asked) = &mut this.asked {
+            let (place, answer) = ready!(asked.as_mut().poll(context));
+            (this.asked, this.cursor) = (None, Some(place));
+            return Poll::Ready(Some(this.answer(answer)));
+        }
         if this.is_over {
             return Poll::Ready(None);
         }
@@ -227,6 +281,10 @@ impl Stream for Iteration {
                     Ok(Step::Answer(answer)) => Poll::Ready(Some(this.answer(answer))),
                     Ok(Step::Write(pending)) => {
                         this.pending = Some(pending);
+                        Pin::new(this).poll_next(context)
+                    }
+                    Ok(Step::Ask(asked)) => {
+                        this.asked = Some(asked);
                         Pin::new(this).poll_next(context)
                     }
                     Err(status) => this.fail(status),

@@ -1,12 +1,16 @@
 //! What Inspect tells of the server and of a database, as names and values. Changes nothing.
 //! The names that clients of Tkrzw-RPC look for come first; ours follow.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use futures_util::future::join_all;
 use tsumugi_kv::KvDatabase;
 
-use super::lane::ServiceLane;
-use crate::proto::StringPair;
+use super::engine_call::EngineLine;
+use super::lane::{LaneStore, ServiceLane};
+use crate::code::TkrzwCode;
+use crate::proto::{StatusProto, StringPair};
 
 fn pair(name: impl Into<String>, value: impl ToString) -> StringPair {
     StringPair {
@@ -15,19 +19,26 @@ fn pair(name: impl Into<String>, value: impl ToString) -> StringPair {
     }
 }
 
-/// The server itself.
-pub(crate) fn server(lane: &ServiceLane) -> Vec<StringPair> {
+/// The server itself. `engines` are the counts of its engines, by their index.
+pub(crate) fn server(lane: &ServiceLane, engines: &[Option<String>]) -> Vec<StringPair> {
     let shared = &lane.shared;
     let mut records = vec![
         pair("version", env!("CARGO_PKG_VERSION")),
         pair("process_id", std::process::id()),
         pair("num_dbms", shared.databases.len()),
     ];
-    for (index, database) in shared.databases.iter().enumerate() {
+    for (index, (store, engine)) in lane.stores().iter().zip(engines).enumerate() {
         let name = |what: &str| format!("dbm_{index}_{what}");
-        records.push(pair(name("path"), path(database)));
-        records.push(pair(name("count"), count(database)));
-        records.push(pair(name("class"), class(database)));
+        let (path, count, class) = match store {
+            LaneStore::Local(database) => (path(database), count(database), class(database)),
+            LaneStore::Engine(line) => {
+                let count = engine.clone().unwrap_or_default();
+                (line.place(), count, ENGINE_CLASS)
+            }
+        };
+        records.push(pair(name("path"), path));
+        records.push(pair(name("count"), count));
+        records.push(pair(name("class"), class));
     }
     let (usage, capacity) = memory();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -46,6 +57,46 @@ pub(crate) fn server(lane: &ServiceLane) -> Vec<StringPair> {
         pair("server", "tsumugi"),
     ]);
     records
+}
+
+/// What the class of every engine is: no structure of Tkrzw's.
+const ENGINE_CLASS: &str = "Engine";
+
+/// How many records the engines have, by their index; nothing for databases of this process.
+pub(crate) async fn engine_counts(lane: &ServiceLane) -> Vec<Option<String>> {
+    let count = async |store: &LaneStore| match store {
+        LaneStore::Local(_) => None,
+        LaneStore::Engine(line) => {
+            let counted = line.call("Inspect").count().await;
+            Some(counted.map_or_else(|status| status.message, |count| count.to_string()))
+        }
+    };
+    join_all(lane.stores().iter().map(count)).await
+}
+
+/// What an engine keeps, by the names of a database, and what it says of itself.
+pub(crate) async fn engine(line: &Arc<EngineLine>) -> Result<Vec<StringPair>, StatusProto> {
+    let engine = line.call("Inspect");
+    let own = engine.inspect().await?;
+    let mut records = vec![
+        pair("class", ENGINE_CLASS),
+        pair("path", line.place()),
+        pair("healthy", true),
+    ];
+    match engine.count().await {
+        Ok(count) => records.push(pair("num_records", count)),
+        // One that counts none has none to show.
+        Err(status) if status.code == TkrzwCode::NotImplemented as i32 => {}
+        Err(status) => return Err(status),
+    }
+    let is_new = |name: &str| records.iter().all(|record| record.first != name);
+    let own: Vec<StringPair> = own
+        .into_iter()
+        .filter(|(name, _)| is_new(name))
+        .map(|(name, value)| pair(name, value))
+        .collect();
+    records.extend(own);
+    Ok(records)
 }
 
 /// One database.

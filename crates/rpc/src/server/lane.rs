@@ -10,6 +10,8 @@ use tsumugi_kv::KvDatabase;
 use tsumugi_worker::Pool;
 
 use super::budget::{Budget, Claim};
+use super::engine::ServedDatabase;
+use super::engine_call::{EngineLine, UnopenedEngine};
 use super::metrics::{RpcMetrics, ServiceMetrics};
 use super::watch_count::WatchCount;
 use crate::limits::{RpcLimits, SMALL_MESSAGE_BYTES};
@@ -22,7 +24,7 @@ pub(crate) fn ending() -> Status {
 /// What all workers of one server share.
 #[derive(Debug)]
 pub(crate) struct ServiceShared {
-    pub databases: Vec<KvDatabase>,
+    pub databases: Vec<ServedDatabase>,
     pub limits: RpcLimits,
     pub metrics: ServiceMetrics,
     pub started: Instant,
@@ -31,9 +33,17 @@ pub(crate) struct ServiceShared {
     pub draining: watch::Sender<bool>,
 }
 
+/// What a call reaches on one worker. A database of this process is asked in place; what an engine keeps, by messages.
+#[derive(Clone, Debug)]
+pub(crate) enum LaneStore {
+    Local(KvDatabase),
+    Engine(Arc<EngineLine>),
+}
+
 /// One worker's part.
 #[derive(Debug)]
 pub(crate) struct ServiceLane {
+    stores: Vec<LaneStore>,
     pub shared: Arc<ServiceShared>,
     pub pool: Pool,
     pub inbound: Arc<Budget>,
@@ -42,30 +52,50 @@ pub(crate) struct ServiceLane {
 }
 
 impl ServiceLane {
-    pub(crate) fn new(shared: &Arc<ServiceShared>, worker: usize, pool: Pool) -> ServiceLane {
+    /// With the engines that are to be opened before anything is served.
+    pub(crate) fn new(
+        shared: &Arc<ServiceShared>,
+        worker: usize,
+        pool: Pool,
+    ) -> (ServiceLane, Vec<UnopenedEngine>) {
         let limits = &shared.limits;
         let inbound = Budget::new("inbound_bytes_max", limits.inbound_bytes_max);
         let outbound = Budget::new("outbound_bytes_max", limits.outbound_bytes_max);
         let figures = shared.metrics.add(worker, &inbound, &outbound);
-        ServiceLane {
+        let mut unopened = Vec::new();
+        let stores = shared.databases.iter().map(|database| match database {
+            ServedDatabase::Local(database) => LaneStore::Local(database.clone()),
+            ServedDatabase::Engine(engine) => {
+                let (line, engine) = EngineLine::new(engine, limits.engine_calls_max);
+                unopened.push(engine);
+                LaneStore::Engine(Arc::new(line))
+            }
+        });
+        let lane = ServiceLane {
+            stores: stores.collect(),
             shared: Arc::clone(shared),
             pool,
             inbound,
             outbound,
             figures,
-        }
+        };
+        (lane, unopened)
     }
 
-    /// The database that a call names.
-    pub(crate) fn database(&self, index: i32) -> Result<&KvDatabase, Status> {
-        let databases = &self.shared.databases;
+    /// The databases and engines, by their index.
+    pub(crate) fn stores(&self) -> &[LaneStore] {
+        &self.stores
+    }
+
+    /// What a call names.
+    pub(crate) fn store(&self, index: i32) -> Result<&LaneStore, Status> {
         let found = usize::try_from(index)
             .ok()
-            .and_then(|index| databases.get(index));
+            .and_then(|index| self.stores.get(index));
         found.ok_or_else(|| {
             Status::invalid_argument(format!(
                 "dbm_index is {index}, and there are {} databases",
-                databases.len()
+                self.stores.len()
             ))
         })
     }

@@ -6,19 +6,64 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use time::UtcDateTime;
+use tonic::Status;
 use tsumugi_kv::{KvDatabase, SearchMode};
 
-use super::outcome::status;
+use super::calls::Calls;
+use super::engine_call::EngineCall;
+use super::outcome::{of_done, status};
 use crate::code::TkrzwCode;
 use crate::limits::PARAMETER_BYTES_MAX;
-use crate::proto::{SearchRequest, StatusProto, StringPair};
+use crate::proto::{SearchRequest, StatusProto, StringPair, SynchronizeRequest};
+
+/// Answers Synchronize of a database of this process.
+pub(crate) async fn synchronize(
+    calls: &Calls,
+    database: &KvDatabase,
+    request: &SynchronizeRequest,
+) -> Result<StatusProto, Status> {
+    let folder = match backup(database, &request.params) {
+        Ok(folder) => folder,
+        Err(refused) => return Ok(refused),
+    };
+    let synchronized = match request.hard {
+        true => database.synchronize().await.map(drop),
+        false => Ok(()),
+    };
+    let done = match (synchronized, folder) {
+        (Ok(()), Some(folder)) => {
+            let backup = move |database: &KvDatabase| database.replace_backup(&folder);
+            calls.offloaded(database, backup).await?
+        }
+        (synchronized, _) => synchronized,
+    };
+    Ok(of_done(done))
+}
+
+/// Answers Synchronize of an engine, whose backups are the affair of those who run it.
+pub(crate) async fn synchronize_engine(
+    engine: &EngineCall,
+    request: &SynchronizeRequest,
+) -> StatusProto {
+    let done = match suffix(&request.params) {
+        Err(refused) => Err(refused),
+        Ok(Some(_)) => engine.backup().await,
+        Ok(None) if request.hard => engine.synchronize().await,
+        Ok(None) => Ok(()),
+    };
+    of_done(done)
+}
 
 /// Where a backup goes, if one is wished for: beside the database, under its name and a suffix.
-pub(crate) fn backup(
-    database: &KvDatabase,
-    params: &[StringPair],
-) -> Result<Option<PathBuf>, StatusProto> {
-    let mut folder = None;
+fn backup(database: &KvDatabase, params: &[StringPair]) -> Result<Option<PathBuf>, StatusProto> {
+    suffix(params)?
+        .map(|suffix| backup_target(database, suffix))
+        .transpose()
+}
+
+/// The suffix of the backup that is wished for.
+fn suffix(params: &[StringPair]) -> Result<Option<&str>, StatusProto> {
+    let mut suffix = None;
     for StringPair { first, second } in params {
         if first.len() + second.len() > PARAMETER_BYTES_MAX {
             return Err(refused(format!(
@@ -26,13 +71,13 @@ pub(crate) fn backup(
             )));
         }
         match first.as_str() {
-            "make_backup" => folder = Some(backup_target(database, second)?),
+            "make_backup" => suffix = Some(second.as_str()),
             // Settings of structures that are not here.
             "reducer" | "sync_hard" => {}
             _ => return Err(refused(format!("there is no parameter {first}"))),
         }
     }
-    Ok(folder)
+    Ok(suffix)
 }
 
 fn backup_target(database: &KvDatabase, suffix: &str) -> Result<PathBuf, StatusProto> {

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tonic::Code as Refusal;
 use tsumugi_http::exposition::Exposition;
-use tsumugi_kv::{DURATIONS, FIGURES, KvDatabase, KvSnapshot as DatabaseFigures};
+use tsumugi_kv::{DURATIONS, FIGURES, KvSnapshot as DatabaseFigures};
 
 use super::budget::Budget;
+use super::engine::ServedDatabase;
 use crate::code::TkrzwCode;
 use crate::method::{METHODS, Method};
 
@@ -244,11 +245,12 @@ fn write_gauges(columns: &[Column], text: &mut Exposition) {
 }
 
 /// Writes what the databases count.
-pub(crate) fn write_databases(databases: &[KvDatabase], text: &mut Exposition) {
+pub(crate) fn write_databases(databases: &[ServedDatabase], text: &mut Exposition) {
     let figures: Vec<(String, DatabaseFigures)> = databases
         .iter()
         .enumerate()
-        .map(|(index, database)| (index.to_string(), database.metrics()))
+        // An engine has figures of its own.
+        .filter_map(|(index, database)| Some((index.to_string(), database.local()?.metrics())))
         .collect();
     for figure in FIGURES {
         let rows = figures

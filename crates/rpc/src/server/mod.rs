@@ -10,6 +10,9 @@ mod codec;
 mod connection;
 mod conversation;
 mod cursor;
+mod engine;
+mod engine_call;
+mod engine_cursor;
 mod exchange;
 mod health_and_reflection;
 mod inbound;
@@ -43,6 +46,10 @@ use self::call_gate::CallGate;
 use self::calls::Calls;
 pub(crate) use self::codec::{SmallBuffers, decoded};
 use self::connection::Connections;
+pub use self::engine::{
+    Engine, EngineError, EngineFuture, EngineSource, EngineWatch, ServedDatabase, ServedEngine,
+};
+use self::engine_call::UnopenedEngine;
 use self::health_and_reflection::HealthAndReflection;
 use self::inbound::BodyBounds;
 pub(crate) use self::inbound::MessageFrames;
@@ -59,7 +66,7 @@ use crate::proto::dbm_service_server::DbmServiceServer;
 #[derive(Debug, Default)]
 pub struct ServiceSettings {
     /// The databases, by their index.
-    pub databases: Vec<KvDatabase>,
+    pub databases: Vec<ServedDatabase>,
     /// TLS on every TCP listener; UNIX sockets stay plain.
     pub tls: Option<ServerTls>,
     /// Tokens that clients have to show.
@@ -106,11 +113,8 @@ impl ServedStore {
 
     /// The service of one worker. Must be made on that worker's thread.
     pub fn service(&self, worker: &WorkerHandle) -> RpcService {
-        let lane = Arc::new(ServiceLane::new(
-            &self.shared,
-            worker.id(),
-            worker.pool().clone(),
-        ));
+        let (lane, unopened) =
+            ServiceLane::new(&self.shared, worker.id(), worker.pool().clone());
         let drain = worker.drain_started();
         let (shared, side) = (Arc::clone(&self.shared), Arc::clone(&self.side));
         drop(worker.spawn(async move {
@@ -122,7 +126,8 @@ impl ServedStore {
             worker: worker.clone(),
             store: self.clone(),
             connections: Connections::new(worker, &self.shared.limits),
-            lane,
+            lane: Arc::new(lane),
+            unopened: RefCell::new(unopened),
         }
     }
 
@@ -151,6 +156,8 @@ pub struct RpcService {
     store: ServedStore,
     connections: Connections,
     lane: Arc<ServiceLane>,
+    /// Engines that the first load opens. Later ones leave them as they are.
+    unopened: RefCell<Vec<UnopenedEngine>>,
 }
 
 /// What one load read: connections that have it keep it.
@@ -160,6 +167,19 @@ pub struct AccessKeys {
 }
 
 impl RpcService {
+    /// Opens the engines that are not open. One that cannot be opened fails the load, with its place and why.
+    async fn open_engines(&self) -> Result<(), BoxError> {
+        loop {
+            let Some(engine) = self.unopened.borrow_mut().pop() else {
+                return Ok(());
+            };
+            if let Err((engine, why)) = engine.open(&self.worker).await {
+                self.unopened.borrow_mut().push(engine);
+                return Err(why.into());
+            }
+        }
+    }
+
     fn gate(&self, peer: Peer, keys: &AccessKeys) -> Rc<CallGate> {
         let limits = &self.store.shared.limits;
         let asked = match (peer, &self.store.tokens) {
@@ -202,6 +222,7 @@ impl tsumugi_worker::WorkerService for RpcService {
             Ok((acceptor, tokens))
         };
         let (acceptor, tokens) = self.worker.offload(read).await??;
+        self.open_engines().await?;
         self.store.side.set_serving(ServingStatus::Serving).await;
         Ok(Rc::new(AccessKeys {
             acceptor,
@@ -262,8 +283,10 @@ impl admin::AdminSource for ServiceAdmin {
         if *self.shared.draining.borrow() {
             return Err("draining: calls that run are finished, no new ones are taken".to_owned());
         }
+        // An engine that is away fails its calls, here as on every other server of it: taking all of them out of service helps nobody.
         let ill = |database: &&KvDatabase| !database.is_healthy();
-        if let Some(database) = self.shared.databases.iter().find(ill) {
+        let mut databases = self.shared.databases.iter().filter_map(ServedDatabase::local);
+        if let Some(database) = databases.find(ill) {
             return Err(format!("the database {} takes no writes", database.spec()));
         }
         let workers = self.handle.snapshot().workers.len();

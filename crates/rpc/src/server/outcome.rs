@@ -28,6 +28,23 @@ pub(crate) fn missing() -> StatusProto {
     status(TkrzwCode::NotFound, "there is no such record")
 }
 
+/// An error of a database, or of an engine, that has a code.
+pub(crate) trait DatabaseError {
+    fn status(&self) -> StatusProto;
+}
+
+impl DatabaseError for kv::Error {
+    fn status(&self) -> StatusProto {
+        of_error(self)
+    }
+}
+
+impl DatabaseError for StatusProto {
+    fn status(&self) -> StatusProto {
+        self.clone()
+    }
+}
+
 pub(crate) fn of_error(error: &kv::Error) -> StatusProto {
     use kv::Error;
     let code = match error {
@@ -55,7 +72,7 @@ pub(crate) fn of_error(error: &kv::Error) -> StatusProto {
 }
 
 /// The status of a write that answers no more than that.
-pub(crate) fn of_write(written: &kv::Result<WriteResult>) -> StatusProto {
+pub(crate) fn of_write<E: DatabaseError>(written: &Result<WriteResult, E>) -> StatusProto {
     match written {
         Ok(WriteResult::Missing) => missing(),
         Ok(WriteResult::Duplicate { .. }) => {
@@ -66,7 +83,7 @@ pub(crate) fn of_write(written: &kv::Result<WriteResult>) -> StatusProto {
         }
         Ok(WriteResult::Each(each)) => of_each(each),
         Ok(_) => success(),
-        Err(error) => of_error(error),
+        Err(error) => error.status(),
     }
 }
 
@@ -81,16 +98,16 @@ fn of_each(each: &[kv::Result<WriteResult>]) -> StatusProto {
         .unwrap_or_default()
 }
 
-pub(crate) fn of_read<T>(read: kv::Result<Option<T>>) -> (StatusProto, Option<T>) {
+pub(crate) fn of_read<T, E: DatabaseError>(read: Result<Option<T>, E>) -> (StatusProto, Option<T>) {
     match read {
         Ok(Some(value)) => (success(), Some(value)),
         Ok(None) => (missing(), None),
-        Err(error) => (of_error(&error), None),
+        Err(error) => (error.status(), None),
     }
 }
 
-pub(crate) fn of_done(done: kv::Result<()>) -> StatusProto {
-    done.map_or_else(|error| of_error(&error), |()| success())
+pub(crate) fn of_done<E: DatabaseError>(done: Result<(), E>) -> StatusProto {
+    done.map_or_else(|error| error.status(), |()| success())
 }
 
 /// A value as a database may store it: a small one without the larger message that it came in.
@@ -209,7 +226,7 @@ pub(crate) fn increment(request: &IncrementRequest) -> Write {
 }
 
 /// The number that an increment answers; 0 when it failed.
-pub(crate) fn number(written: &kv::Result<WriteResult>) -> i64 {
+pub(crate) fn number<E>(written: &Result<WriteResult, E>) -> i64 {
     match written {
         Ok(WriteResult::Number(number)) => *number,
         _ => 0,

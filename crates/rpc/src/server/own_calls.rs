@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use tonic::{Request, Response, Status};
-use tsumugi_kv::{self as kv, KvDatabase, Lifetime, Write, WriteResult, queue_prefix};
+use tsumugi_kv::{self as kv, Lifetime, Write, WriteResult, queue_prefix};
 
 use super::budget::Claim;
 use super::calls::{Calls, Reply, small};
 use super::exchange::exchange;
+use super::lane::LaneStore;
 use super::outcome::{self, missing, of_error, of_read, of_write, success};
 use super::waiting::{self, WaitSubject};
 use super::watch_call::WatchCall;
@@ -36,7 +37,7 @@ impl Calls {
             overwrite: request.overwrite,
         });
         let set = outcome::expiring(set, ttl(request.ttl_ms));
-        let status = self.written(index, set).await?;
+        let status = self.written(index, set, "SetWithTtl").await?;
         small(SetWithTtlResponse { status })
     }
 
@@ -50,7 +51,9 @@ impl Calls {
             overwrite: request.overwrite,
         });
         let sets = outcome::expiring(sets, ttl(request.ttl_ms));
-        let written = self.submitted(request.dbm_index, sets).await?;
+        let written = self
+            .submitted(request.dbm_index, sets, "SetMultiWithTtl")
+            .await?;
         let stored = match &written {
             Ok(WriteResult::Each(each)) => {
                 let is_stored =
@@ -67,7 +70,7 @@ impl Calls {
         &self,
         request: CompareExchangeWithTtlRequest,
     ) -> Reply<CompareExchangeWithTtlResponse> {
-        let database = self.database(request.dbm_index)?;
+        let store = self.store(request.dbm_index)?;
         let ttl = ttl(request.ttl_ms);
         let request = CompareExchangeRequest {
             dbm_index: request.dbm_index,
@@ -82,7 +85,7 @@ impl Calls {
             retry_wait: request.retry_wait,
             notify: request.notify,
         };
-        let (answer, exchanged) = exchange(self.lane(), database, request, ttl).await;
+        let (answer, exchanged) = exchange(self.lane(), store, request, ttl).await;
         let answer = CompareExchangeWithTtlResponse {
             status: answer.status.and_then(|status| self.count_status(status)),
             actual: answer.actual,
@@ -102,7 +105,9 @@ impl Calls {
             desired: request.desired,
         });
         let exchange = outcome::expiring(exchange, ttl(request.ttl_ms));
-        let status = self.written(request.dbm_index, exchange).await?;
+        let status = self
+            .written(request.dbm_index, exchange, "CompareExchangeMultiWithTtl")
+            .await?;
         small(CompareExchangeMultiWithTtlResponse { status })
     }
 
@@ -111,13 +116,17 @@ impl Calls {
             key: request.key,
             ttl: ttl(request.ttl_ms),
         };
-        let status = self.written(request.dbm_index, touch).await?;
+        let status = self.written(request.dbm_index, touch, "Touch").await?;
         small(TouchResponse { status })
     }
 
     pub(crate) async fn lifetime(&self, request: LifetimeRequest) -> Reply<LifetimeResponse> {
-        let lifetime = self.database(request.dbm_index)?.lifetime(&request.key);
-        let (status, lifetime) = of_read(lifetime);
+        let (status, lifetime) = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => of_read(database.lifetime(&request.key)),
+            LaneStore::Engine(engine) => {
+                of_read(engine.call("Lifetime").lifetime(request.key).await)
+            }
+        };
         let left = match lifetime {
             Some(Lifetime::Left(left)) => Some(left),
             Some(Lifetime::Unlimited) | None => None,
@@ -131,12 +140,12 @@ impl Calls {
     }
 
     pub(crate) async fn push(&self, request: PushRequest) -> Reply<PushResponse> {
-        let database = self.database(request.dbm_index)?;
+        let index = request.dbm_index;
         let push = Write::Push {
             queue: request.queue,
             value: outcome::compact(request.value),
         };
-        let written = database.submit(push).await;
+        let written = self.submitted(index, push, "Push").await?;
         let status = self.count_status(of_write(&written));
         let key = match written {
             Ok(WriteResult::Pushed { key }) => key,
@@ -147,26 +156,32 @@ impl Calls {
                 });
             }
         };
-        database.notify_pushed(&key);
+        // Those who wait at an engine see what is pushed.
+        if let LaneStore::Local(database) = self.store(index)? {
+            database.notify_pushed(&key);
+        }
         small(PushResponse { status, key })
     }
 
     pub(crate) async fn pop(&self, request: PopRequest) -> Reply<PopResponse> {
-        let database: &KvDatabase = self.database(request.dbm_index)?;
-        let subject = queue_prefix(&request.queue);
-        let popped = waiting::write(
-            self.lane(),
-            database,
-            WaitSubject::Key(&subject),
-            request.retry_wait,
-            Write::Pop {
-                queue: request.queue,
-            },
-        );
-        let (status, key, value) = match popped.await {
+        let (queue, wait) = (request.queue, request.retry_wait);
+        let popped = match self.store(request.dbm_index)? {
+            LaneStore::Local(database) => {
+                let prefix = queue_prefix(&queue);
+                let subject = WaitSubject::Key(&prefix);
+                let pop = Write::Pop { queue };
+                let popped = waiting::write(self.lane(), database, subject, wait, pop);
+                popped.await.map_err(|error| of_error(&error))
+            }
+            LaneStore::Engine(engine) => {
+                let engine = engine.call("Pop");
+                waiting::engine_pop(self.lane(), &engine, Some(queue), wait).await
+            }
+        };
+        let (status, key, value) = match popped {
             Ok(WriteResult::Popped { key, value }) => (success(), key, value),
             Ok(_) => (missing(), Default::default(), Default::default()),
-            Err(error) => (of_error(&error), Default::default(), Default::default()),
+            Err(status) => (status, Default::default(), Default::default()),
         };
         let status = self.count_status(status);
         // The record is gone, so its answer is sent whatever else waits.
@@ -182,7 +197,7 @@ impl StoreService for Calls {
 
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<WatchCall>, Status> {
         let WatchRequest { dbm_index, prefix } = request.into_inner();
-        let watch = WatchCall::begin(self.lane(), self.watches(), dbm_index, &prefix)?;
+        let watch = WatchCall::begin(self.lane(), self.watches(), dbm_index, &prefix).await?;
         Ok(Response::new(watch))
     }
 }

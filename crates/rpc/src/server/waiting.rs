@@ -7,8 +7,11 @@ use bytes::Bytes;
 use tokio::time::Instant;
 use tsumugi_kv::{self as kv, KvDatabase, QUEUE_KEY, Write, WriteResult};
 
+use super::engine_call::{EngineCall, EngineLine};
 use super::lane::ServiceLane;
-use crate::limits::RETRY_LOOK_MS;
+use super::outcome::of_error;
+use crate::limits::{ENGINE_LOOK_MS, RETRY_LOOK_MS};
+use crate::proto::StatusProto;
 
 /// What a call waits for.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +67,57 @@ pub(crate) async fn write(
         );
         if came || is_last {
             return written;
+        }
+    }
+}
+
+/// The same of an exchange over an engine, with the notices of this process.
+pub(crate) async fn engine_exchange(
+    lane: &ServiceLane,
+    line: &EngineLine,
+    engine: &EngineCall,
+    key: &Bytes,
+    retry_wait: f64,
+    write: Write,
+) -> Result<WriteResult, StatusProto> {
+    let Some(wait) = lane.wait(retry_wait) else {
+        return engine.submit(write).await;
+    };
+    let end = Instant::now() + wait;
+    let mut is_last = false;
+    loop {
+        // Before the look, so that no notice falls between.
+        let notice = line.notices().wait_for(key.clone());
+        let notice = notice.map_err(|error| of_error(&error))?;
+        let written = engine.submit(write.clone()).await?;
+        if is_last || !matches!(written, WriteResult::Mismatch { .. }) {
+            return Ok(written);
+        }
+        let look = end.min(Instant::now() + Duration::from_millis(ENGINE_LOOK_MS));
+        tokio::select! {
+            () = notice => {}
+            () = tokio::time::sleep_until(look) => is_last = look == end,
+            () = lane.drain() => is_last = true,
+        }
+    }
+}
+
+/// Removes the first record of a queue of an engine, or of all without a name, waiting for one for `retry_wait` seconds. Ends early in a drain,
+/// but not within a look: it may have removed a record by then.
+pub(crate) async fn engine_pop(
+    lane: &ServiceLane,
+    engine: &EngineCall,
+    queue: Option<Bytes>,
+    retry_wait: f64,
+) -> Result<WriteResult, StatusProto> {
+    let end = Instant::now() + lane.wait(retry_wait).unwrap_or_default();
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let look = left.min(Duration::from_millis(ENGINE_LOOK_MS));
+        let popped = engine.pop(queue.clone(), look).await?;
+        let is_over = look == left || *lane.shared.draining.borrow();
+        if is_over || !matches!(popped, WriteResult::Missing) {
+            return Ok(popped);
         }
     }
 }

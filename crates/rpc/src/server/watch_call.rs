@@ -6,21 +6,25 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Instant, Sleep};
-use tonic::Status;
+use tonic::{Code, Status};
 use tsumugi_kv::{ChangeEvent, PrefixWatch};
 
-use super::lane::{ServiceLane, ending};
+use super::engine_call::EngineChanges;
+use super::lane::{LaneStore, ServiceLane, ending};
 use super::watch_count::{WatchCount, WatchPermit};
+use crate::code::TkrzwCode;
 use crate::limits::{STREAM_MESSAGES_PER_TURN, WATCH_ALIVE_MS_MIN};
 use crate::own_proto::WatchResponse;
 use crate::own_proto::watch_response::Kind;
+use crate::proto::StatusProto;
 
 /// A watch that is being answered.
 pub(crate) struct WatchCall {
     lane: Arc<ServiceLane>,
-    watch: PrefixWatch,
+    changes: Changes,
     state: State,
     /// When it says next that it goes on.
     alive: Pin<Box<Sleep>>,
@@ -29,6 +33,45 @@ pub(crate) struct WatchCall {
     turn: usize,
     drain: Pin<Box<dyn Future<Output = ()> + Send>>,
     _permits: [WatchPermit; 2],
+}
+
+/// Where the changes come from.
+enum Changes {
+    Local(PrefixWatch),
+    Engine(EngineChanges),
+}
+
+impl Changes {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<ChangeEvent, Status>> {
+        match self {
+            Changes::Local(watch) => Pin::new(&mut watch.next())
+                .poll(context)
+                .map(|change| change.ok_or_else(closed)),
+            Changes::Engine(changes) => changes.poll_recv(context).map(|change| match change {
+                Some(Ok(change)) => Ok(change),
+                // Its client begins again, and is told that it may have missed something.
+                Some(Err(error)) => Err(Status::unavailable(error.to_string())),
+                None => Err(closed()),
+            }),
+        }
+    }
+}
+
+fn closed() -> Status {
+    Status::unavailable("the database was closed")
+}
+
+/// Why an engine begins no watch, as a stream without an answer says it.
+fn refusal(status: StatusProto) -> Status {
+    let code = match TkrzwCode::of(status.code) {
+        TkrzwCode::NotImplemented => Code::Unimplemented,
+        TkrzwCode::InvalidArgument => Code::InvalidArgument,
+        TkrzwCode::Permission => Code::PermissionDenied,
+        TkrzwCode::Network => Code::Unavailable,
+        TkrzwCode::System => Code::ResourceExhausted,
+        _ => Code::Unknown,
+    };
+    Status::new(code, status.message)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +87,7 @@ impl WatchCall {
     ///
     /// # Errors
     /// A refusal: there is no such database, or there are as many watches as there may be.
-    pub(crate) fn begin(
+    pub(crate) async fn begin(
         lane: &Arc<ServiceLane>,
         connection: &Arc<WatchCount>,
         index: i32,
@@ -52,18 +95,27 @@ impl WatchCall {
     ) -> Result<WatchCall, Status> {
         let shared = &lane.shared;
         let limits = &shared.limits;
-        let database = lane.database(index)?;
+        let store = lane.store(index)?;
         let permits = [
             connection.permit("connection_watches_max", limits.connection_watches_max)?,
             shared.watches.permit("watches_max", limits.watches_max)?,
         ];
         // A copy: what is kept is not the message it came in.
-        let watch = database.watch(prefix.to_vec());
-        let watch = watch.map_err(|error| Status::resource_exhausted(error.to_string()))?;
+        let prefix = Bytes::copy_from_slice(prefix);
+        let changes = match store {
+            LaneStore::Local(database) => database
+                .watch(prefix)
+                .map(Changes::Local)
+                .map_err(|error| Status::resource_exhausted(error.to_string()))?,
+            LaneStore::Engine(engine) => {
+                let changes = engine.call("Watch").watch(prefix).await;
+                changes.map(Changes::Engine).map_err(refusal)?
+            }
+        };
         let every = Duration::from_millis(limits.watch_alive_ms.max(WATCH_ALIVE_MS_MIN));
         Ok(WatchCall {
             lane: Arc::clone(lane),
-            watch,
+            changes,
             state: State::Begun,
             alive: Box::pin(tokio::time::sleep(every)),
             every,
@@ -88,14 +140,12 @@ impl WatchCall {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        match Pin::new(&mut self.watch.next()).poll(context) {
-            Poll::Ready(Some(change)) => {
+        match self.changes.poll_next(context) {
+            Poll::Ready(Ok(change)) => {
                 self.turn -= 1;
                 return Poll::Ready(Ok(answer(change)));
             }
-            Poll::Ready(None) => {
-                return Poll::Ready(Err(Status::unavailable("the database was closed")));
-            }
+            Poll::Ready(Err(status)) => return Poll::Ready(Err(status)),
             Poll::Pending => self.turn = STREAM_MESSAGES_PER_TURN,
         }
         if self.drain.as_mut().poll(context).is_ready() {

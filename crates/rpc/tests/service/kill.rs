@@ -42,7 +42,7 @@ fn child_process_serves_until_it_is_killed() {
     };
     let spec: Spec = spec.parse().unwrap();
     let store = ServedStore::new(ServiceSettings {
-        databases: vec![KvDatabase::open(&spec).unwrap()],
+        databases: vec![KvDatabase::open(&spec).unwrap().into()],
         ..ServiceSettings::default()
     });
     let store = store.unwrap();

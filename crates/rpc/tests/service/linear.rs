@@ -80,7 +80,7 @@ fn every_history_of_clients_has_an_order() {
             config.workers = NonZeroUsize::new(2).unwrap();
             if durability == Durability::Process {
                 let spec = Spec::disk(folder.path().join("casket.tkt"), durability);
-                settings.databases[0] = KvDatabase::open(&spec).unwrap();
+                settings.databases[0] = KvDatabase::open(&spec).unwrap().into();
             }
         });
         check(rounds(10), || {

@@ -30,7 +30,7 @@ fn with_clock(work: impl AsyncFnOnce(Client, Clock)) {
     let clock = Clock::manual(seconds(1_000_000));
     let own = clock.clone();
     let rig = Rig::with(move |settings, _, _| {
-        settings.databases = vec![KvDatabase::open_with(&Spec::memory(), own).unwrap()];
+        settings.databases = vec![KvDatabase::open_with(&Spec::memory(), own).unwrap().into()];
     });
     on_loop(async { work(rig.client(), clock).await });
 }

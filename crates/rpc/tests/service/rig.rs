@@ -33,7 +33,7 @@ impl Rig {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = ServiceSettings {
             databases: (0..2)
-                .map(|_| KvDatabase::open(&Spec::memory()).unwrap())
+                .map(|_| KvDatabase::open(&Spec::memory()).unwrap().into())
                 .collect(),
             ..ServiceSettings::default()
         };

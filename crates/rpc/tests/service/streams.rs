@@ -17,7 +17,7 @@ fn with(work: impl AsyncFn(Client)) {
         let rig = Rig::with(|settings, _, folder| {
             if durability == Durability::Process {
                 let spec = Spec::disk(folder.path().join("casket.tkt"), durability);
-                settings.databases[0] = KvDatabase::open(&spec).unwrap();
+                settings.databases[0] = KvDatabase::open(&spec).unwrap().into();
             }
         });
         on_loop(async { work(rig.client()).await });

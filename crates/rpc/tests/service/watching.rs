@@ -138,7 +138,7 @@ fn client_that_takes_nothing_costs_bounded_memory_and_learns_how_much_it_lost() 
     const CHANGES: usize = 200_000;
     let database = KvDatabase::open(&Spec::memory()).unwrap();
     let own = database.clone();
-    let rig = Rig::with(move |settings, _, _| settings.databases = vec![own]);
+    let rig = Rig::with(move |settings, _, _| settings.databases = vec![own.into()]);
     on_loop(async {
         let bare = RawClient::with_window(rig.tcp(), 1_000).await;
         let (response, mut request) = bare.begin(WATCH).await.unwrap();
@@ -297,7 +297,7 @@ fn watch_begins_again_with_its_server_and_says_that_changes_may_be_lost() {
     let serve = || {
         let (path, database) = (path.clone(), database.clone());
         Rig::with(move |settings, config, _| {
-            settings.databases = vec![database];
+            settings.databases = vec![database.into()];
             config.listen = vec![ListenAddress::Unix(path)];
         })
     };

@@ -28,7 +28,7 @@ fn serve_tcp(change: impl FnOnce(&mut ServiceSettings)) -> SocketAddr {
 fn serve(listen: &str, change: impl FnOnce(&mut ServiceSettings)) -> (Vec<ListenAddress>, Handle) {
     let mut settings = ServiceSettings {
         databases: (0..2)
-            .map(|_| KvDatabase::open(&Spec::memory()).unwrap())
+            .map(|_| KvDatabase::open(&Spec::memory()).unwrap().into())
             .collect(),
         ..ServiceSettings::default()
     };

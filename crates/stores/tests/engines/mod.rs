@@ -95,7 +95,7 @@ pub async fn check_count(store: &Store, expected: u64) {
 /// A service of one database, until the tests end.
 fn serve() -> SocketAddr {
     let settings = ServiceSettings {
-        databases: vec![KvDatabase::open(&Spec::memory()).unwrap()],
+        databases: vec![KvDatabase::open(&Spec::memory()).unwrap().into()],
         ..ServiceSettings::default()
     };
     let config = Config {
