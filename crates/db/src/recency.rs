@@ -63,6 +63,9 @@ struct Place {
     position: Option<LogPosition>,
 }
 
+/// What stands for a place that is not known.
+const UNKNOWN: &str = "?";
+
 /// What a read has to have seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadRequirement {
@@ -164,11 +167,14 @@ impl Places {
         }
         let mut text = String::new();
         for Place { system, position } in &*self.list.borrow() {
-            if let Some(LogPosition { timeline, lsn }) = position {
-                let dash = if text.is_empty() { "" } else { "-" };
-                // A string takes everything.
-                let _ = write!(text, "{dash}{system:x}.{timeline:x}.{lsn:x}");
-            }
+            let dash = if text.is_empty() { "" } else { "-" };
+            // A string takes everything.
+            let _ = match position {
+                Some(LogPosition { timeline, lsn }) => {
+                    write!(text, "{dash}{system:x}.{timeline:x}.{lsn:x}")
+                }
+                None => write!(text, "{dash}{system:x}.{UNKNOWN}"),
+            };
         }
         (!text.is_empty()).then_some(text)
     }
@@ -200,6 +206,11 @@ impl Places {
 
 impl Place {
     fn parse(text: &str) -> Option<Place> {
+        if let Some((system, UNKNOWN)) = text.split_once('.') {
+            let system = u64::from_str_radix(system, 16).ok()?;
+            let position = None;
+            return Some(Place { system, position });
+        }
         let mut parts = text.split('.');
         let mut number = || u64::from_str_radix(parts.next()?, 16).ok();
         let (system, timeline, lsn) = (number()?, number()?, number()?);
@@ -248,9 +259,15 @@ mod tests {
         assert_eq!(recency.needed(7), ReadRequirement::Primary);
         recency.note_write(7, Some(at(1, 20)));
         assert_eq!(recency.needed(7), ReadRequirement::Primary);
-        assert_eq!(recency.texts(), RecencyTexts::default());
         recency.note_read(7, at(1, 25));
         assert_eq!(recency.needed(7), ReadRequirement::Primary);
+        // So it is at the next request.
+        assert_eq!(recency.texts(), texts(Some("7.?"), Some("7.1.19")));
+        let next = Recency::of_texts(&recency.texts());
+        assert_eq!(next.needed(7), ReadRequirement::Primary);
+        assert_eq!(next.needed(8), ReadRequirement::From(None));
+        next.note_primary_read(7, at(1, 30));
+        assert_eq!(next.texts().written.as_deref(), Some("7.1.1e"));
         recency.note_primary_read(7, at(1, 30));
         assert_eq!(recency.needed(7), ReadRequirement::From(Some(at(1, 30))));
         assert_eq!(recency.texts(), texts(Some("7.1.1e"), Some("7.1.1e")));
@@ -285,6 +302,8 @@ mod tests {
             "7.1.a-",
             "7.1.a.b",
             "7.1ffffffff.a",
+            "7.?.1",
+            "x.?",
             "-",
         ] {
             let recency = Recency::of_texts(&texts(Some(text), Some(text)));

@@ -185,8 +185,9 @@ impl ServerBackend for Postgres {
         binds: &Self::Binds<'_>,
     ) -> impl Future<Output = tsumugi_pg::Result<tsumugi_pg::Rows>> {
         connection.note(plan.effect);
+        let write = connection.begin_statement(&plan.sql);
         let query = connection.query(&plan.sql, binds);
-        query.inspect(move |outcome| connection.note_statement(&plan.sql, outcome))
+        query.inspect(move |outcome| connection.end_write(write, outcome))
     }
 
     /// An error when the server says that it did something that was not recognised beforehand. The session is not for others any more
@@ -223,12 +224,13 @@ impl ServerBackend for Postgres {
         // A script may say SET and whatever else.
         connection.changed.set(true);
         connection.script_left_transaction.set(false);
+        let write = connection.begin_write();
         let script = connection.script_with(sql, |tag| {
             if plan::ends_transaction(sql, tag.command()) {
                 connection.script_left_transaction.set(true);
             }
         });
-        script.then(move |outcome| connection.note_several(outcome))
+        script.then(move |outcome| connection.end_several(write, outcome))
     }
 }
 

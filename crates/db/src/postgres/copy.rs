@@ -148,8 +148,9 @@ impl CopyIn {
     /// What the server says to the data; nothing is copied then.
     pub async fn finish(self) -> Result<u64> {
         let CopyIn { copy, call } = self;
+        let write = call.connection.begin_write();
         let finished = guarded!(call.transaction.clone(), copy.finish());
-        let finished = call.connection.note_several(finished).await;
+        let finished = call.connection.end_several(write, finished).await;
         call.ended(finished.as_ref().map(|rows| Some(*rows)));
         finished.map_err(|error| call.failed(error))
     }

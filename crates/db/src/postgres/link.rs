@@ -10,7 +10,7 @@ use tsumugi_pg::connection::{Behaviour, Event};
 use tsumugi_pg::{Cause, Connection, Connector, Error, LogPosition, StandbyState, may_write};
 use tsumugi_pg_proto::TransactionStatus;
 
-use super::write_notes::WriteNotes;
+use super::write_notes::{PendingWrite, WriteNotes};
 use crate::limits::REPLICA_CHECK;
 use crate::server::connections::{self, ConnectFailure, Retryable};
 
@@ -85,42 +85,54 @@ impl Session {
         }
     }
 
-    /// A statement has run here. One that may have written something, outside of a transaction, is noted where the database has replicas.
-    pub(super) fn note_statement(&self, sql: &str, outcome: &tsumugi_pg::Result<tsumugi_pg::Rows>) {
-        let ServerRole::Primary(notes) = &self.role else {
-            return;
-        };
-        if self.status() == TransactionStatus::Idle && may_write(sql) {
-            match outcome {
-                Ok(_) => notes.note_write(self.log_position()),
-                // What was refused has written nothing.
-                Err(Error::Server(_)) => {}
-                Err(_) => notes.note_write(None),
-            }
+    /// Something that may write is about to be sent, where the database has replicas.
+    pub(super) fn begin_write(&self) -> Option<PendingWrite> {
+        match &self.role {
+            ServerRole::Primary(notes) => notes.begin_write(),
+            ServerRole::Alone | ServerRole::Replica => None,
         }
     }
 
-    /// A transaction was committed here, or may have been.
-    pub(super) fn note_commit(&self, outcome: &tsumugi_pg::Result<()>) {
-        if let ServerRole::Primary(notes) = &self.role {
-            match outcome {
-                Ok(()) => notes.note_write(self.log_position()),
-                Err(Error::Server(_) | Error::RolledBack) => {}
-                Err(_) => notes.note_write(None),
+    /// The same of a statement, if it may write.
+    pub(super) fn begin_statement(&self, sql: &str) -> Option<PendingWrite> {
+        match &self.role {
+            ServerRole::Primary(notes) if may_write(sql) => notes.begin_write(),
+            _ => None,
+        }
+    }
+
+    /// What was sent alone has ended, or a commit has.
+    pub(super) fn end_write<T>(
+        &self,
+        write: Option<PendingWrite>,
+        outcome: &tsumugi_pg::Result<T>,
+    ) {
+        let Some(write) = write else { return };
+        match outcome {
+            Ok(_) if self.status() == TransactionStatus::Idle => {
+                write.written(self.log_position());
             }
+            // In a transaction the commit counts.
+            Ok(_) => write.nothing_written(),
+            // What was refused has written nothing.
+            Err(Error::Server(_) | Error::RolledBack) => write.nothing_written(),
+            Err(_) => drop(write),
         }
     }
 
     /// Several statements have run here, or data were copied. Where that may have left something behind, the server is asked how far its log is.
-    pub(super) async fn note_several<T>(
+    pub(super) async fn end_several<T>(
         &self,
+        write: Option<PendingWrite>,
         outcome: tsumugi_pg::Result<T>,
     ) -> tsumugi_pg::Result<T> {
-        if let ServerRole::Primary(notes) = &self.role
-            && self.status() == TransactionStatus::Idle
-        {
-            let position = self.learn_log_position().await.ok().flatten();
-            notes.note_write(position);
+        if let Some(write) = write {
+            if self.status() == TransactionStatus::Idle {
+                let position = self.learn_log_position().await.ok().flatten();
+                write.written(position);
+            } else {
+                write.nothing_written();
+            }
         }
         outcome
     }

@@ -117,6 +117,10 @@ async fn run(
     });
     let written: Vec<Statement<'_>> = written.collect();
     let started = pool.stats.start();
+    let write = match plans.iter().any(|plan| may_write(&plan.sql)) {
+        true => connection.begin_write(),
+        false => None,
+    };
     let replies = {
         let replies = std::pin::pin!(connection.pipeline(&written, atomicity));
         pool.bounded(replies).await
@@ -124,11 +128,11 @@ async fn run(
     drop(written);
     drop(binds);
     let replies = match replies {
-        Ok(replies) if plans.iter().any(|plan| may_write(&plan.sql)) => connection
-            .note_several(Ok(replies))
+        Ok(replies) => connection
+            .end_several(write, Ok(replies))
             .await
             .map_err(Fault::Driver),
-        replies => replies,
+        Err(fault) => Err(fault),
     };
     let outcomes = replies?.into_iter().zip(plans);
     let outcomes = outcomes.map(|(reply, plan)| check(plan, reply.map_err(Fault::Driver)));

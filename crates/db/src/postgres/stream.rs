@@ -11,6 +11,7 @@ use super::bind::Binds;
 use super::link::{ExclusiveConnection, Link};
 use super::plan::Plan;
 use super::rows::Rows;
+use super::write_notes::PendingWrite;
 use crate::batch::BatchSize;
 use crate::rows::Columns;
 use crate::server::connections::Exclusive;
@@ -19,6 +20,8 @@ use crate::server::{Batch, Fault, Limits, Outcome, Streaming};
 /// A portal that is open.
 pub(crate) struct PortalRows {
     rows: tsumugi_pg::RowStream,
+    /// What it has written is known at its end.
+    write: Option<PendingWrite>,
     columns: Arc<Columns>,
     /// After `rows`, so that the pool gets it back when they are gone.
     connection: ExclusiveConnection,
@@ -52,6 +55,7 @@ impl PortalRows {
         by: BatchSize,
     ) -> Outcome<Postgres, PortalRows> {
         connection.note(plan.effect);
+        let write = connection.begin_statement(&plan.sql);
         let rows_max = by.explicit_rows().map_or(BATCH_ROWS_MAX, u32::from);
         let first = rows_max.min(BATCH_ROWS_FIRST);
         let opened = connection.stream_by(&plan.sql, binds, first);
@@ -62,6 +66,7 @@ impl PortalRows {
             .derived(|columns| Arc::new(Columns::new(columns.iter().map(|column| &*column.name))));
         Ok(PortalRows {
             rows,
+            write,
             columns,
             connection,
         })
@@ -75,7 +80,8 @@ impl crate::server::RowCursor<Postgres> for PortalRows {
 
     async fn next(&mut self, pool: &Inner) -> Outcome<Postgres, Option<Batch>> {
         let Some(rows) = bounded(pool, &self.connection, self.rows.next()).await? else {
-            return Ok(None);
+            let ended = self.connection.end_several(self.write.take(), Ok(None));
+            return ended.await.map_err(Fault::Driver);
         };
         let rows = Rows::new(rows).map_err(Fault::Driver)?;
         Ok(Some(Batch {

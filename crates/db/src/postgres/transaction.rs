@@ -157,11 +157,12 @@ impl Transactional for Postgres {
 
     async fn commit(closing: OpenTransaction) -> tsumugi_pg::Result<()> {
         let _guard = RollBackGuard(&closing);
-        let may_have_written = closing.may_have_written();
+        let write = match closing.may_have_written() {
+            true => closing.begin_write(),
+            false => None,
+        };
         let committed = closing.commit_unguarded().await;
-        if may_have_written {
-            closing.note_commit(&committed);
-        }
+        closing.end_write(write, &committed);
         committed
     }
 

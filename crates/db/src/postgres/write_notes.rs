@@ -8,6 +8,36 @@ use tsumugi_pg::LogPosition;
 
 use crate::recency::Recency;
 
+/// A write from when it is sent. Dropped before it is known what became of it, because nobody waits any more or no answer came, it may have been done, and
+/// counts as done at a place that is not known.
+pub(super) struct PendingWrite {
+    /// That of the request which has sent it, whoever waits for its end.
+    recency: Rc<Recency>,
+    system: u64,
+    is_settled: bool,
+}
+
+impl PendingWrite {
+    /// It was done; the log went on to this place at most, where that is known.
+    pub(super) fn written(mut self, position: Option<LogPosition>) {
+        self.is_settled = true;
+        self.recency.note_write(self.system, position);
+    }
+
+    /// It was not done, or belongs to a transaction that is still open.
+    pub(super) fn nothing_written(mut self) {
+        self.is_settled = true;
+    }
+}
+
+impl Drop for PendingWrite {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            self.recency.note_write(self.system, None);
+        }
+    }
+}
+
 /// Where it is noted what was written to a database and seen of it.
 #[derive(Default)]
 pub(super) struct WriteNotes {
@@ -33,11 +63,13 @@ impl WriteNotes {
         Recency::current().unwrap_or_else(|| Rc::clone(&self.own))
     }
 
-    /// Something was written; the log went on to this place at most, where that is known.
-    pub(super) fn note_write(&self, position: Option<LogPosition>) {
-        if let Some(system) = self.system() {
-            self.recency().note_write(system, position);
-        }
+    /// Something is about to be written; none before it was connected to.
+    pub(super) fn begin_write(&self) -> Option<PendingWrite> {
+        Some(PendingWrite {
+            recency: self.recency(),
+            system: self.system()?,
+            is_settled: false,
+        })
     }
 
     /// Something was seen that the log had at this place.

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tsumugi_db::{
     BatchSize, Database, Error, Executor, Options, PipelineAtomicity, PoolRole, ReadTarget,
     Recency, RecencyTexts, ReplicaUrls, Rows, SqlText, TransactionMode, TransactionOptions, limits,
@@ -185,6 +185,15 @@ fn all_ways_to_write_are_followed() {
         one(&InTransaction, 6).await;
         one(&InSession, 7).await;
         one(&Copy, 7).await;
+        one(&Stream, 8).await;
+        // What nobody has waited for may be done yet.
+        let (ann, sleep) = (user(), db.0.query("select pg_sleep(30)", []));
+        let given_up = timeout(Duration::from_millis(100), ann.scope(sleep)).await;
+        assert!(given_up.is_err());
+        let next = Rc::new(Recency::of_texts(&ann.texts()));
+        for user in [ann, next] {
+            assert_eq!(db.read(&user).await.0, cluster.port());
+        }
         // What only reads on the primary leaves the user where he was.
         let ann = user();
         let read = db.0.query("select n from t where id = 1", []);
@@ -239,6 +248,11 @@ writes! {
     InSession(db) {
         let session = db.session().await.unwrap();
         session.execute("update t set n = n + 1", []).await.unwrap();
+    }
+    Stream(db) {
+        let sql = "update t set n = n + 1 returning id";
+        let mut rows = db.stream_by(sql, [], BatchSize::default()).await.unwrap();
+        while rows.next().await.unwrap().is_some() {}
     }
     Copy(db) {
         let mut copy = db.copy_in("copy t from stdin").await.unwrap();
