@@ -75,9 +75,10 @@ impl Cluster {
     ///
     /// # Errors
     /// [`Error::Unavailable`] when another one has it for longer than the caller waits; [`Error::Usage`] and [`Error::TooLarge`] of a name or a
-    /// time that is none; [`Error::Unanswered`] and the engine's own errors, after which it may be held for `ttl`.
+    /// time that is none; [`Error::Unsupported`] by an engine that only carries messages; [`Error::Unanswered`] and the engine's own errors, after which it may be held for `ttl`.
     pub async fn acquire(&self, name: &str, ttl: Duration, wait: LockWait) -> Result<Lease> {
         check_name("the name of a lock", name)?;
+        self.engine.check_leases()?;
         if !(LEASE_TTL_MIN..=LEASE_TTL_MAX).contains(&ttl) {
             return Err(Error::Usage(format!(
                 "a lock takes a ttl from {} to {} seconds, not {}",
@@ -133,10 +134,18 @@ impl Cluster {
         value
     }
 
+    /// Whether locks and timers can be had: an engine that only carries messages refuses them.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`], which says what to use.
+    pub fn check_leases(&self) -> Result<()> {
+        self.engine.check_leases()
+    }
+
     /// A timer that ticks on one of all processes.
     ///
     /// # Errors
-    /// As [`ClusterTimer::check`].
+    /// As [`ClusterTimer::check`] and [`Cluster::check_leases`].
     pub fn timer(&self, name: &str, period: Duration) -> Result<ClusterTimer> {
         ClusterTimer::new(&self.engine, name, period)
     }

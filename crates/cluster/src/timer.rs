@@ -28,6 +28,7 @@ impl ClusterTimer {
         period: Duration,
     ) -> Result<ClusterTimer> {
         ClusterTimer::check(name, period)?;
+        engine.check_leases()?;
         Ok(ClusterTimer {
             engine: Rc::clone(engine),
             name: name.to_owned(),
@@ -70,7 +71,8 @@ impl ClusterTimer {
             let outcome = match is_noted {
                 true => attempt.take().await,
                 false => {
-                    let noted = self.engine.begin_timer(&lease_name(&self.name)).await;
+                    let name = lease_name(&self.name);
+                    let noted = self.engine.begin_timer(&name, self.period).await;
                     is_noted = noted.is_ok();
                     noted.map(|()| TakeOutcome::Busy(Duration::ZERO))
                 }

@@ -1,6 +1,8 @@
 //! Every bound of this crate, by name. Those of a database of this process are `tsumugi-kv`'s, those of a `tkrzw://` client `tsumugi-rpc`'s.
 //! Rule: a queue or a message that has no bound here or there does not exist.
 
+use std::time::Duration;
+
 /// Longest address of a store, settings included.
 pub const ADDRESS_BYTES_MAX: usize = 8 * 1024;
 /// Servers that one address may name.
@@ -94,5 +96,13 @@ pub const ETCD_LEASE_RECORDS_MAX: usize = 1_000;
 pub const ETCD_QUEUES_REMEMBERED_MAX: usize = 1_024;
 /// How often a watch of etcd asks its server for a sign of life; it goes to another one after two without.
 pub const ETCD_WATCH_ALIVE_MS: u64 = 2_000;
+/// Leases of a cluster that holders of one application have in etcd, on one worker.
+pub const ETCD_HELD_LEASES_MAX: usize = 100_000;
+/// How often one question for a lease in etcd is asked when others precede it. After that it counts as theirs.
+pub const ETCD_TAKE_TRIES: usize = 4;
+/// How soon a lease in etcd that another one has is asked for again at the latest.
+pub const ETCD_LEASE_POLL_MAX: Duration = Duration::from_millis(500);
+/// How long the last message of a channel stays in etcd at least.
+pub const ETCD_MESSAGE_TTL: Duration = Duration::from_secs(60);
 /// Longest rest of a watch of etcd between attempts to begin again.
 pub const ETCD_WATCH_REST_MS_MAX: u64 = 2_000;

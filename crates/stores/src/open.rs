@@ -110,7 +110,9 @@ impl StoreOpener {
     /// What a command that only looks has in place of a cluster's store: an empty one.
     async fn in_memory(&self, name: &str) -> Result<Store> {
         let spec = Spec::of_place(&format!("memory:{name}"))?;
-        self.local(spec).await
+        let store = self.local(spec).await?;
+        store.stand_in();
+        Ok(store)
     }
 
     /// What is open of one engine.

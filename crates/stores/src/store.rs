@@ -1,6 +1,7 @@
 //! The store of an application: one type over all engines. Checks calls against the engine's table, and hands them on.
 //! Rule: what an engine refuses is refused here, before anything is sent; a call means the same on every engine that takes it.
 
+use std::cell::Cell;
 use std::fmt;
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
@@ -33,6 +34,8 @@ struct StoreInner {
     engine: EngineHandle,
     place: Arc<str>,
     flights: StoreId,
+    /// Whether it is in the place of a store of other servers, for a command that only looks.
+    is_stand_in: Cell<bool>,
 }
 
 /// The engines.
@@ -67,6 +70,7 @@ impl Store {
                 engine,
                 place,
                 flights,
+                is_stand_in: Cell::new(false),
             }),
         }
     }
@@ -80,6 +84,7 @@ impl Store {
                 engine,
                 place,
                 flights,
+                is_stand_in: Cell::new(false),
             }),
         }
     }
@@ -88,6 +93,15 @@ impl Store {
     #[must_use]
     pub fn downgrade(&self) -> WeakStore {
         WeakStore(Rc::downgrade(&self.inner))
+    }
+
+    /// It is in the place of a store of other servers.
+    pub(crate) fn stand_in(&self) {
+        self.inner.is_stand_in.set(true);
+    }
+
+    pub(crate) fn stands_in(&self) -> bool {
+        self.inner.is_stand_in.get()
     }
 
     pub(crate) fn engine(&self) -> &EngineHandle {

@@ -1,4 +1,5 @@
-//! Locks: one holder at a time, tokens that grow, what becomes of those that are lost, dropped or in doubt.
+//! Locks of engines with a table: what is written in it, what becomes of a question whose answer was lost, fences of transactions. What every engine
+//! does is in `../behaviour/locks.rs`.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,79 +9,11 @@ use tokio::time::{sleep, timeout};
 use tsumugi_cluster::limits::{CLUSTER_NAME_BYTES_MAX, LEASE_TTL_MAX, LEASE_TTL_MIN};
 use tsumugi_cluster::{Cluster, Error, LockWait, ReleaseKind, fence};
 use tsumugi_db::{Database, Executor, Options, TransactionOptions, values};
-use tsumugi_testkit::{Cut, CutProxy, ServerSide, poll};
+use tsumugi_testkit::{Cut, CutProxy, ServerSide};
 
-use crate::{LONG, Place, SHORT, at, with_each};
+use crate::{LONG, Place, SHORT, at};
 
 const NOW: LockWait = LockWait::UpTo(Duration::ZERO);
-
-#[test]
-fn lock_is_held_by_one_and_each_token_is_greater_than_the_last() {
-    with_each(async |place| {
-        let (one, other) = (place.cluster().await, place.cluster().await);
-        let first = one.acquire("tokens", LONG, NOW).await.unwrap();
-        let refused = other.acquire("tokens", LONG, NOW).await;
-        assert!(
-            matches!(refused, Err(Error::Unavailable { .. })),
-            "{refused:?}"
-        );
-        // Another name is another lock.
-        let beside = other.acquire("beside", LONG, NOW).await.unwrap();
-        beside.release(ReleaseKind::Keep).await;
-        first.release(ReleaseKind::Keep).await;
-        let second = other.acquire("tokens", LONG, NOW).await.unwrap();
-        assert!(second.token() > first.token());
-        second.release(ReleaseKind::Keep).await;
-        assert!(!second.is_lost(), "it was given back");
-    });
-}
-
-#[test]
-fn holder_that_does_not_renew_knows_of_its_loss_before_another_has_the_lock() {
-    with_each(async |place| {
-        let (one, other) = (place.cluster().await, place.cluster().await);
-        let first = one.acquire("loss", SHORT, NOW).await.unwrap();
-        let begun = Instant::now();
-        let second = other.acquire("loss", SHORT, LockWait::Forever).await;
-        let second = second.unwrap();
-        assert!(first.is_lost());
-        assert!(first.check().unwrap_err().to_string().contains("loss"));
-        assert!(second.token() > first.token());
-        let waited = begun.elapsed();
-        assert!(waited > SHORT / 2 && waited < SHORT * 4, "{waited:?}");
-        // What the first one does about it afterwards is not the second one's.
-        first.release(ReleaseKind::Keep).await;
-        drop(first);
-        sleep(Duration::from_millis(50)).await;
-        let third = one.acquire("loss", SHORT, NOW).await;
-        assert!(matches!(third, Err(Error::Unavailable { .. })), "{third:?}");
-        second.release(ReleaseKind::Keep).await;
-    });
-}
-
-#[test]
-fn lock_is_renewed_while_its_work_runs() {
-    with_each(async |place| {
-        let (one, other) = (place.cluster().await, place.cluster().await);
-        let work = one.lock("renewal", SHORT, NOW, async |token| {
-            sleep(SHORT * 4).await;
-            token
-        });
-        let contender = async {
-            sleep(SHORT / 4).await;
-            let wait = LockWait::UpTo(SHORT * 3);
-            other.acquire("renewal", SHORT, wait).await
-        };
-        let (token, refused) = tokio::join!(work, contender);
-        assert!(token.unwrap() > 0);
-        assert!(
-            matches!(refused, Err(Error::Unavailable { .. })),
-            "{refused:?}"
-        );
-        let next = other.acquire("renewal", SHORT, NOW).await.unwrap();
-        next.release(ReleaseKind::Keep).await;
-    });
-}
 
 #[test]
 fn work_under_a_lock_that_was_lost_is_dropped_where_it_waits() {
@@ -102,39 +35,6 @@ fn work_under_a_lock_that_was_lost_is_dropped_where_it_waits() {
         let (outcome, ()) = tokio::join!(work, theft);
         assert!(matches!(outcome, Err(Error::Lost { .. })), "{outcome:?}");
         assert!(!went_on.get());
-    });
-}
-
-#[test]
-fn work_that_blocks_its_thread_beyond_the_deadline_is_told_that_the_lock_was_lost() {
-    with_each(async |place| {
-        let cluster = place.cluster().await;
-        let outcome = cluster
-            .lock("blocking", SHORT, NOW, async |_| {
-                // As a process that is stopped.
-                let until = Instant::now() + SHORT * 2;
-                while Instant::now() < until {
-                    tsumugi_testkit::pause();
-                }
-            })
-            .await;
-        assert!(matches!(outcome, Err(Error::Lost { .. })), "{outcome:?}");
-    });
-}
-
-#[test]
-fn lock_that_is_dropped_is_given_back_and_so_is_one_whose_answer_is_not_awaited() {
-    with_each(async |place| {
-        let (one, other) = (place.cluster().await, place.cluster().await);
-        drop(one.acquire("dropped", LONG, NOW).await.unwrap());
-        let wait = LockWait::UpTo(Duration::from_secs(5));
-        let held = other.acquire("dropped", LONG, wait).await.unwrap();
-        held.release(ReleaseKind::Keep).await;
-        for times in 0..4 {
-            drop(poll::pend(one.acquire("dropped", LONG, NOW), times).await);
-            let held = other.acquire("dropped", LONG, wait).await.unwrap();
-            held.release(ReleaseKind::Keep).await;
-        }
     });
 }
 

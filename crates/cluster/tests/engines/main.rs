@@ -1,5 +1,7 @@
 //! Locks, timers and channels over real databases: what each engine promises, by the same tests, and what PostgreSQL's alone does.
 
+#[path = "../behaviour/mod.rs"]
+mod behaviour;
 mod channels;
 mod kept;
 mod locks;
@@ -47,6 +49,23 @@ impl Place {
     }
 }
 
+impl Place {
+    /// How long a lease lasts that a test waits for the end of.
+    fn short(&self) -> Duration {
+        SHORT
+    }
+
+    /// The period of timers.
+    fn period(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    /// How much later than a period a timer is due that nobody waited for.
+    fn late(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
 /// Runs a test at a place, on a runtime like a worker's.
 fn at(place: Place, test: impl AsyncFnOnce(Place)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -61,6 +80,11 @@ fn with_each(test: impl AsyncFn(Place)) {
     at(Place::Process, &test);
     at(Place::Sqlite(tempfile::tempdir().unwrap()), &test);
     at(Place::postgres(), &test);
+}
+
+/// The same with each engine that carries messages.
+fn with_each_carrier(test: impl AsyncFn(Place)) {
+    with_each(test);
 }
 
 const SHORT: Duration = Duration::from_millis(400);

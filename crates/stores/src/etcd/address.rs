@@ -65,6 +65,11 @@ impl EtcdAddress {
         format!("{}/", self.namespace).into()
     }
 
+    /// What the keys begin with by which processes find each other.
+    pub(super) fn cluster_prefix(&self) -> Bytes {
+        format!("{}!cluster/", self.namespace).into()
+    }
+
     /// What the keys begin with that are no records: the last places of queues.
     pub(super) fn notes_prefix(&self) -> Bytes {
         format!("{}!queues/", self.namespace).into()

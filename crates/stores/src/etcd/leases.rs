@@ -1,6 +1,6 @@
 //! Times to live as leases of etcd. A record lives at least as long as was asked for, and longer by an eighth, a second or two at least, and by what
 //! etcd adds: a lease ends within a second or so after its time, is granted for no less than etcd's own least time, and lasts anew when
-//! another server becomes the leader. Sends what grants a lease and nothing else.
+//! another server becomes the leader. Sends what grants and ends a lease and nothing else.
 //!
 //! Records whose times end close together share a lease, so that a busy cache has some dozens of them instead of one for each record; and a lease
 //! is given to so many records only, because all of them go in one step. Rule: a lease is used again only while it surely outlasts the wanted time.
@@ -12,7 +12,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::client::{EtcdClient, Repeat};
-use super::messages::{LeaseGrantRequest, LeaseGrantResponse, path};
+use super::messages::{
+    LeaseGrantRequest, LeaseGrantResponse, LeaseRevokeRequest, LeaseRevokeResponse, path,
+};
+use super::status::is_lease_missing;
 use super::table::ENGINE;
 use crate::error::{CallFate, Error, Result};
 use crate::limits::{ETCD_LEASE_RECORDS_MAX, ETCD_LEASES_MAX};
@@ -90,26 +93,47 @@ impl LeaseTable {
         if let Some(id) = self.fitting(ttl, now) {
             return Ok(id);
         }
-        let wanted = (ttl + slack(ttl)).as_secs_f64().ceil();
-        // A hundred years of seconds at most.
-        let request = LeaseGrantRequest { ttl: wanted as i64 };
-        // One that was granted and whose answer was lost ends by itself.
-        let granted: LeaseGrantResponse = client
-            .call(path::LEASE_GRANT, &request, Repeat::Safe)
-            .await?;
-        if !granted.error.is_empty() {
-            return Err(Error::Server {
-                engine: ENGINE,
-                message: granted.error,
-                fate: CallFate::NotApplied,
-            });
-        }
+        let wanted = whole_seconds(ttl + slack(ttl));
+        let granted = grant(client, wanted).await?;
         let lasts = Duration::from_secs(u64::try_from(granted.ttl).unwrap_or_default());
-        if granted.ttl > request.ttl {
+        if granted.ttl > wanted {
             self.least.set(lasts.max(self.least.get()));
         }
         self.add(granted.id, now + lasts);
         Ok(granted.id)
+    }
+}
+
+/// What etcd counts in, and no less than was wanted. A hundred years of them at most.
+pub(super) fn whole_seconds(ttl: Duration) -> i64 {
+    ttl.as_secs_f64().ceil() as i64
+}
+
+/// A lease of so many seconds, or of as many as the server grants at least. One that was granted and whose answer was lost ends by itself.
+pub(super) async fn grant(client: &EtcdClient, seconds: i64) -> Result<LeaseGrantResponse> {
+    let request = LeaseGrantRequest { ttl: seconds };
+    let granted: LeaseGrantResponse = client
+        .call(path::LEASE_GRANT, &request, Repeat::Safe)
+        .await?;
+    match granted.error.is_empty() {
+        true => Ok(granted),
+        false => Err(Error::Server {
+            engine: ENGINE,
+            message: granted.error,
+            fate: CallFate::NotApplied,
+        }),
+    }
+}
+
+/// Ends a lease, and with it what is attached to it; one that is gone is no error.
+pub(super) async fn revoke(client: &EtcdClient, id: i64) -> Result<()> {
+    let request = LeaseRevokeRequest { id };
+    let revoked: Result<LeaseRevokeResponse> = client
+        .call(path::LEASE_REVOKE, &request, Repeat::Safe)
+        .await;
+    match revoked {
+        Err(error) if !is_lease_missing(&error) => Err(error),
+        _ => Ok(()),
     }
 }
 

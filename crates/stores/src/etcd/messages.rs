@@ -189,6 +189,8 @@ pub(super) struct TxnRequest {
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TxnResponse {
+    #[prost(message, optional, tag = "1")]
+    pub(super) header: Option<ResponseHeader>,
     #[prost(bool, tag = "2")]
     pub(super) succeeded: bool,
     #[prost(message, repeated, tag = "3")]
@@ -214,6 +216,15 @@ pub(super) struct LeaseGrantResponse {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct LeaseRevokeRequest {
+    #[prost(int64, tag = "1")]
+    pub(super) id: i64,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct LeaseRevokeResponse {}
+
+#[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct LeaseTimeToLiveRequest {
     #[prost(int64, tag = "1")]
     pub(super) id: i64,
@@ -224,6 +235,9 @@ pub(super) struct LeaseTimeToLiveResponse {
     /// In seconds; -1 of a lease that is gone.
     #[prost(int64, tag = "3")]
     pub(super) ttl: i64,
+    /// What it was granted for, in seconds.
+    #[prost(int64, tag = "4")]
+    pub(super) granted_ttl: i64,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -316,6 +330,7 @@ pub(super) mod path {
     pub(in super::super) const TXN: &str = "/etcdserverpb.KV/Txn";
     pub(in super::super) const WATCH: &str = "/etcdserverpb.Watch/Watch";
     pub(in super::super) const LEASE_GRANT: &str = "/etcdserverpb.Lease/LeaseGrant";
+    pub(in super::super) const LEASE_REVOKE: &str = "/etcdserverpb.Lease/LeaseRevoke";
     pub(in super::super) const LEASE_TIME_TO_LIVE: &str = "/etcdserverpb.Lease/LeaseTimeToLive";
     pub(in super::super) const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
     pub(in super::super) const STATUS: &str = "/etcdserverpb.Maintenance/Status";

@@ -4,6 +4,7 @@
 
 mod address;
 mod client;
+mod cluster;
 mod leases;
 mod messages;
 mod queue;
@@ -26,6 +27,7 @@ use tsumugi_worker::Pool;
 
 pub use self::address::EtcdAddress;
 use self::client::{ConnectionSettings, EtcdClient, Repeat};
+pub(crate) use self::cluster::EtcdEngine;
 use self::leases::LeaseTable;
 use self::messages::{
     KeyValue, LeaseTimeToLiveRequest, LeaseTimeToLiveResponse, RangeRequest, RangeResponse,
@@ -50,6 +52,8 @@ pub(crate) struct EtcdStore {
     prefix: Bytes,
     /// What the keys of its queues' notes begin with.
     notes_prefix: Bytes,
+    /// What the keys of locks, timers and channels begin with.
+    cluster_prefix: Bytes,
 }
 
 impl EtcdStore {
@@ -63,6 +67,7 @@ impl EtcdStore {
     ) -> Result<EtcdStore> {
         let settings = ConnectionSettings::of(address, configured);
         let (prefix, notes_prefix) = (address.prefix(), address.notes_prefix());
+        let cluster_prefix = address.cluster_prefix();
         let shared = { open }.find(|other| other.client.settings == settings);
         let store = match shared {
             Some(other) => EtcdStore {
@@ -73,6 +78,7 @@ impl EtcdStore {
                 },
                 prefix,
                 notes_prefix,
+                cluster_prefix,
                 ..other
             },
             None => EtcdStore {
@@ -82,6 +88,7 @@ impl EtcdStore {
                 notes: Rc::default(),
                 prefix,
                 notes_prefix,
+                cluster_prefix,
             },
         };
         store.read(&store.prefix).await?;

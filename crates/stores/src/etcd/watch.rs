@@ -32,22 +32,84 @@ type Stream = GrpcStream<WatchRequest, WatchResponse>;
 impl EtcdStore {
     /// The changes of the keys that begin so, from now on.
     pub(super) async fn watch_prefix(&self, prefix: Bytes) -> Result<StoreWatch> {
+        let begun = self.begin_watch(self.key(&prefix)).await?;
+        let (sender, watch) = watch_queue();
+        let sink = ChangeSink {
+            sender,
+            cut: self.prefix.len(),
+        };
+        drop(tokio::task::spawn_local(begun.run(sink)));
+        Ok(watch)
+    }
+
+    /// Begins a watch of the keys in etcd that begin so: what changes after this has ended is reported.
+    pub(super) async fn begin_watch(&self, prefix: Bytes) -> Result<BegunWatch> {
         let permit = WatchPermit::take(&self.watches)?;
-        let key = self.key(&prefix);
         let mut task = WatchTask {
             client: Rc::clone(&self.client),
-            range_end: prefix_end(&key),
-            key,
-            cut: self.prefix.len(),
+            range_end: prefix_end(&prefix),
+            key: prefix,
             next: 0,
             has_gap: false,
             _permit: permit,
         };
-        // It has begun when this is answered.
-        let begun = task.begin().await?;
-        let (sender, watch) = watch_queue();
-        drop(tokio::task::spawn_local(task.run(begun, sender)));
-        Ok(watch)
+        let open = task.begin().await?;
+        Ok(BegunWatch { task, open })
+    }
+}
+
+/// What is done with what a watch reports.
+pub(super) trait EventSink {
+    /// A change of a record.
+    fn event(&self, event: Event);
+
+    /// Changes were lost, in unknown number.
+    fn gap(&self);
+
+    /// Resolves once nobody wants more.
+    async fn closed(&self);
+
+    /// Nothing more comes, for this reason.
+    fn end(self, why: Error);
+}
+
+/// The changes as a watcher of a store takes them.
+struct ChangeSink {
+    sender: WatchSender,
+    /// Bytes of the namespace, which reported keys are without.
+    cut: usize,
+}
+
+impl EventSink for ChangeSink {
+    fn event(&self, event: Event) {
+        if let Some(change) = change_of(event, self.cut) {
+            self.sender.send(change);
+        }
+    }
+
+    fn gap(&self) {
+        self.sender.send(ChangeEvent::Gap);
+    }
+
+    async fn closed(&self) {
+        self.sender.closed().await;
+    }
+
+    fn end(self, why: Error) {
+        self.sender.end(why);
+    }
+}
+
+/// A watch that has begun and that nobody follows yet.
+pub(super) struct BegunWatch {
+    task: WatchTask,
+    open: OpenWatch,
+}
+
+impl BegunWatch {
+    /// Reports what comes until nobody wants more, or etcd refuses it.
+    pub(super) async fn run(self, sink: impl EventSink) {
+        self.task.run(self.open, sink).await;
     }
 }
 
@@ -55,8 +117,6 @@ struct WatchTask {
     client: Rc<EtcdClient>,
     key: Bytes,
     range_end: Bytes,
-    /// Bytes of the namespace, which reported keys are without.
-    cut: usize,
     /// The revision from which nothing was reported yet; 0 before the first watch.
     next: i64,
     /// Whether changes were lost before the watch that begins next.
@@ -124,7 +184,7 @@ impl WatchTask {
         Ok(OpenWatch { stream, at })
     }
 
-    async fn run(mut self, begun: OpenWatch, sender: WatchSender) {
+    async fn run(mut self, begun: OpenWatch, sink: impl EventSink) {
         let mut open = Some(begun);
         let mut rest_ms = REST_MS_MIN;
         loop {
@@ -133,12 +193,12 @@ impl WatchTask {
                 None => {
                     let begin = self.begin();
                     let begun = tokio::select! {
-                        () = sender.closed() => return,
+                        () = sink.closed() => return,
                         begun = begin => begun,
                     };
                     match begun {
                         Ok(begun) => begun,
-                        Err(error @ Error::Refused { .. }) => return sender.end(error),
+                        Err(error @ Error::Refused { .. }) => return sink.end(error),
                         Err(error) => {
                             tracing::debug!(%error, "a watch of etcd does not begin again yet");
                             let rest = Duration::from_millis(
@@ -146,7 +206,7 @@ impl WatchTask {
                             );
                             rest_ms = (rest_ms * 2).min(ETCD_WATCH_REST_MS_MAX);
                             tokio::select! {
-                                () = sender.closed() => return,
+                                () = sink.closed() => return,
                                 () = tokio::time::sleep(rest) => {}
                             }
                             continue;
@@ -156,20 +216,20 @@ impl WatchTask {
             };
             rest_ms = REST_MS_MIN;
             if std::mem::take(&mut self.has_gap) {
-                sender.send(ChangeEvent::Gap);
+                sink.gap();
             }
             let ended = tokio::select! {
-                () = sender.closed() => return,
-                ended = self.follow(watch, &sender) => ended,
+                () = sink.closed() => return,
+                ended = self.follow(watch, &sink) => ended,
             };
             if let Some(error) = ended {
-                return sender.end(error);
+                return sink.end(error);
             }
         }
     }
 
     /// Reports what comes until the watch is lost (`None`) or refused.
-    async fn follow(&mut self, watch: OpenWatch, sender: &WatchSender) -> Option<Error> {
+    async fn follow(&mut self, watch: OpenWatch, sink: &impl EventSink) -> Option<Error> {
         let OpenWatch { mut stream, at } = watch;
         let alive = Duration::from_millis(ETCD_WATCH_ALIVE_MS);
         let mut heard = Instant::now();
@@ -208,7 +268,7 @@ impl WatchTask {
             if response.canceled {
                 return self.canceled(response);
             }
-            self.report(response, sender);
+            self.report(response, sink);
         }
     }
 
@@ -228,7 +288,7 @@ impl WatchTask {
         }
     }
 
-    fn report(&mut self, response: WatchResponse, sender: &WatchSender) {
+    fn report(&mut self, response: WatchResponse, sink: &impl EventSink) {
         let is_whole = !response.fragment;
         let last = response.events.iter().filter_map(|event| {
             let kv = event.kv.as_ref()?;
@@ -236,9 +296,7 @@ impl WatchTask {
         });
         let last = last.max();
         for event in response.events {
-            if let Some(change) = change_of(event, self.cut) {
-                sender.send(change);
-            }
+            sink.event(event);
         }
         match last {
             // Of a revision that goes on in the next response everything is reported again rather than a part never.

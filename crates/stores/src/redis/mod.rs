@@ -4,6 +4,7 @@
 mod address;
 mod channel;
 mod client;
+mod cluster_engine;
 mod link;
 mod message_queue;
 mod reply_guard;
@@ -32,6 +33,7 @@ use self::address::{RedisServers, Transport};
 use self::channel::ChannelHub;
 pub use self::channel::{RedisMessage, RedisSubscription};
 use self::client::RedisClient;
+pub(crate) use self::cluster_engine::RedisEngine;
 use self::link::Dialer;
 use self::request::{AnswerKind, Request, request_of, unexpected};
 use self::servers::Servers;

@@ -1,0 +1,35 @@
+//! The processes that find each other by a store: locks, timers and channels over the servers that it is on. Keeps and sends nothing itself.
+//! Rule: an engine that cannot keep a promise of a cluster refuses it by name, and says what to use.
+
+use std::rc::Rc;
+
+use tsumugi_cluster::{Cluster, Error, Result};
+
+use crate::etcd::EtcdEngine;
+use crate::redis::RedisEngine;
+use crate::store::{EngineHandle, Store};
+
+impl Store {
+    /// The processes that use this store's namespace of etcd, for locks, timers and channels; those that use its Redis, for channels alone. What stands in for such a store
+    /// where a command only looks is a cluster of this process.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] of a store of this process, or of a Tkrzw service.
+    pub fn cluster(&self) -> Result<Cluster> {
+        match self.engine() {
+            EngineHandle::Etcd(store) => Ok(Cluster::with_engine(Rc::new(EtcdEngine::new(store)))),
+            EngineHandle::Redis(store) => {
+                Ok(Cluster::with_engine(Rc::new(RedisEngine::new(store))))
+            }
+            EngineHandle::Local(_) if self.stands_in() => Ok(Cluster::of_process()),
+            EngineHandle::Local(_) => Err(Error::Unsupported {
+                engine: "a store of this process",
+                what: "other processes: leave `cluster` out, or use PostgreSQL, SQLite in a file, etcd or Redis",
+            }),
+            EngineHandle::Tkrzw(_) => Err(Error::Unsupported {
+                engine: "a store behind a service",
+                what: "locks, timers and channels of a cluster: use PostgreSQL, SQLite in a file, etcd or Redis",
+            }),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Locks, timers and messages over three members of etcd, of which one is killed or stopped, the leader too. TSUMUGI_CLUSTER_FAULTS sets how many
+//! faults there are.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+use tsumugi_cluster::{ChannelEvent, Cluster, Error, LockWait, ReleaseKind};
+use tsumugi_testkit::etcd::EtcdCluster;
+
+use crate::{Place, at};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn faults() -> usize {
+    let chosen = std::env::var("TSUMUGI_CLUSTER_FAULTS").ok();
+    chosen.and_then(|text| text.parse().ok()).unwrap_or(3)
+}
+
+/// Kills or stops one member after another, the leader each second time.
+async fn harm(cluster: &EtcdCluster) {
+    for fault in 0..faults() {
+        let at = match fault % 2 {
+            0 => cluster.leader(),
+            _ => fault % cluster.members(),
+        };
+        match fault % 3 {
+            0 => {
+                cluster.freeze(at);
+                sleep(SECOND * 5).await;
+                cluster.thaw(at);
+            }
+            _ => {
+                cluster.kill(at);
+                sleep(SECOND * 3).await;
+                cluster.start_again(at);
+            }
+        }
+        sleep(SECOND * 2).await;
+    }
+}
+
+/// Counts those that run at once.
+struct Running<'a>(&'a Cell<usize>);
+
+impl Running<'_> {
+    fn begin(count: &Cell<usize>) -> Running<'_> {
+        count.set(count.get() + 1);
+        assert_eq!(count.get(), 1, "two run at once");
+        Running(count)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+#[test]
+fn lock_has_one_holder_at_a_time_while_members_are_killed_and_stopped() {
+    let members = EtcdCluster::start();
+    let place = Place(format!("{}?timeout=5", members.place("locks")));
+    at(place, async |place| {
+        let (running, held, lost) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        let last = Cell::new(0);
+        let contend = async |cluster: Cluster| {
+            loop {
+                let work = async |token: i64| {
+                    let _running = Running::begin(&running);
+                    assert!(token > last.replace(token), "tokens grow");
+                    sleep(SECOND * 3).await;
+                };
+                match cluster
+                    .lock("one", SECOND * 2, LockWait::Forever, work)
+                    .await
+                {
+                    Ok(()) => held.set(held.get() + 1),
+                    Err(Error::Lost { .. }) => lost.set(lost.get() + 1),
+                    // No server, or no answer from it.
+                    Err(_) => sleep(SECOND / 4).await,
+                }
+            }
+        };
+        let (one, other) = (place.cluster().await, place.cluster().await);
+        tokio::select! {
+            never = contend(one) => never,
+            never = contend(other) => never,
+            () = harm(&members) => {}
+        }
+        println!("held {} times, lost {} times", held.get(), lost.get());
+        assert!(held.get() > 0);
+    });
+}
+
+#[test]
+fn timer_ticks_on_one_at_a_time_and_goes_on_while_members_are_killed_and_stopped() {
+    let period = SECOND * 4;
+    let members = EtcdCluster::start();
+    let place = Place(format!("{}?timeout=5", members.place("timers")));
+    at(place, async |place| {
+        let running = Cell::new(0);
+        let ticks = RefCell::new(Vec::new());
+        let run = async |cluster: Cluster| {
+            let timer = cluster.timer("beat", period).unwrap();
+            loop {
+                let lease = timer.turn().await;
+                let tick = async {
+                    let _running = Running::begin(&running);
+                    ticks.borrow_mut().push(Instant::now());
+                    sleep(SECOND).await;
+                };
+                if lease.hold(tick).await.is_ok() {
+                    lease.release(ReleaseKind::Ticked).await;
+                }
+            }
+        };
+        let (one, other) = (place.cluster().await, place.cluster().await);
+        let all = async {
+            harm(&members).await;
+            sleep(period * 2).await;
+        };
+        tokio::select! {
+            never = run(one) => never,
+            never = run(other) => never,
+            () = all => {}
+        }
+        let ticks = ticks.take();
+        let gaps: Vec<Duration> = ticks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        println!("{} ticks, apart: {gaps:?}", ticks.len());
+        assert!(ticks.len() > 2, "{gaps:?}");
+        // A leader that is gone costs an election, and the lease of a tick that it cut lasts anew.
+        let most = period * 2 + SECOND * 5;
+        assert!(gaps.iter().all(|gap| *gap < most), "{gaps:?}");
+    });
+}
+
+#[test]
+fn tick_after_one_that_ended_well_is_not_begun_before_a_period_although_the_leader_is_another_one()
+{
+    let period = SECOND * 6;
+    let members = EtcdCluster::start();
+    at(Place(members.place("early")), async |place| {
+        let (one, other) = (place.cluster().await, place.cluster().await);
+        let timer = |cluster: &Cluster| cluster.timer("slow", period).unwrap();
+        let tick = timer(&one).turn().await;
+        let begun = Instant::now();
+        tick.release(ReleaseKind::Ticked).await;
+        members.kill(members.leader());
+        let next = timeout(period * 4, timer(&other).turn()).await.unwrap();
+        let waited = begun.elapsed();
+        assert!(waited >= period * 9 / 10, "{waited:?}");
+        assert!(next.token() > tick.token());
+        next.release(ReleaseKind::Ticked).await;
+    });
+}
+
+#[test]
+fn messages_come_in_order_and_none_is_missing_while_members_are_killed_and_stopped() {
+    let members = EtcdCluster::start();
+    let place = Place(format!("{}?timeout=5", members.place("messages")));
+    at(place, async |place| {
+        let (one, other) = (place.cluster().await, place.cluster().await);
+        let mut received = one.channel("c").unwrap().subscribe().await.unwrap();
+        let sender = other.channel("c").unwrap();
+        let sent = RefCell::new(Vec::new());
+        let send = async {
+            for number in 0_u32.. {
+                // What has no answer may have been sent: it is not sent again.
+                if sender.publish(&number.to_string()).await.is_ok() {
+                    sent.borrow_mut().push(number);
+                }
+                sleep(SECOND / 20).await;
+            }
+        };
+        let mut heard = Vec::new();
+        let hear = async {
+            loop {
+                match received.recv().await {
+                    ChannelEvent::Message(text) => heard.push(text.parse::<u32>().unwrap()),
+                    event => panic!("nothing was compacted: {event:?}"),
+                }
+            }
+        };
+        let all = async {
+            tokio::select! {
+                () = send => {}
+                () = harm(&members) => {}
+            }
+            sleep(SECOND * 10).await;
+        };
+        tokio::select! {
+            never = hear => never,
+            () = all => {}
+        }
+        let sent = sent.take();
+        println!("{} sent, {} heard", sent.len(), heard.len());
+        assert!(
+            heard.windows(2).all(|pair| pair[0] < pair[1]),
+            "in order, once"
+        );
+        let missing: Vec<&u32> = sent
+            .iter()
+            .filter(|number| !heard.contains(number))
+            .collect();
+        assert!(missing.is_empty() && sent.len() > 20, "{missing:?}");
+    });
+}
+
+#[test]
+fn lock_whose_holder_died_is_free_when_its_lease_of_etcd_is_over() {
+    let members = EtcdCluster::shared();
+    at(Place(members.place("died")), async |place| {
+        let one = place.cluster().await;
+        let lock = one.acquire("died", SECOND * 2, LockWait::Forever).await;
+        let lock = lock.unwrap();
+        let token = lock.token();
+        // As of a process that was killed: nothing is given back.
+        std::mem::forget(lock);
+        let key = members.etcdctl(&["get", "died!cluster/leases/died", "--print-value-only"]);
+        let process = format!("/{}/", std::process::id());
+        assert!(key.contains(&process), "{key}");
+        let begun = Instant::now();
+        let other = place.cluster().await;
+        let next = other.acquire("died", SECOND * 2, LockWait::UpTo(SECOND * 20));
+        let next = next.await.unwrap();
+        assert!(begun.elapsed() > SECOND / 2);
+        assert!(next.token() > token);
+        next.release(ReleaseKind::Keep).await;
+        let key = members.etcdctl(&["get", "died!cluster/leases/", "--prefix", "--keys-only"]);
+        assert_eq!(key.trim(), "", "a lock that was given back leaves no key");
+    });
+}
