@@ -7,7 +7,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Reads process numbers, the last one counts; at the end of the pipe ends that process and removes the directory.
+/// Reads process numbers, the last one counts; at the end of the pipe ends that process and removes the directory. Before that, programs of the
+/// names in `$3` that have the directory on their command lines are ended with their children: see `ProcessTree`.
 const SCRIPT: &str = r#"
 trap '' INT HUP TERM
 pid=''
@@ -19,6 +20,22 @@ if [ -n "$pid" ]; then
     while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 100 ]; do tries=$((tries + 1)); sleep 0.05; done
     kill -KILL "$pid" 2>/dev/null
 fi
+tries=0
+while [ -n "$3" ] && [ "$tries" -lt 100 ]; do
+    tries=$((tries + 1)) found=''
+    for file in $(grep -slaF -- "$1/" /proc/[0-9]*/cmdline); do
+        process=${file%/cmdline} process=${process#/proc/}
+        read -r name 2>/dev/null <"/proc/$process/comm" || continue
+        case " $3 " in *" $name "*) found="$found $process" ;; esac
+    done
+    [ -n "$found" ] || break
+    for process in $found; do
+        kill -STOP "$process" 2>/dev/null
+        children=$(grep -ls "^PPid:[[:space:]]*$process\$" /proc/[0-9]*/status | tr -dc '0-9\n')
+        kill -KILL $process $children 2>/dev/null
+    done
+    sleep 0.05
+done
 rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 "#;
 
@@ -31,10 +48,17 @@ impl Guard {
     /// Begins to watch. The directory goes when the guard goes; a process is ended by `signal` first, named as kill(1) does,
     /// and after five seconds by KILL.
     pub fn over(directory: &Path, signal: &str) -> Guard {
+        Guard::over_programs(directory, signal, &[])
+    }
+
+    /// The same where a server starts processes that outlive it: those of these names that have the directory on their command lines are killed
+    /// after it, with their children.
+    pub fn over_programs(directory: &Path, signal: &str, programs: &[&str]) -> Guard {
         let shell = Command::new("/bin/sh")
             .args(["-c", SCRIPT, "guard"])
             .arg(directory)
             .arg(signal)
+            .arg(programs.join(" "))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -1,5 +1,5 @@
-//! What tests of several crates share: throwaway servers of PostgreSQL, Firebird and Redis, clusters of etcd, their processes and a guard that ends them, free ports, a
-//! proxy that cuts connections, a command beside a server, and how the time of work grows. For tests only; knows no driver.
+//! What tests of several crates share: throwaway servers of PostgreSQL, Firebird and Redis, clusters of etcd and of PostgreSQL under Patroni, a balancer, their
+//! processes and a guard that ends them, free ports, proxies that cut connections and networks, a command beside a server, and how the time of work grows. For tests only; knows no driver.
 //! What fails here panics and says what to do, because a test has no better answer.
 
 #![forbid(unsafe_code)]
@@ -10,13 +10,18 @@ mod cut_proxy;
 mod dice;
 pub mod etcd;
 pub mod firebird;
+mod gate_proxy;
 pub mod growth;
 mod guard;
+pub mod haproxy;
 mod limits;
 mod log_buffer;
+pub mod patroni;
 pub mod poll;
 pub mod postgres;
 mod process;
+mod process_tree;
+mod programs;
 pub mod redis;
 mod wrapped_command;
 
@@ -27,6 +32,7 @@ use std::process::Output;
 pub use self::certificates::{ServerCertificate, server_certificate};
 pub use self::cut_proxy::{Cut, CutProxy, ServerSide};
 pub use self::dice::Dice;
+pub use self::gate_proxy::{ClientGates, GateProxy, NetworkGate};
 pub use self::guard::Guard;
 pub use self::log_buffer::LogBuffer;
 pub use self::process::{ServerProcess, crash, freeze, log_of, thaw};

@@ -31,6 +31,14 @@ impl ServerProcess {
         }
     }
 
+    /// The same for a server whose processes outlive it. Of the programs, see [`Guard::over_programs`].
+    pub fn over_programs(directory: &Path, signal: &str, programs: &[&str]) -> ServerProcess {
+        ServerProcess {
+            guard: Guard::over_programs(directory, signal, programs),
+            child: None,
+        }
+    }
+
     /// Starts it; what it prints goes to the end of `log`. `wait` says how it went, and `stays` whether it is kept: else it is ended.
     #[track_caller]
     pub fn start<A>(

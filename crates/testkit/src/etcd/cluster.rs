@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::limits::{START_S_MAX, START_TRIES_MAX};
-use super::programs;
 use crate::certificates::{ServerCertificate, server_certificate};
-use crate::{ServerProcess, free_port, freeze, log_of, pause, printed, thaw};
+use crate::{ServerProcess, free_port, freeze, log_of, pause, printed, programs, thaw};
 
 /// How a cluster is to be.
 #[derive(Clone, Debug)]
@@ -219,6 +218,20 @@ impl EtcdCluster {
         }
     }
 
+    /// The port on 127.0.0.1 by which clients reach a member.
+    #[must_use]
+    pub fn port(&self, at: usize) -> u16 {
+        self.members[at].port
+    }
+
+    /// Whether a member was started and has not ended.
+    #[must_use]
+    pub fn runs(&self, at: usize) -> bool {
+        let mut process = self.members[at].process();
+        process.ended();
+        process.runs()
+    }
+
     /// How many members it has.
     #[must_use]
     pub fn members(&self) -> usize {
@@ -267,12 +280,43 @@ impl EtcdCluster {
         printed(Path::new("etcdctl"), self.ask(words))
     }
 
+    /// The member that leads. It is waited for.
+    #[must_use]
+    pub fn leader(&self) -> usize {
+        let until = Instant::now() + Duration::from_secs(START_S_MAX);
+        loop {
+            let leader = (0..self.members.len()).find(|at| self.leads(*at));
+            if let Some(leader) = leader {
+                return leader;
+            }
+            assert!(Instant::now() < until, "no member leads");
+            pause();
+        }
+    }
+
+    /// Whether a member says of itself that it leads.
+    fn leads(&self, at: usize) -> bool {
+        let words = ["endpoint", "status", "--write-out=fields"];
+        let status = self.ask_at(&self.endpoint(&self.members[at]), &words);
+        let status = String::from_utf8_lossy(&status.stdout);
+        let field = |name: &str| {
+            let mut lines = status.lines().filter_map(|line| line.split_once(':'));
+            let found = lines.find(|(field, _)| field.trim().trim_matches('"') == name);
+            found.map(|(_, value)| value.trim().to_owned())
+        };
+        field("MemberID").is_some() && field("MemberID") == field("Leader")
+    }
+
     fn ask(&self, words: &[&str]) -> Output {
+        self.ask_at(&self.endpoints(), words)
+    }
+
+    fn ask_at(&self, endpoints: &str, words: &[&str]) -> Output {
         let mut command = Command::new(programs::find("etcdctl", "etcd-client"));
         command
             .env_clear()
             .env("ETCDCTL_API", "3")
-            .arg(format!("--endpoints={}", self.endpoints()))
+            .arg(format!("--endpoints={endpoints}"))
             .args(["--dial-timeout=2s", "--command-timeout=5s"]);
         if let Some(certificate) = &self.certificate {
             command.arg(format!("--cacert={}", certificate.authority.display()));
@@ -282,14 +326,15 @@ impl EtcdCluster {
     }
 
     fn endpoints(&self) -> String {
+        let endpoints = self.members.iter().map(|member| self.endpoint(member));
+        endpoints.collect::<Vec<_>>().join(",")
+    }
+
+    fn endpoint(&self, member: &EtcdMember) -> String {
         let scheme = match self.certificate {
             Some(_) => "https",
             None => "http",
         };
-        let endpoints = self
-            .members
-            .iter()
-            .map(|member| format!("{scheme}://127.0.0.1:{}", member.port));
-        endpoints.collect::<Vec<_>>().join(",")
+        format!("{scheme}://127.0.0.1:{}", member.port)
     }
 }

@@ -2,6 +2,5 @@
 
 mod cluster;
 mod limits;
-mod programs;
 
 pub use self::cluster::{EtcdCluster, EtcdOptions};

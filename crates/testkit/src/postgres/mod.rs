@@ -10,8 +10,9 @@
 pub(crate) mod certificates;
 mod limits;
 mod pooler;
-mod process_user;
-mod programs;
+pub(crate) mod process_user;
+pub(crate) mod programs;
+pub(crate) mod psql;
 mod server;
 mod template;
 mod user;

@@ -4,7 +4,7 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::postgres::certificates::{Certificates, PostgresTls};
 use crate::postgres::limits::{CATCH_UP_S_MAX, PORT_TRIES_MAX, START_S_MAX};
 use crate::postgres::process_user::ProcessUser;
 use crate::postgres::user::{User, escaped};
-use crate::postgres::{programs, template, world};
+use crate::postgres::{programs, psql, template, world};
 
 /// What every server is started with: nothing survives anyway, so nothing is synced.
 const SETTINGS: [(&str, &str); 11] = [
@@ -268,27 +268,7 @@ impl Server {
     }
 
     fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
-        let program = programs::find("psql");
-        let mut command = Command::new(&program);
-        let given =
-            std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"PG"));
-        for (name, _) in given {
-            command.env_remove(name);
-        }
-        let output = command
-            .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-h"])
-            .arg(&self.folder)
-            .args(["-p", &self.port().to_string(), "-d", database, "-c", sql])
-            .stdin(Stdio::null())
-            .output()
-            .unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
-        if output.status.success() {
-            Ok(String::from_utf8_lossy(&output.stdout)
-                .trim_end()
-                .to_owned())
-        } else {
-            Err(String::from_utf8_lossy(&output.stderr).into_owned())
-        }
+        psql::run(&self.folder, self.port(), database, sql)
     }
 
     /// Ends one connection from the server's side, by its backend's process number.

@@ -1,4 +1,4 @@
-//! Where etcd's programs are. Rule: a program that is not there is a panic that names its Debian package and the command that installs it.
+//! Where the programs of etcd, Patroni and HAProxy are. Rule: a program that is not there is a panic that names its Debian package and the command that installs it.
 
 use std::path::PathBuf;
 
