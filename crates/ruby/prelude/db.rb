@@ -92,9 +92,10 @@ class DB
     nil
   end
 
-  # Rows that are fetched while they are used: `each`, or `stream db.stream(sql), as: :csv`.
-  def stream(sql, *values)
-    RowStream.new(Tsumugi::Native.db_stream(@native, sql, values))
+  # Rows that are fetched while they are used: `db.stream(sql) { |row| … }`, `each`, or `stream db.stream(sql), as: :csv`.
+  def stream(sql, *values, &block)
+    rows = RowStream.new(Tsumugi::Native.db_stream(@native, sql, values))
+    block ? rows.each(&block) : rows
   end
 
   # Several statements in one write; their results in order:

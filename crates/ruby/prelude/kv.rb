@@ -90,9 +90,13 @@ class KV
     pair && pair[1]
   end
 
-  # Records in the order of their keys, fetched as they are used: `kv.scan(prefix: "user:").each { |key, value| … }`. +from+ and +to+
-  # belong to it. What is written meanwhile may be met or not; what is there all the time is met once.
-  def scan(prefix: nil, from: nil, to: nil, reverse: false, limit: nil) = Scan.new(self, [prefix, from, to, reverse], limit)
+  # Records in the order of their keys, fetched as they are used: `kv.scan(prefix: "user:") { |key, value| … }`, and without a block what
+  # `each` and the like are called of. +from+ and +to+ belong to it. What is written meanwhile may be met or not; what is there all the time is met
+  # once.
+  def scan(prefix: nil, from: nil, to: nil, reverse: false, limit: nil, &block)
+    scan = Scan.new(self, [prefix, from, to, reverse], limit)
+    block ? scan.each(&block) : scan
+  end
 
   # Keys that fit, at most +limit+: `mode:` is :contain, :begin, :end, :regex, :edit (the nearest first), :containcase, :containword, …
   def search(pattern, mode: :contain, limit: nil) = Tsumugi::Native.kv_search(self, pattern, mode, limit)
@@ -115,7 +119,7 @@ class KV
     begin
       return Tsumugi::Native.kv_land(value, block.call, ttl) unless cluster
 
-      Tsumugi.__lock_or_not(Tsumugi::Native.fetch_lock_name(inspect, key.to_s), 30) do
+      Tsumugi.__compute(self, key.to_s) do
         found = __cached(key)
         found == MISS ? Tsumugi::Native.kv_land(value, block.call, ttl) : found
       end
@@ -128,6 +132,8 @@ class KV
   # :expired, :evicted; :cleared, and where changes were lost :lagged and :gap, have no key: read again what matters). `ready:` is called
   # once changes are heard, to read what is there.
   def watch(prefix = "", ready: nil)
+    raise ArgumentError, "watch needs a block" unless block_given?
+
     watch = Tsumugi::Native.kv_watch(self, prefix)
     begin
       ready.call if ready

@@ -28,7 +28,7 @@ class DB
     # Affected rows.
     def exec = @db.execute(@sql, *@values)
     alias execute exec
-    def stream = @db.stream(@sql, *@values)
+    def stream(&block) = @db.stream(@sql, *@values, &block)
     def each(&block) = stream.each(&block)
   end
 
@@ -59,7 +59,10 @@ class DB
     end
 
     # The rows while they are fetched, for `stream query, as: :csv`.
-    def stream(batch: nil) = RowStream.new(__stream(batch))
+    def stream(batch: nil, &block)
+      rows = RowStream.new(__stream(batch))
+      block ? rows.each(&block) : rows
+    end
 
     # The names of the columns.
     def columns = __columns.columns

@@ -9,11 +9,50 @@ use std::thread::JoinHandle;
 
 use tempfile::TempDir;
 use tokio::task::LocalSet;
-use tsumugi_kv::{KvDatabase, Spec};
+use tsumugi_kv::{Durability, KvDatabase, Spec};
 use tsumugi_rpc::client::Options;
 use tsumugi_rpc::server::{ServedStore, ServiceSettings};
 use tsumugi_rpc::{Client, RpcTarget};
 use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress};
+
+/// What a test needs of the store behind the service. One of this process has all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    Count,
+    Order,
+    Queue,
+    Clear,
+    Search,
+    /// What only a database of this process says of itself.
+    Local,
+}
+
+/// Whether the store of this test has it.
+pub fn has(_: Need) -> bool {
+    true
+}
+
+/// So many records or requests; fewer behind a network.
+pub fn many(count: usize) -> usize {
+    count
+}
+
+/// Runs a test over a service of each kind of store: a database in memory, and one on disk.
+pub fn each(_: &[Need], work: impl AsyncFn(Client)) {
+    for durability in [Durability::Memory, Durability::Process] {
+        let rig = Rig::with(|settings, _, folder| {
+            if durability == Durability::Process {
+                let open = |name: &str| {
+                    KvDatabase::open(&Spec::disk(folder.path().join(name), durability))
+                };
+                settings.databases = ["casket.tkt", "other.tkt"]
+                    .map(|name| open(name).unwrap().into())
+                    .into();
+            }
+        });
+        on_loop(async { work(rig.client()).await });
+    }
+}
 
 pub struct Rig {
     pub handle: Handle,

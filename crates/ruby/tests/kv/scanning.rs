@@ -41,6 +41,11 @@ fn records_come_in_order_and_within_bounds() {
                 "[kv.scan.first, kv.scan.first(2).to_h, kv.scan.lazy.map { |k, _| k }.first(1)]",
                 r#"[["a","A"],{"a":"A","b:1":"B:1"},["a"]]"#,
             ),
+            (
+                "seen = []; kv.scan(prefix: 'b:', limit: 2) { |key, value| seen << key + value }; seen",
+                r#"["b:1B:1","b:2B:2"]"#,
+            ),
+            ("exception { kv.watch }.message", "watch needs a block"),
             ("failed { kv.scan(limit: -1) }", "ArgumentError"),
             ("failed { kv.scan(prefix: 1).to_a }", "TypeError"),
         ],

@@ -261,3 +261,59 @@ fn native_that_the_prelude_calls_has_a_definition() {
         "",
     );
 }
+
+/// The prelude's files, by their paths.
+fn prelude(folder: &Path) -> Vec<(PathBuf, String)> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => prelude(&path),
+            false => vec![(path.clone(), std::fs::read_to_string(&path).unwrap())],
+        })
+        .collect()
+}
+
+/// The classes whose records come while they are used.
+fn enumerables(text: &str) -> BTreeSet<String> {
+    let mut class = "";
+    let mut found = BTreeSet::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix("class ") {
+            class = name.split_whitespace().next().unwrap_or_default();
+        }
+        if line.starts_with("return to_enum(:each)") {
+            found.insert(class.to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn method_that_is_asked_for_an_enumerable_takes_a_block() {
+    let files = prelude(&Path::new(env!("CARGO_MANIFEST_DIR")).join("prelude"));
+    let classes: BTreeSet<String> = files
+        .iter()
+        // Those of the language are made by whoever likes.
+        .filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "std"))
+        .flat_map(|(_, text)| enumerables(text))
+        .collect();
+    assert!(classes.contains("Scan") && classes.contains("RowStream"));
+    let mut makers = 0;
+    for (path, text) in &files {
+        let mut method = "";
+        for line in text.lines().map(str::trim) {
+            if line.starts_with("def ") {
+                method = line;
+            }
+            let makes = classes
+                .iter()
+                .any(|class| line.contains(&format!("{class}.new(")));
+            if makes {
+                makers += 1;
+                assert!(method.contains("&block"), "{}: {method}", path.display());
+            }
+        }
+    }
+    assert!(makers >= 3, "{makers}");
+}

@@ -9,9 +9,9 @@ use tokio::task::LocalSet;
 use tsumugi_kv::Error as KvError;
 use tsumugi_stores::{CallFate, Error, Store};
 use tsumugi_testkit::etcd::EtcdCluster;
-use tsumugi_testkit::pause;
 
 use crate::engines::open;
+use crate::harm::{harm, rest};
 use crate::history::{Answer, Call, has_order, record};
 use crate::writes::{answer_to, write_of};
 
@@ -59,36 +59,6 @@ fn caller(place: &str) -> impl FnMut(&[Bytes; 2], &Call) -> Answer + use<> {
         }
     });
     move |keys, call| local.block_on(&runtime, perform(&store, keys, call))
-}
-
-fn faults_max() -> u64 {
-    std::env::var("CLUSTER_FAULTS").map_or(6, |count| count.parse().unwrap())
-}
-
-/// Harms one member after the other, each in another way, until enough was done.
-fn harm(cluster: &EtcdCluster, faults: &AtomicU64) {
-    for fault in 0..faults_max() {
-        let at = usize::try_from(fault).unwrap() % cluster.members();
-        match fault % 2 {
-            0 => {
-                cluster.kill(at);
-                rest(50);
-                cluster.start_again(at);
-            }
-            _ => {
-                cluster.freeze(at);
-                rest(150);
-                cluster.thaw(at);
-            }
-        }
-        cluster.wait_all();
-        faults.fetch_add(1, SeqCst);
-    }
-}
-
-/// So many moments.
-fn rest(moments: usize) {
-    (0..moments).for_each(|_| pause());
 }
 
 #[test]

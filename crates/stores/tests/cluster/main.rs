@@ -15,4 +15,5 @@ mod writes;
 
 mod access;
 mod faults;
+mod harm;
 mod linear;
