@@ -9,6 +9,7 @@ const ROOTS: &[&str] = &[
     "crates/",
     "xtask/",
     "scripts/",
+    "deploy/",
     "docs/",
     "examples/",
     "fuzz/",
