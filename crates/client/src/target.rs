@@ -65,8 +65,12 @@ impl TargetUrl {
         if host.is_empty() || host.len() > HOST_BYTES_MAX {
             return None;
         }
+        let after_user = authority.as_str().rsplit('@').next()?;
+        let after_host = after_user.strip_prefix(authority.host())?;
         let port = match (authority.port(), scheme) {
             (Some(port), _) => Some(port.as_u16()).filter(|port| *port > 0)?,
+            // Of a number that is no port there is none, either.
+            (None, _) if !matches!(after_host, "" | ":") => return None,
             (None, Scheme::Http) => 80,
             (None, Scheme::Https) => 443,
         };
@@ -309,10 +313,17 @@ mod tests {
             "ftp://x/",
             "http://",
             "http://x:0/",
+            "http://x:65536/",
+            "http://x:99999",
+            "http://u:1@x:4294967376/",
+            "http://[::1]:65616/",
             "http://日本/",
             "http://x/\r\n",
         ] {
             assert!(TargetUrl::parse(wrong).is_err(), "{wrong}");
+        }
+        for usual in ["http://x:/", "http://u:p@x", "http://x:65535/", "http://[::1]/"] {
+            assert!(TargetUrl::parse(usual).is_ok(), "{usual}");
         }
         let target = TargetUrl::parse("http://[::1]:8080?a").unwrap();
         assert_eq!(

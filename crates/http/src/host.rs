@@ -27,6 +27,13 @@ pub(crate) fn settle(
     if host.is_some_and(|host| !is_valid(host.as_bytes())) {
         return Err(Error::Malformed("Host"));
     }
+    if *method == Method::CONNECT
+        && uri
+            .authority()
+            .is_some_and(|target| !is_valid(target.as_str().as_bytes()))
+    {
+        return Err(Error::Malformed("host of the request's target"));
+    }
     // CONNECT names where to connect to, not whom it asks.
     let target = uri.authority().filter(|_| *method != Method::CONNECT);
     match (host, target) {
@@ -83,8 +90,16 @@ fn is_valid(host: &[u8]) -> bool {
         }
         _ => after_name(host),
     };
-    let port = rest.strip_prefix(b":");
-    rest.is_empty() || port.is_some_and(|port| port.iter().all(u8::is_ascii_digit))
+    rest.is_empty() || rest.strip_prefix(b":").is_some_and(is_port)
+}
+
+/// Digits, of which there may be none, of a number that a port can have.
+fn is_port(digits: &[u8]) -> bool {
+    let number = digits.iter().fold(0_u32, |number, digit| {
+        let digit = u32::from(digit.wrapping_sub(b'0'));
+        number.saturating_mul(10).saturating_add(digit)
+    });
+    digits.iter().all(u8::is_ascii_digit) && number <= u32::from(u16::MAX)
 }
 
 /// An address of version 6, or of a version to come.
@@ -173,6 +188,10 @@ mod tests {
             "a%20b",
             "xn--bcher-kva.example",
             "[v1.a:b]",
+            "a:0",
+            "a:65535",
+            "a:00065535",
+            "[::1]:65535",
         ] {
             assert!(is_valid(host.as_bytes()), "{host}");
         }
@@ -198,6 +217,13 @@ mod tests {
             ":80",
             ":",
             "a:80 ",
+            "a:65536",
+            "a:99999",
+            "a:4294967376",
+            "a:18446744073709551696",
+            "[::1]:65536",
+            "a:-1",
+            "a:+1",
         ] {
             assert!(!is_valid(host.as_bytes()), "{host}");
         }

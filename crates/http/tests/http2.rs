@@ -387,6 +387,13 @@ fn host_is_that_of_the_authority() {
         .await;
         check(&["localhost", "localhost"], 400, "more than one Host").await;
         check(&["a b"], 400, "malformed Host").await;
+        check(&["localhost:65536"], 400, "malformed Host").await;
+        for authority in ["localhost:65536", "localhost:99999", "[::1]:65536"] {
+            let mut request = request(Method::GET, "/");
+            *request.uri_mut() = format!("http://{authority}/").parse().unwrap();
+            let (answer, _) = client.send_request(request, true).unwrap();
+            assert_eq!(answer.await.unwrap().status(), 400, "{authority}");
+        }
     });
 }
 

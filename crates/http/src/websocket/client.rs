@@ -8,7 +8,10 @@ use tokio_tungstenite::{
     tungstenite::{self, protocol::Role},
 };
 
-use super::message::{Close, Message};
+use super::{
+    frame_gate::FrameGate,
+    message::{Close, Message},
+};
 use crate::{
     error::{Error, Result},
     limits::WEBSOCKET_READ_BYTES,
@@ -17,7 +20,7 @@ use crate::{
 /// The client's end.
 #[derive(Debug)]
 pub struct WebSocketClient<I> {
-    stream: WebSocketStream<I>,
+    stream: WebSocketStream<FrameGate<I>>,
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> WebSocketClient<I> {
@@ -26,7 +29,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin> WebSocketClient<I> {
         let config = tungstenite::protocol::WebSocketConfig::default()
             .read_buffer_size(WEBSOCKET_READ_BYTES)
             .write_buffer_size(0);
-        let stream = WebSocketStream::from_raw_socket(io, Role::Client, Some(config)).await;
+        let gate = FrameGate::new(io);
+        let stream = WebSocketStream::from_raw_socket(gate, Role::Client, Some(config)).await;
         WebSocketClient { stream }
     }
 
@@ -36,7 +40,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin> WebSocketClient<I> {
         sent.map_err(|_| Error::Closed)
     }
 
-    /// The next message, or why the server closed: with 1006 when it did not say.
+    /// The next message, or why the server closed: with 1006 when it did not say. A frame whose length is not in the fewest bytes is answered by closing
+    /// with 1002, which is the reason then.
     pub async fn receive(&mut self) -> Result<Message, Close> {
         loop {
             match self.stream.next().await {
@@ -49,6 +54,14 @@ impl<I: AsyncRead + AsyncWrite + Unpin> WebSocketClient<I> {
                     return Err(frame.into());
                 }
                 Some(Ok(_)) => {}
+                Some(Err(tungstenite::Error::Io(error))) => match error.downcast::<Error>() {
+                    Ok(Error::Malformed(what)) => {
+                        let close = Close::new(Close::PROTOCOL, what);
+                        let _ = self.stream.close(Some(close.clone().into())).await;
+                        return Err(close);
+                    }
+                    _ => return Err(Close::new(Close::GONE, "")),
+                },
                 Some(Err(_)) | None => return Err(Close::new(Close::GONE, "")),
             }
         }

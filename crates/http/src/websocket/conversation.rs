@@ -376,6 +376,9 @@ impl<'l> Pump<'l> {
                 limit: self.limits.websocket_message_bytes_max as u64,
             }),
             Some(Err(tungstenite::Error::Io(error))) => match error.downcast::<Error>() {
+                Ok(error @ Error::Malformed(what)) => {
+                    Event::Broke(error, Close::new(Close::PROTOCOL, what))
+                }
                 Ok(error) => Event::from(error),
                 Err(_) => Event::End(End::Gone),
             },

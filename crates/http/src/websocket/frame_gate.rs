@@ -1,5 +1,6 @@
-//! Cuts what a WebSocket's client sends into reads of whole frames, or of parts of one frame. Looks at heads alone, and changes no byte.
+//! Cuts what the other end of a WebSocket sends into reads of whole frames, or of parts of one frame. Looks at heads alone, and changes no byte.
 //! Why: the protocol's buffers keep the size of the largest frame. When they hold nothing, which is known so, they can be replaced.
+//! Rule: a length that takes more bytes than it needs is an error, which the protocol does not look at.
 
 use std::{
     cell::RefCell,
@@ -13,7 +14,12 @@ use std::{
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::error::Error;
 use crate::limits::WEBSOCKET_READ_BYTES;
+
+/// Of a length that is not in the fewest bytes, or has more than 63 bits.
+pub(crate) const FRAME_LENGTH: &str =
+    "length of a frame of a WebSocket: it is not in the fewest bytes";
 
 /// A connection that the protocol reads through the gate, and which outlives its buffers.
 #[derive(Debug)]
@@ -48,27 +54,34 @@ struct FrameHead {
 
 impl FrameHead {
     /// None while there is too little of it.
-    fn of(bytes: &[u8]) -> Option<FrameHead> {
+    ///
+    /// # Errors
+    /// [`FRAME_LENGTH`].
+    fn of(bytes: &[u8]) -> Result<Option<FrameHead>, Error> {
         let &[first, second, ..] = bytes else {
-            return None;
+            return Ok(None);
         };
         let mask = if second & 0x80 == 0 { 0 } else { 4 };
-        let (head, payload) = match second & 0x7f {
-            126 => {
-                let length = bytes.get(2..4)?.try_into().ok()?;
-                (4, u64::from(u16::from_be_bytes(length)))
-            }
-            127 => {
-                let length = bytes.get(2..10)?.try_into().ok()?;
-                (10, u64::from_be_bytes(length))
-            }
-            length => (2, u64::from(length)),
+        let number = |range: std::ops::Range<usize>| {
+            let bytes = bytes.get(range)?.iter();
+            Some(bytes.fold(0_u64, |number, byte| number << 8 | u64::from(*byte)))
         };
-        Some(FrameHead {
+        let (head, payload, least, most) = match second & 0x7f {
+            126 => (4, number(2..4), 126, u64::from(u16::MAX)),
+            127 => (10, number(2..10), 1 << 16, i64::MAX as u64),
+            length => (2, Some(u64::from(length)), 0, 125),
+        };
+        let Some(payload) = payload else {
+            return Ok(None);
+        };
+        if payload < least || payload > most {
+            return Err(Error::Malformed(FRAME_LENGTH));
+        }
+        Ok(Some(FrameHead {
             bytes: payload.saturating_add(head + mask),
             is_last: first & 0x80 != 0,
             is_control: first & 0x08 != 0,
-        })
+        }))
     }
 }
 
@@ -110,7 +123,8 @@ impl<I: AsyncRead + Unpin> Gate<I> {
     /// How many bytes the whole frames have that lie ahead and fit into so many.
     fn whole_frames(&mut self, room: usize) -> usize {
         let mut end = 0;
-        while let Some(head) = FrameHead::of(self.ahead.get(end..).unwrap_or_default()) {
+        // One that is broken is looked at when it is the first.
+        while let Ok(Some(head)) = FrameHead::of(self.ahead.get(end..).unwrap_or_default()) {
             let next = head.bytes.saturating_add(end as u64);
             if next > self.ahead.len().min(room) as u64 {
                 break;
@@ -133,9 +147,17 @@ impl<I: AsyncRead + Unpin> Gate<I> {
                     self.give(whole, buffer);
                     return Poll::Ready(Ok(()));
                 }
-                if let Some(head) = FrameHead::of(&self.ahead) {
-                    self.note(&head);
-                    self.left = head.bytes;
+                match FrameHead::of(&self.ahead) {
+                    Ok(Some(head)) => {
+                        self.note(&head);
+                        self.left = head.bytes;
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        // What follows has no heads, and is there to be dropped.
+                        self.left = u64::MAX;
+                        return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
+                    }
                 }
             }
             if self.left > 0 && !self.ahead.is_empty() {
@@ -204,6 +226,78 @@ mod tests {
             _ => [&[first, 0xff], &length[..]].concat(),
         };
         [head, vec![0; 4], vec![b'x'; payload]].concat()
+    }
+
+    #[test]
+    fn length_of_a_frame_is_in_the_fewest_bytes_and_a_head_is_whole_with_its_last_byte() {
+        let head = |second: u8, length: u64| {
+            let length = length.to_be_bytes();
+            match second & 0x7f {
+                126 => [&[0x82, second], &length[6..]].concat(),
+                127 => [&[0x82, second], &length[..]].concat(),
+                _ => vec![0x82, second],
+            }
+        };
+        let check = |second: u8, length: u64, is_valid: bool| {
+            let head = head(second, length);
+            for cut in 0..head.len() {
+                assert!(FrameHead::of(&head[..cut]).unwrap().is_none());
+            }
+            let mask = if second & 0x80 == 0 { 0 } else { 4 };
+            match FrameHead::of(&head) {
+                Ok(Some(found)) => {
+                    assert!(is_valid, "{second} {length}");
+                    assert_eq!(found.bytes, length + head.len() as u64 + mask);
+                }
+                other => assert!(other.is_err() && !is_valid, "{second} {length}"),
+            }
+        };
+        for masked in [0, 0x80] {
+            for length in 0..=125 {
+                check(masked | length as u8, length, true);
+            }
+            for length in 0..=65_535 {
+                check(masked | 126, length, length >= 126);
+                check(masked | 127, length, false);
+            }
+            for length in [65_536, 1 << 32, i64::MAX as u64 - 20] {
+                check(masked | 127, length, true);
+            }
+            for length in [1 << 63, u64::MAX] {
+                check(masked | 127, length, false);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn frames_before_a_broken_length_are_given_and_what_follows_is_dropped_unread() {
+        let whole = [frame(0x81, 5), frame(0x82, 200)].concat();
+        let broken = [&[0x82, 0xfe, 0, 125][..], &[0; 129]].concat();
+        for pipe in [1, 3, 1 << 16] {
+            let (mut client, server) = tokio::io::duplex(pipe);
+            let mut gate = FrameGate::new(server);
+            let sent = [&whole[..], &broken].concat();
+            let sending = async move {
+                client.write_all(&sent).await.unwrap();
+                client.shutdown().await.unwrap();
+            };
+            let reading = async {
+                let mut got = Vec::new();
+                let mut memory = vec![0; 64];
+                let error = loop {
+                    match gate.read(&mut memory).await {
+                        Ok(read) => got.extend_from_slice(&memory[..read]),
+                        Err(error) => break error,
+                    }
+                };
+                assert_eq!(got, whole, "{pipe}");
+                assert!(error.to_string().contains(FRAME_LENGTH), "{error}");
+                let mut rest = Vec::new();
+                gate.read_to_end(&mut rest).await.unwrap();
+                assert_eq!(rest, broken, "{pipe}");
+            };
+            tokio::join!(sending, reading);
+        }
     }
 
     #[tokio::test]

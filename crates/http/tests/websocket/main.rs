@@ -229,6 +229,38 @@ fn protocol_violation_closes_with_its_code() {
     check_violation(frame(1, b"\xff\xfe"), 1007);
     check_violation(frame(3, b""), 1002); // no such frame
     check_violation(vec![0xf1, 0x80, 0, 0, 0, 0], 1002); // reserved bits
+    // Lengths that take more bytes than they need, or are none.
+    check_violation(vec![0x82, 0xfe, 0, 125], 1002);
+    check_violation([&frame(2, b"a")[..], &[0x82, 0xfe, 0, 0]].concat(), 1002);
+    check_violation(vec![0x82, 0xff, 0, 0, 0, 0, 0, 0, 0xff, 0xff], 1002);
+    check_violation(vec![0x82, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0], 1002);
+}
+
+#[test]
+fn client_closes_for_a_length_of_the_server_that_is_not_in_the_fewest_bytes() {
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build().unwrap();
+    runtime.block_on(async {
+        for byte_by_byte in [false, true] {
+            let (mut server, io) = tokio::io::duplex(1 << 16);
+            let mut client = WebSocketClient::over(io).await;
+            let bytes = [&[0x82, 1, b'a'][..], &[0x82, 126, 0, 1, b'b']].concat();
+            let sending = async {
+                for part in bytes.chunks(if byte_by_byte { 1 } else { bytes.len() }) {
+                    server.write_all(part).await.unwrap();
+                    tokio::task::yield_now().await;
+                }
+                let mut head = [0; 2];
+                server.read_exact(&mut head).await.unwrap();
+                assert_eq!(head[0], 0x88, "a close");
+            };
+            let receiving = async {
+                assert_eq!(client.receive().await, Ok(vec![b'a'].into()));
+                assert_eq!(client.receive().await.unwrap_err().code, 1002);
+            };
+            tokio::join!(sending, receiving);
+        }
+    });
 }
 
 #[test]
