@@ -150,7 +150,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// The number of the message that was given last, or from which on it follows.
+    /// The number of the message that was given last, or from which on it follows. After [`FollowEvent::Missed`] that of the last one that is missing.
     #[must_use]
     pub fn position(&self) -> i64 {
         self.position
@@ -207,8 +207,10 @@ impl Follower {
         match read.await {
             Ok(messages) => {
                 self.is_behind = messages.len() >= FOLLOW_BATCH_MAX;
-                let first = messages.first().map(|message| message.id);
-                self.has_gap = first.is_some_and(|first| first > self.position + 1);
+                let before_first = messages.first().map(|message| message.id - 1);
+                let gap_end = before_first.filter(|id| *id > self.position);
+                self.has_gap = gap_end.is_some();
+                self.position = gap_end.unwrap_or(self.position);
                 self.read = messages.into();
             }
             Err(error) => {

@@ -18,16 +18,18 @@ module Tsumugi
   end
 
   class << self
-    # The database by which processes find each other; nil while `cluster` has not been said.
+    # The database or the store by which processes find each other; nil while `cluster` has not been said.
     attr_reader :cluster
 
-    # Shares locks, timers and channels with all processes that say the same: those of all machines for PostgreSQL, those of one machine for a
-    # SQLite file. Without it a cluster is the workers of this process.
-    def cluster=(database)
-      raise ArgumentError, "cluster takes a database of DB.connect, not #{database.class}" unless database.is_a?(DB)
-
-      Native.cluster_over(database.__native)
-      @cluster = database
+    # Shares locks, timers and channels with all processes that say the same: those of all machines for PostgreSQL and a store in etcd, those of one
+    # machine for a SQLite file; a store in Redis carries channels alone. Without it a cluster is the workers of this process.
+    def cluster=(engine)
+      case engine
+      when DB then Native.cluster_over(engine.__native)
+      when KV then Native.cluster_over_store(engine)
+      else raise ArgumentError, "cluster takes what DB.connect or KV.open has opened, not #{engine.class}"
+      end
+      @cluster = engine
     end
 
     # Runs the block while no other process of the cluster runs one under the same name, and answers its value. The lock is taken for +ttl+ seconds and
@@ -38,17 +40,13 @@ module Tsumugi
     def lock(name, ttl: 30, wait: nil, &block)
       raise ArgumentError, "lock needs a block" unless block
 
-      __lock(Native.lock_acquire(name, ttl, wait, false), &block)
+      __lock(Native.lock_acquire(name, ttl, wait), &block)
     end
 
-    # Runs the block under a lock of this name whose tokens are not used, but no longer than +ttl+ after another one has it: then without.
-    def __lock_or_not(name, ttl, &block)
-      begin
-        lock = Native.lock_acquire(name, ttl, ttl, true)
-      rescue Lock::Unavailable
-        return block.call
-      end
-      __lock(lock, &block)
+    # Runs the block while no other process computes the value of this key of the store; without that, where another one takes too long.
+    def __compute(store, key, &block)
+      lock = Native.computation_lock(store, key)
+      lock ? __lock(lock, &block) : block.call
     end
 
     def __lock(lock)
@@ -127,18 +125,18 @@ module Tsumugi
 
     # Runs the block for each message after the one with the number +after+, with its text and its number, and then for each that is published, each once
     # and in order, until it is left. Without +after+ it begins with what is published from now on. When messages are not kept any more that are to come,
-    # `missed:` is called.
+    # `missed:` is called; one that takes an argument gets the number of the last one that is missing.
     def follow(after: nil, missed: nil)
       raise ArgumentError, "follow needs a block" unless block_given?
 
       follower = Native.channel_follow(@name, @cluster, @keep, after)
       begin
         while true
-          message = Native.follower_next(follower)
-          if message
-            yield message[0], message[1]
+          text, number = Native.follower_next(follower)
+          if text
+            yield text, number
           elsif missed
-            missed.call
+            missed.arity == 0 ? missed.call : missed.call(number)
           else
             log.warn "messages are not kept any more", channel: @name
           end
@@ -167,7 +165,8 @@ module Tsumugi
       # A client that has seen nothing yet comes back to here.
       after ||= channel.last
       @out << Native.event_position(after.to_s) unless @last_event_id
-      missed ||= -> { event("messages are missing", event: "missed") }
+      # With an id, so that a client that comes back does not miss them again.
+      missed ||= ->(number) { event("messages are missing", event: "missed", id: number) }
       channel.follow(after: after, missed: missed) do |text, number|
         block ? block.call(text, number) : event(text, id: number)
       end
@@ -185,9 +184,9 @@ module Kernel
 end
 
 class << self
-  # `cluster db`: see `Tsumugi.cluster=`.
-  def cluster(database)
-    Tsumugi.cluster = database
+  # `cluster db`, `cluster kv`: see `Tsumugi.cluster=`.
+  def cluster(engine)
+    Tsumugi.cluster = engine
     nil
   end
 end

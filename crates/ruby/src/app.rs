@@ -20,7 +20,7 @@ use crate::host::{Host, JobResult};
 use crate::public::Public;
 use crate::routes::{self, Route, Routes};
 use crate::settings::{Settings, SharedDatabases};
-use crate::{load, streaming, timers};
+use crate::{job_worker, load, streaming, timers};
 
 /// One application file, loaded on one worker.
 pub struct App {
@@ -76,6 +76,8 @@ impl App {
         let jobs = self.lifecycle.jobs();
         let start = |timer| timers::start(&self.host, timer, jobs.stop_signal());
         jobs.add_timers(timers.into_iter().map(start));
+        let worker = job_worker::start(&self.host, jobs.stop_signal())?;
+        jobs.add_timers(worker);
         Ok(())
     }
 

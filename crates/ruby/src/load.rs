@@ -54,6 +54,7 @@ const PRELUDE: &[OwnFile] = own_files!(
     "migrations",
     "kv",
     "cluster",
+    "jobs",
     "ngx_mruby",
 );
 

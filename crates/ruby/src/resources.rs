@@ -7,7 +7,9 @@ use std::rc::{Rc, Weak};
 
 use tsumugi_cluster::Cluster;
 use tsumugi_db::DatabaseWatch;
+use tsumugi_jobs::JobKind;
 
+use crate::job_worker::JobSetup;
 use crate::natives::kv::KvStore;
 use crate::settings::SharedDatabases;
 
@@ -20,6 +22,10 @@ pub(crate) struct Resources {
     pub shared: RefCell<SharedDatabases>,
     /// The processes that `cluster` is about; without it this one.
     pub cluster: RefCell<Cluster>,
+    /// Where `jobs` keeps jobs, once it was said.
+    pub jobs: RefCell<Option<JobSetup>>,
+    /// What `job` has declared.
+    pub job_kinds: RefCell<Vec<JobKind>>,
     /// Texts of the files that were loaded, for error pages.
     sources: RefCell<HashMap<String, Rc<str>>>,
     /// Names that JSON made Symbols of.

@@ -62,8 +62,8 @@ pub use command::{Commands, main};
 pub use context::Context;
 pub use error::{Error, Result, story};
 pub use extract::{
-    BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, Multipart, Path,
-    Query, State, Upload, WebSocketResponse, WebSocketUpgrade,
+    BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, LastEventId,
+    Multipart, Path, Query, State, Upload, WebSocketResponse, WebSocketUpgrade,
 };
 pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post, put};
@@ -79,7 +79,7 @@ pub use ruby::Ruby;
 pub use session::{Session, Sessions};
 pub use settings::Settings;
 pub use store::Kv;
-pub use stream_response::{Event, Events, LastEventId, Sse, StreamResponse};
+pub use stream_response::{Event, Events, Sse, StreamResponse};
 pub use streaming::Output;
 pub use timers::{On, TickOutcome};
 pub use tsumugi_http::cookie::SameSite;

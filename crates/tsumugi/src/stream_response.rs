@@ -1,15 +1,11 @@
 //! Responses whose bodies a function writes while they are sent: pieces, and server-sent events. Knows no connection.
 //! How an event is written is `tsumugi_http::sse`'s. Rule: the function is called once the response has begun.
 
-use std::convert::Infallible;
-use std::str::FromStr;
-
-use tsumugi_cluster::{FollowEvent, KeptChannel, event_position};
+use tsumugi_cluster::{FollowEvent, KeptChannel};
 use tsumugi_http::sse;
 pub use tsumugi_http::sse::Event;
 
 use crate::error::{Error, Result};
-use crate::extract::FromHeader;
 use crate::local::Local;
 use crate::response::{IntoResponse, Response};
 use crate::streaming::Output;
@@ -99,10 +95,9 @@ impl Events<'_> {
     ///
     /// struct App { chat: KeptChannel }
     ///
-    /// // A client that is new has no `Last-Event-ID`.
-    /// async fn chat(app: State<App>, last: Option<Header<LastEventId>>) -> Sse {
+    /// async fn chat(app: State<App>, LastEventId(last): LastEventId) -> Sse {
     ///     let chat = app.chat.clone();
-    ///     Sse::new(async move |events| events.follow(&chat, last.map(|Header(id)| id.0)).await)
+    ///     Sse::new(async move |events| events.follow(&chat, last).await)
     /// }
     /// ```
     pub async fn follow(&mut self, channel: &KeptChannel, after: Option<i64>) -> Result<()> {
@@ -120,8 +115,10 @@ impl Events<'_> {
                     data: text.to_string(),
                     ..Event::default()
                 },
+                // With an id, so that a client that comes back does not miss them again.
                 _ => Event {
                     name: Some("missed".to_owned()),
+                    id: Some(follower.position().to_string()),
                     data: "messages are missing".to_owned(),
                     ..Event::default()
                 },
@@ -129,20 +126,4 @@ impl Events<'_> {
             self.send_event(event).await?;
         }
     }
-}
-
-/// The number of the last event that a client has that comes back: `Option<Header<LastEventId>>`. What is no number is one that was never given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LastEventId(pub i64);
-
-impl FromStr for LastEventId {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> std::result::Result<LastEventId, Infallible> {
-        Ok(LastEventId(event_position(text)))
-    }
-}
-
-impl FromHeader for LastEventId {
-    const NAME: &'static str = "last-event-id";
 }

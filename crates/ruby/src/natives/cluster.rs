@@ -6,15 +6,17 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use tsumugi_cluster::{
-    ChannelEvent, Cluster, Error, LockWait, MessageChannel, ReleaseKind, Subscription, fence,
+    ChannelEvent, Cluster, Error, LockWait, MessageChannel, ReleaseKind, Subscription,
+    computation_name, fence,
 };
 use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 
 use super::database::vm_database::{executor, vm_database};
+use super::kv::store;
 use crate::answer::{Failure, Operation, attempt, attempt_only, nil};
 use crate::host::Host;
 use crate::job_lock::JobLock;
-use crate::natives::arguments::{data, float, text, wrong_type};
+use crate::natives::arguments::{bytes, data, float, text, wrong_type};
 use crate::natives::definitions::{Natives, alive};
 use crate::natives::timer_period;
 
@@ -41,12 +43,21 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         host.resources.cluster.replace(cluster);
         Ok(Value::nil())
     })?;
-    natives.plain("check_cluster_timer", |_, scope, call| {
+    natives.plain("cluster_over_store", |host, scope, call| {
+        let store = &store(scope, call.argument(0))?.store;
+        let cluster = store.cluster().map_err(|error| error.raise(scope))?;
+        host.resources.cluster.replace(cluster);
+        Ok(Value::nil())
+    })?;
+    natives.plain("check_cluster_timer", |host, scope, call| {
         let name = text(scope, call.argument(1), "the name of a timer")?;
         let period = timer_period(scope, call.argument(0))?;
         let checked = period.check_in_cluster(&name);
         let refused = |error: Error| scope.error("ArgumentError", error.to_string());
-        checked.map(|()| Value::nil()).map_err(refused)
+        checked.map_err(refused)?;
+        let leases = host.resources.cluster.borrow().check_leases();
+        leases.map_err(|error| error.raise(scope))?;
+        Ok(Value::nil())
     })?;
     natives.waiting("db_fence", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
@@ -76,15 +87,24 @@ fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             wait if wait.is_nil() => LockWait::Forever,
             wait => LockWait::UpTo(seconds(scope, wait, "wait:")?),
         };
-        let ending = match call.argument(3).truthy() {
-            true => ReleaseKind::Forget,
-            false => ReleaseKind::Keep,
-        };
         let cluster = host.resources.cluster.borrow().clone();
         let host = Rc::downgrade(host);
         let acquired = async move { cluster.acquire(&name, ttl, wait).await };
         Ok(attempt(acquired, move |scope, lease| {
-            enter(&host, scope, JobLock::new(lease, ending))
+            enter(&host, scope, JobLock::new(lease, ReleaseKind::Keep))
+        }))
+    })?;
+    // Nil where the value is to be computed without.
+    natives.waiting("computation_lock", |host, scope, call| {
+        let place = store(scope, call.argument(0))?.store.place();
+        let key = bytes(scope, call.argument(1), "the key")?;
+        let name = computation_name(&place, &key);
+        let cluster = host.resources.cluster.borrow().clone();
+        let host = Rc::downgrade(host);
+        let acquired = async move { cluster.acquire_computation(&name).await };
+        Ok(attempt(acquired, move |scope, lease| match lease {
+            Some(lease) => enter(&host, scope, JobLock::new(lease, ReleaseKind::Forget)),
+            None => Ok(Value::nil()),
         }))
     })?;
     natives.plain("lock_token", |_, scope, call| {
@@ -105,11 +125,6 @@ fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             lock.lease.release(lock.ending).await;
             nil()
         }) as Operation)
-    })?;
-    natives.plain("fetch_lock_name", |_, scope, call| {
-        let store = text(scope, call.argument(0), "the store")?;
-        let key = text(scope, call.argument(1), "the key")?;
-        scope.string(fetch_lock_name(&store, &key))
     })
 }
 
@@ -141,14 +156,6 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c,
         let message = format!("{what} takes a number of seconds, not {seconds}: {error}");
         scope.error("ArgumentError", message)
     })
-}
-
-/// Keys may be longer than names. Two keys that share a name would only wait for each other.
-fn fetch_lock_name(store: &str, key: &str) -> String {
-    use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-    // The same in all processes of one version: no random state.
-    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one((store, key));
-    format!("fetch {hash:016x}")
 }
 
 fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {

@@ -50,7 +50,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn followers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    // A text and its number, or nil when messages are missing.
+    // A text and its number, or nil and that of the last message that is missing.
     natives.waiting("follower_next", |_, scope, call| {
         let handle = Rc::clone(follower(scope, call.argument(0))?);
         let Some(mut follower) = handle.take() else {
@@ -59,17 +59,19 @@ fn followers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         let next = async move {
             let event = follower.next().await;
+            let position = follower.position();
             *handle.borrow_mut() = Some(follower);
-            Ok::<_, Error>(event)
+            Ok::<_, Error>((event, position))
         };
-        Ok(attempt(next, |scope, event| match event {
-            FollowEvent::Message { id, text } => {
-                let message = scope.array(2)?;
-                scope.push(message, scope.string(&*text)?)?;
-                scope.push(message, scope.integer(id))?;
-                Ok(message)
-            }
-            _ => Ok(Value::nil()),
+        Ok(attempt(next, |scope, (event, position)| {
+            let text = match &event {
+                FollowEvent::Message { text, .. } => Some(&**text),
+                _ => None,
+            };
+            let answer = scope.array(2)?;
+            scope.push(answer, scope.string_or_nil(text)?)?;
+            scope.push(answer, scope.integer(position))?;
+            Ok(answer)
         }))
     })?;
     natives.plain("follower_leave", |_, scope, call| {

@@ -9,6 +9,7 @@ mod conversion;
 pub(crate) mod database;
 mod definitions;
 mod failure;
+mod jobs;
 mod kept_channel;
 pub(crate) mod kv;
 pub(crate) mod maintenance_event;
@@ -50,6 +51,7 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     query::install(&natives)?;
     kv::install(&natives)?;
     cluster::install(&natives)?;
+    jobs::install(&natives)?;
     kept_channel::install(&natives)?;
     standard::install(&natives)
 }

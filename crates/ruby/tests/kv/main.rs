@@ -8,6 +8,7 @@ mod cluster;
 mod errors;
 mod fetching;
 mod named_queues;
+mod one_of_many;
 mod opening;
 mod queues;
 mod records;

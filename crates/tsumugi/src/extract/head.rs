@@ -80,6 +80,20 @@ impl<S, T: FromHeader> Extract<S> for Header<T> {
     }
 }
 
+/// The number of the last event that a client has that comes back to a stream of events; nothing of one that is new. What is no number is one that
+/// was never given, so that [`Events::follow`](crate::Events::follow) says that messages are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastEventId(pub Option<i64>);
+
+impl<S> Extract<S> for LastEventId {
+    async fn extract(context: &mut Context<S>) -> Result<LastEventId> {
+        let id = context.headers().get("last-event-id");
+        // What is no text is no number.
+        let id = id.map(|id| id.to_str().unwrap_or_default());
+        Ok(LastEventId(id.map(tsumugi_cluster::event_position)))
+    }
+}
+
 /// The cookies of the request, as they were sent.
 #[derive(Clone, Debug, Default)]
 pub struct Cookies(Vec<(String, String)>);

@@ -17,7 +17,7 @@ use crate::plugin::Worker;
 use crate::session::Session;
 
 pub use body::{BodyStream, Form, Multipart, Upload};
-pub use head::{Cookies, FromHeader, Header, Headers, Path, Query};
+pub use head::{Cookies, FromHeader, Header, Headers, LastEventId, Path, Query};
 pub use websocket::{WebSocketResponse, WebSocketUpgrade};
 
 /// A type that can be made from a request.

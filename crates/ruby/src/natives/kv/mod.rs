@@ -24,6 +24,7 @@ use crate::natives::definitions::Natives;
 use failure::Outcome;
 use object::wrap;
 pub(crate) use store::KvStore;
+pub(super) use store::store;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();

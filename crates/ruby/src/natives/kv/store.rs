@@ -20,7 +20,10 @@ pub(crate) struct KvStore {
 }
 
 /// The store of an object.
-pub(super) fn store<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, &'c Rc<KvStore>> {
+pub(in crate::natives) fn store<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+) -> Result<'c, &'c Rc<KvStore>> {
     data(scope, value, "the store", "what KV.open answered")
 }
 
