@@ -22,7 +22,7 @@ use super::plan::Plan;
 use super::write_notes::WriteNotes;
 use crate::batch::BatchSize;
 use crate::error::Result;
-use crate::limits::{REPLICA_CHECK, REPLICA_RETRY_MAX};
+use crate::limits::{REPLICA_CHECK, REPLICA_RETRY_MAX, REPLICA_SILENCE_MAX};
 use crate::options::{Isolation, TransactionOptions};
 use crate::recency::{ReadRequirement, Recency};
 use crate::rows::Rows;
@@ -114,7 +114,11 @@ impl Replicas {
         let outcome = {
             let binds = Binds(values);
             let call = std::pin::pin!(connection.read_on_standby(&plan.sql, &binds, asks));
-            pool.bounded(call).await
+            let silence = pool.options.statement_timeout + REPLICA_SILENCE_MAX;
+            timeout(silence, pool.bounded(call)).await
+        };
+        let Ok(outcome) = outcome else {
+            return replica.leave("it did not answer within the time of a statement");
         };
         let outcome = match outcome {
             Ok(read) => self.judge(replica, &connection, known, needed, asks, read)?,

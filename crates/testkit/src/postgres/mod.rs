@@ -21,5 +21,5 @@ mod world;
 pub use self::certificates::{Certificates, Dates, PostgresTls};
 pub use self::pooler::Pooler;
 pub use self::programs::find as find_program;
-pub use self::server::{Options, PostgresDatabase, Server};
+pub use self::server::{FrozenServer, Options, PostgresDatabase, Server};
 pub use self::user::User;

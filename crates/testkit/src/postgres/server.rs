@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::process_tree::ProcessTree;
 use crate::{ServerProcess, free_port, freeze, log_of, pause, printed, thaw};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -80,6 +81,15 @@ pub struct Server {
     port: AtomicU16,
     databases: AtomicUsize,
     process: Mutex<ServerProcess>,
+}
+
+/// A server that stands still.
+pub struct FrozenServer<'s>(ProcessTree<'s>);
+
+impl Drop for FrozenServer<'_> {
+    fn drop(&mut self) {
+        self.0.thaw();
+    }
 }
 
 /// How an attempt to start went.
@@ -293,6 +303,18 @@ impl Server {
     #[track_caller]
     pub fn thaw_backend(&self, process: i32) {
         thaw(process);
+    }
+
+    /// Stops all of its processes in their tracks, until the answer is dropped: connections stay open, new ones are taken by the machine, and
+    /// nothing answers.
+    #[track_caller]
+    pub fn frozen(&self) -> FrozenServer<'_> {
+        let tree = ProcessTree {
+            directory: &self.folder,
+            programs: &["postgres"],
+        };
+        tree.freeze();
+        FrozenServer(tree)
     }
 
     /// Stops it; connections are broken off, transactions rolled back. Its port stays its own for [`Server::start_again`].
