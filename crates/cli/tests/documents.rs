@@ -129,9 +129,9 @@ fn every_application_of_the_page_on_databases_loads() {
 
 #[test]
 fn every_application_of_the_page_on_clusters_loads_on_both_databases() {
-    check_with("docs/cluster.md", 2, "sqlite::memory:");
+    check_with("docs/cluster.md", 4, "sqlite::memory:");
     let database = tsumugi_testkit::postgres::Server::shared().database();
-    check_with("docs/cluster.md", 2, &database.url());
+    check_with("docs/cluster.md", 4, &database.url());
 }
 
 #[test]
