@@ -17,6 +17,7 @@ use crate::{ServerProcess, free_port, freeze, log_of, pause, printed, programs, 
 pub struct EtcdOptions {
     members: usize,
     tls: bool,
+    has_v2: bool,
 }
 
 impl Default for EtcdOptions {
@@ -24,6 +25,7 @@ impl Default for EtcdOptions {
         EtcdOptions {
             members: 3,
             tls: false,
+            has_v2: false,
         }
     }
 }
@@ -40,6 +42,13 @@ impl EtcdOptions {
     #[must_use]
     pub fn with_tls(mut self) -> EtcdOptions {
         self.tls = true;
+        self
+    }
+
+    /// Clients may speak the older protocol, too, whose keys are apart from the others.
+    #[must_use]
+    pub fn with_v2(mut self) -> EtcdOptions {
+        self.has_v2 = true;
         self
     }
 
@@ -156,6 +165,7 @@ impl EtcdCluster {
             argument("initial-cluster-state", "new");
             argument("heartbeat-interval", "50");
             argument("election-timeout", "500");
+            argument("enable-v2", &options.has_v2.to_string());
             argument("logger", "zap");
             argument("log-level", "warn");
             if let Some(certificate) = &certificate {

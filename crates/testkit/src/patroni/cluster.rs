@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::configuration::{APPLICATION, SCOPE};
+use super::configuration::APPLICATION;
 use super::limits::{START_S_MAX, START_TRIES_MAX, TTL_S};
 use super::member::{PatroniMember, name};
-use crate::etcd::EtcdCluster;
+use crate::etcd::{EtcdCluster, EtcdOptions};
 use crate::{NetworkGate, log_of, pause};
 
 const MEMBERS: usize = 3;
@@ -77,7 +77,7 @@ impl PatroniCluster {
     }
 
     fn prepare(options: &PatroniOptions) -> PatroniCluster {
-        let etcd = EtcdCluster::start();
+        let etcd = EtcdOptions::default().with_v2().start();
         let gates: Vec<NetworkGate> = (0..MEMBERS).map(|_| NetworkGate::default()).collect();
         let members = (0..MEMBERS)
             .map(|at| PatroniMember::prepare(at, &gates, &etcd))
@@ -171,10 +171,7 @@ impl PatroniCluster {
     /// The standby that would be promoted now: it has all that was acknowledged.
     #[must_use]
     pub fn synchronous(&self) -> Option<usize> {
-        let path = format!("/service/{SCOPE}/sync");
-        let state = self.etcd.etcdctl(&["get", &path, "--print-value-only"]);
-        let is_it = |at: &usize| state.contains(&format!("\"sync_standby\":\"{}\"", name(*at)));
-        (0..self.members()).find(is_it)
+        self.members.iter().position(PatroniMember::is_synchronous)
     }
 
     /// Waits for a primary.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::limits::{LOOP_WAIT_S, REPLICATION_SILENCE_MS, RETRY_TIMEOUT_S};
 
-/// The cluster's name, also in etcd.
-pub const SCOPE: &str = "tsumugi";
+/// The cluster's name.
+const SCOPE: &str = "tsumugi";
 
 /// The role of applications, and its password.
 pub const APPLICATION: (&str, &str) = ("app", "app-secret");
@@ -42,14 +42,16 @@ impl MemberConfiguration<'_> {
         for port in self.etcd {
             let _ = writeln!(hosts, "  - 127.0.0.1:{port}");
         }
-        // Patroni would ask etcd for its members, and go past the ways that lead to them.
+        // Over etcd's version 3, Patroni before 3.0.3 writes the leader's key whoever has it when it comes to itself after its lease has ended
+        // (its pull request 2689): a primary that was stopped takes its place back from the next one, whose commits are lost. Over version 2
+        // it compares. Without `use_proxies` it would ask etcd for its members, and go past the ways that lead to them.
         format!(
             "scope: {SCOPE}
 name: {name}
 restapi:
   listen: 127.0.0.1:{rest}
   connect_address: 127.0.0.1:{rest_reached}
-etcd3:
+etcd:
   use_proxies: true
   hosts:
 {hosts}watchdog:

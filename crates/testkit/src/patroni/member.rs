@@ -161,6 +161,11 @@ impl PatroniMember {
             && self.psql("postgres", "select pg_is_in_recovery()") == Ok("f".to_owned())
     }
 
+    /// Whether it is a standby that has what was acknowledged, and can be reached.
+    pub fn is_synchronous(&self) -> bool {
+        !self.gate.is_closed() && self.runs() && rest::agrees(self.rest.port(), "/synchronous")
+    }
+
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, String> {
         psql::run(&self.folder, self.listens[0], database, sql)
     }
