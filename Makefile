@@ -19,7 +19,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind growth deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak fuzz profile costs
+.PHONY: help setup run test check valgrind growth alone deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak fuzz profile costs scale-costs
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -39,7 +39,7 @@ test: ## set up, then format, clippy, tidy and every test; ends with "N passed, 
 	@scripts/setup test
 	@cargo xtask test
 
-check: valgrind growth deny doc windows ## the slower checks: tests of the VM under valgrind, growth of time in Ruby's natives, licences, documentation, the PostgreSQL crates for Windows
+check: valgrind growth alone deny doc windows ## the slower checks: tests of the VM under valgrind, growth of time in Ruby's natives, each crate by itself, licences, documentation, the PostgreSQL crates for Windows
 
 # Among them the tests faults, in which allocations of the VM fail: what is left behind then, or read after it was freed, is found here.
 # VALGRIND_FAULTS places of each request of an application are taken.
@@ -47,6 +47,14 @@ valgrind:
 	@scripts/setup test
 	cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-mruby --tests -- --test-threads=1
 	TSUMUGI_FAULTS=$(VALGRIND_FAULTS) cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-ruby --test faults -- --test-threads=1
+
+# A crate that is built with others has the features of dependencies that those ask for: what it forgot to ask for itself is found here alone.
+alone:
+	@for manifest in crates/*/Cargo.toml; do \
+		package=$$(sed -n 's/^name = "\(.*\)"/\1/p' $$manifest | head -n 1); \
+		echo "cargo check --package $$package"; \
+		cargo check --quiet --package $$package || exit 1; \
+	done
 
 # Ruby's natives over what clients send; `make test` has parsers, connections and values bound to SQL.
 growth:
@@ -112,7 +120,13 @@ profile: bench-build ## what a request costs: instructions by crate, system call
 costs: bench-build bench-peers ## instructions of a request to each endpoint of World and Fortune: Ruby, Rust, axum
 	@$(TARGET)/release/tsumugi-with-postgres scripts/endpoint-costs
 
-soak: bench-build bench-peers ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, leaders of cluster timers killed and stopped, the key-value store killed, damaged, raced, growth of time to 16 MiB (SOAK_SECONDS=600)
+scale-costs: ## memory of each of many connections, processor time and delay of a publish to many subscribers (PARTS="events fanout"; QUICK=1: up to 1,000)
+	@scripts/setup run
+	cargo build --release --package tsumugi-cli --package tsumugi-testkit --package tsumugi \
+		--bin tsumugi --bin tsumugi-with-postgres --example scale
+	@$(TARGET)/release/tsumugi-with-postgres scripts/scale-costs $(if $(QUICK),--quick) $(PARTS)
+
+soak: bench-build bench-peers ## every allocation of the VM failing, the demo while database backends die, mixed load, parking, reloads, drains, PostgreSQL and Firebird killed under load, histories of transactions, leaders of cluster timers killed and stopped, a bank on three processes over a cluster of PostgreSQL under faults, the key-value store killed, damaged, raced, growth of time to 16 MiB (SOAK_SECONDS=600)
 	@$(BENCH) generator soak --soak-seconds $(SOAK_SECONDS)
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-mruby --test faults
 	TSUMUGI_FAULTS=full cargo test --package tsumugi-ruby --test faults
@@ -125,6 +139,8 @@ soak: bench-build bench-peers ## every allocation of the VM failing, the demo wh
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
 	TSUMUGI_LEASE_HISTORIES=200000 cargo test --release --package tsumugi-cluster --test model
 	TSUMUGI_CLUSTER_ROUNDS=100 cargo test --package tsumugi-cli --test acceptance -- --nocapture cluster_timer
+	TSUMUGI_CLUSTER_FAULTS=30 cargo test --package tsumugi-stores --test processes -- --nocapture killed_and_stopped
+	TSUMUGI_BANK_ROUNDS=20 cargo test --package tsumugi-cli --test acceptance -- --nocapture bank_over
 	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1
 	TSUMUGI_WALKS=5000 cargo test --package tsumugi-ruby --test walks -- --nocapture
 	TSUMUGI_GROWTH_LONG=1 cargo test --package tsumugi-fuzz --package tsumugi-http --package tsumugi-rpc --package tsumugi-db --package tsumugi-sql --test 'growth*' -- --nocapture

@@ -4,17 +4,23 @@
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use tsumugi_testkit::etcd::EtcdCluster;
 use tsumugi_testkit::postgres::{PostgresDatabase, Server};
 
 use crate::rig::{PATIENCE, Site, pause};
 
 /// Starts a server under a name that the application finds in its environment.
 fn start(app: &str, database: &PostgresDatabase<'_>, name: &str) -> Site {
+    start_over("db", app, database, name)
+}
+
+/// The same over what this expression gives to `cluster`.
+fn start_over(cluster: &str, app: &str, database: &PostgresDatabase<'_>, name: &str) -> Site {
     let app = format!(
         "NAME = ENV['NAME']
          db = DB.connect ENV['CLUSTER_URL'], log: false
          plugin(:db) {{ db }}
-         cluster db
+         cluster {cluster}
          error(Tsumugi::Lock::Lost) {{ |e| status 409; e.message }}
          {app}"
     );
@@ -38,25 +44,31 @@ fn until(database: &PostgresDatabase<'_>, sql: &str, expected: &str) {
     }
 }
 
-/// A tick takes 0.4 of its second and leaves a mark every tenth of it.
-const BEATS: &str = "
-    every(1, cluster: :one, name: 'beat') do
-      tick = db.insert('insert into ticks (name, began) values (?, clock_timestamp())', NAME)
-      4.times do
-        sleep 0.1
-        db.execute('insert into marks (tick, at) values (?, clock_timestamp())', tick)
-      end
-      db.execute('update ticks set ended = clock_timestamp() where id = ?', tick)
-    end";
+/// A tick takes 0.4 of its period and leaves a mark every tenth of it.
+fn beats(period: f64) -> String {
+    let tenth = period / 10.0;
+    format!(
+        "every({period}, cluster: :one, name: 'beat') do
+           tick = db.insert('insert into ticks (name, began) values (?, clock_timestamp())', NAME)
+           4.times do
+             sleep {tenth}
+             db.execute('insert into marks (tick, at) values (?, clock_timestamp())', tick)
+           end
+           db.execute('update ticks set ended = clock_timestamp() where id = ?', tick)
+         end"
+    )
+}
 
 /// Waits for a tick that has just begun on one of these servers, and says on which.
-fn ticking(database: &PostgresDatabase<'_>, sites: &[(String, Site)]) -> usize {
-    let deadline = Instant::now() + PATIENCE;
+fn ticking(database: &PostgresDatabase<'_>, sites: &[(String, Site)], period: f64) -> usize {
+    let deadline = Instant::now() + PATIENCE.max(Duration::from_secs_f64(period * 4.0));
+    let sql = format!(
+        "select name from ticks where id = (select max(id) from ticks) and ended is null \
+         and began > clock_timestamp() - interval '{} s'",
+        period * 0.3
+    );
     loop {
-        let leader = database.psql(
-            "select name from ticks where id = (select max(id) from ticks) and ended is null \
-             and began > clock_timestamp() - interval '0.3 s'",
-        );
+        let leader = database.psql(&sql);
         if let Some(place) = sites.iter().position(|(name, _)| *name == leader) {
             return place;
         }
@@ -65,11 +77,8 @@ fn ticking(database: &PostgresDatabase<'_>, sites: &[(String, Site)]) -> usize {
     }
 }
 
-#[test]
-fn cluster_timer_never_ticks_twice_at_once_nor_is_silent_for_two_periods_while_leaders_are_killed_and_stopped()
- {
-    let rounds = std::env::var("TSUMUGI_CLUSTER_ROUNDS").ok();
-    let rounds: usize = rounds.and_then(|text| text.parse().ok()).unwrap_or(4);
+/// Kills and stops whoever ticks, in turn, and looks afterwards at what was ticked. `cluster` is what the servers find each other by.
+fn check_timer(cluster: &str, period: f64, rounds: usize) {
     let database = Server::shared().database();
     database.psql(
         "create table ticks (id bigserial, name text, began timestamptz, ended timestamptz); \
@@ -79,22 +88,22 @@ fn cluster_timer_never_ticks_twice_at_once_nor_is_silent_for_two_periods_while_l
     let mut another = || {
         number += 1;
         let name = format!("server {number}");
-        let site = start(BEATS, &database, &name);
+        let site = start_over(cluster, &beats(period), &database, &name);
         (name, site)
     };
     let mut sites = vec![another(), another(), another()];
     for round in 0..rounds {
-        let place = ticking(&database, &sites);
+        let place = ticking(&database, &sites, period);
         if round % 2 == 0 {
             sites[place].1.signal(Signal::SIGKILL);
             sites[place] = another();
         } else {
             sites[place].1.signal(Signal::SIGSTOP);
-            pause(1_500);
+            pause((period * 1_500.0) as u64);
             sites[place].1.signal(Signal::SIGCONT);
         }
     }
-    ticking(&database, &sites);
+    ticking(&database, &sites, period);
     drop(sites);
     let both = database.psql(
         "select count(*) from ticks t join ticks later on later.id > t.id join marks m on m.tick = t.id \
@@ -106,7 +115,10 @@ fn cluster_timer_never_ticks_twice_at_once_nor_is_silent_for_two_periods_while_l
          (select began, lag(began) over (order by id) as before from ticks) as pairs",
     );
     let silence: f64 = silence.parse().unwrap();
-    assert!(silence <= 2.0, "nobody began to tick for {silence} s");
+    assert!(
+        silence <= period * 2.0,
+        "nobody began to tick for {silence} s"
+    );
     let (ticks, ended) = (
         database.psql("select count(*) from ticks"),
         database.psql("select count(*) from ticks where ended is null"),
@@ -114,6 +126,23 @@ fn cluster_timer_never_ticks_twice_at_once_nor_is_silent_for_two_periods_while_l
     println!(
         "{rounds} rounds: {ticks} ticks, {ended} of them cut short, at most {silence:.2} s apart"
     );
+}
+
+fn rounds(default: usize) -> usize {
+    let rounds = std::env::var("TSUMUGI_CLUSTER_ROUNDS").ok();
+    rounds.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn cluster_timer_never_ticks_twice_at_once_nor_is_silent_for_two_periods_while_leaders_are_killed_and_stopped()
+ {
+    check_timer("db", 1.0, rounds(4));
+}
+
+#[test]
+fn cluster_timer_over_etcd_never_ticks_twice_at_once_nor_is_silent_for_two_periods() {
+    let place = EtcdCluster::shared().place("beat");
+    check_timer(&format!("KV.open('{place}')"), 6.0, rounds(2));
 }
 
 const WORK: &str = "
