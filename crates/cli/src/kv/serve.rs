@@ -199,8 +199,12 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
         start_pages(addresses, &mut given, &pages)?;
     }
     drop(given.close());
-    let exit = server.run(move |worker| store.service(worker))?;
-    Ok(ExitCode::from(exit.code()))
+    match server.run(move |worker| store.service(worker)) {
+        Ok(exit) => Ok(ExitCode::from(exit.code())),
+        // An engine that is not reached, by its place: no application is here.
+        Err(tsumugi_worker::Error::Load(failure)) => bail!("{}", failure.cause),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The allocator's own setting for pages of 2 MiB; whoever sets it decides.

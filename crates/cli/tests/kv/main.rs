@@ -1,6 +1,7 @@
 //! `tsumugi kv` as its users meet it: the real binary, its options, its log, and a client of another implementation of gRPC.
 
 mod client;
+mod engine;
 mod load;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -3,6 +3,8 @@
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use tsumugi_testkit::etcd::EtcdCluster;
+
 use crate::rig::{Served, folder, get, serve, start};
 
 const APP: &str = "plugin(:store) { KV.open 'casket' }
@@ -32,6 +34,19 @@ fn handlers_and_clients_share_a_database() {
     served.signal("-TERM");
     assert!(served.child.wait().unwrap().success());
     assert!(!served.path("kv.sock").exists(), "the socket stays behind");
+}
+
+#[test]
+fn handlers_and_clients_share_what_an_engine_keeps() {
+    let place = EtcdCluster::shared().place("embedded");
+    let app = APP.replace("casket", &place);
+    let options = ["--kv-listen", "unix:kv.sock", "--kv-database", &place];
+    let (served, address) = start(&app, &[], &options);
+    assert_eq!(get(&address, "/read").text(), "nothing");
+    kv(&served, &["set", "from", "a handler"]);
+    assert_eq!(get(&address, "/read").text(), "a handler");
+    assert_eq!(get(&address, "/write").text(), "written");
+    assert_eq!(kv(&served, &["get", "to"]), "a client\n");
 }
 
 #[test]
