@@ -1,5 +1,5 @@
-//! Who subscribes to which channel within this process, and what waits for each. Knows no engine and carries nothing between processes.
-//! Rule: a subscriber that does not read holds up nobody: beyond [`CHANNEL_MESSAGES_MAX`] it misses messages, and is told so.
+//! Who subscribes to which channel within this process, and what is delivered to them. Knows no engine and carries nothing between processes.
+//! Rule: a subscriber that does not read holds up nobody: beyond [`CHANNEL_MESSAGES_MAX`](crate::limits::CHANNEL_MESSAGES_MAX) it misses messages, and is told so.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -7,11 +7,9 @@ use std::fmt;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
-
 use crate::error::{Error, Result};
-use crate::limits::{CHANNEL_MESSAGES_MAX, CHANNELS_MAX};
+use crate::limits::CHANNELS_MAX;
+use crate::message_queue::{MessageQueue, QueueReader};
 
 /// What a subscriber receives.
 #[non_exhaustive]
@@ -36,12 +34,12 @@ impl fmt::Debug for ChannelEvent {
 /// The subscribers of all channels.
 #[derive(Debug, Default)]
 pub struct Hub {
-    channels: Mutex<HashMap<String, broadcast::Sender<ChannelEvent>>>,
+    channels: Mutex<HashMap<String, Arc<MessageQueue>>>,
 }
 
 impl Hub {
     /// A panic elsewhere leaves the table whole: every change of it is one step.
-    fn channels(&self) -> MutexGuard<'_, HashMap<String, broadcast::Sender<ChannelEvent>>> {
+    fn channels(&self) -> MutexGuard<'_, HashMap<String, Arc<MessageQueue>>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -51,8 +49,8 @@ impl Hub {
     /// [`Error::TooMany`] when [`CHANNELS_MAX`] others have subscribers.
     pub fn subscribe(self: &Arc<Self>, channel: &str) -> Result<Subscription> {
         let mut channels = self.channels();
-        let receiver = match channels.get(channel) {
-            Some(sender) => sender.subscribe(),
+        let reader = match channels.get(channel) {
+            Some(queue) => queue.reader(),
             None if channels.len() >= CHANNELS_MAX => {
                 return Err(Error::TooMany {
                     limit: "CHANNELS_MAX",
@@ -60,13 +58,14 @@ impl Hub {
                 });
             }
             None => {
-                let (sender, receiver) = broadcast::channel(CHANNEL_MESSAGES_MAX);
-                channels.insert(channel.to_owned(), sender);
-                receiver
+                let queue = Arc::new(MessageQueue::default());
+                let reader = queue.reader();
+                channels.insert(channel.to_owned(), queue);
+                reader
             }
         };
         Ok(Subscription {
-            receiver: Some(receiver),
+            reader: Some(reader),
             channel: channel.to_owned(),
             hub: Arc::clone(self),
             bearers: Vec::new(),
@@ -75,23 +74,27 @@ impl Hub {
 
     /// Gives a message to all who subscribe to the channel.
     pub fn deliver(&self, channel: &str, message: &str) {
-        if let Some(sender) = self.channels().get(channel) {
-            // Without receivers there is nobody to tell.
-            let _ = sender.send(ChannelEvent::Message(Arc::from(message)));
-        }
+        self.deliver_event(channel, ChannelEvent::Message(Arc::from(message)));
     }
 
     /// Tells all subscribers that they may have missed messages.
     pub fn deliver_gap(&self) {
-        for sender in self.channels().values() {
-            let _ = sender.send(ChannelEvent::Missed);
+        let queues: Vec<_> = self.channels().values().cloned().collect();
+        for queue in queues {
+            queue.deliver(ChannelEvent::Missed);
         }
     }
 
     /// Tells the subscribers of one channel that they may have missed messages.
     pub fn deliver_gap_to(&self, channel: &str) {
-        if let Some(sender) = self.channels().get(channel) {
-            let _ = sender.send(ChannelEvent::Missed);
+        self.deliver_event(channel, ChannelEvent::Missed);
+    }
+
+    fn deliver_event(&self, channel: &str, event: ChannelEvent) {
+        // Whoever is woken may look for a channel, so the table is free by then.
+        let queue = self.channels().get(channel).cloned();
+        if let Some(queue) = queue {
+            queue.deliver(event);
         }
     }
 
@@ -99,7 +102,7 @@ impl Hub {
         let mut channels = self.channels();
         if channels
             .get(channel)
-            .is_some_and(|sender| sender.receiver_count() == 0)
+            .is_some_and(|queue| !queue.has_readers())
         {
             channels.remove(channel);
         }
@@ -109,7 +112,7 @@ impl Hub {
 /// Receives the messages of one channel. Dropped, it receives no more.
 pub struct Subscription {
     /// Taken when it is dropped, before the channel is looked at.
-    receiver: Option<broadcast::Receiver<ChannelEvent>>,
+    reader: Option<QueueReader>,
     channel: String,
     hub: Arc<Hub>,
     /// What brings the messages, for as long as they are received.
@@ -126,15 +129,9 @@ impl Subscription {
 
     /// What comes next. Dropping the future loses nothing.
     pub async fn recv(&mut self) -> ChannelEvent {
-        let received = match &mut self.receiver {
-            Some(receiver) => receiver.recv().await,
-            None => Err(RecvError::Closed),
-        };
-        match received {
-            Ok(event) => event,
-            Err(RecvError::Lagged(_)) => ChannelEvent::Missed,
-            // The hub lives as long as this does.
-            Err(RecvError::Closed) => pending().await,
+        match &mut self.reader {
+            Some(reader) => reader.next().await,
+            None => pending().await,
         }
     }
 }
@@ -149,7 +146,7 @@ impl fmt::Debug for Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.receiver = None;
+        self.reader = None;
         self.hub.leave(&self.channel);
     }
 }
@@ -157,6 +154,7 @@ impl Drop for Subscription {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::CHANNEL_MESSAGES_MAX;
 
     fn run(test: impl Future<Output = ()>) {
         let mut builder = tokio::runtime::Builder::new_current_thread();

@@ -41,6 +41,7 @@ mod kept;
 mod kept_in_memory;
 mod lease;
 pub mod limits;
+mod message_queue;
 mod postgres;
 mod process;
 mod sqlite;
