@@ -8,6 +8,7 @@ use ring::digest::{Context, SHA256};
 use crate::cluster::{Cluster, LockWait};
 use crate::engine::ReleaseKind;
 use crate::error::{Error, Result};
+use crate::lease::Lease;
 
 /// How long the lock of a computation is taken for unless it is renewed, and how long others wait for it.
 pub const COMPUTATION_TTL: Duration = Duration::from_secs(30);
@@ -28,17 +29,28 @@ pub fn computation_name(store: &str, key: &[u8]) -> String {
 }
 
 impl Cluster {
-    /// Computes while no other process computes what has the same name; or without that lock, where another one has it for longer than
-    /// [`COMPUTATION_TTL`]. The work looks for the value first: another one may have stored it meanwhile.
+    /// The lock of a computation. None where another one has it for longer than [`COMPUTATION_TTL`]: then it is computed without. It is given back with
+    /// [`ReleaseKind::Forget`].
     ///
     /// # Errors
-    /// As [`Cluster::acquire`], but for [`Error::Unavailable`]; [`Error::Lost`].
-    pub async fn compute<T>(&self, name: &str, work: impl AsyncFnOnce() -> T) -> Result<T> {
+    /// As [`Cluster::acquire`], but for [`Error::Unavailable`].
+    pub async fn acquire_computation(&self, name: &str) -> Result<Option<Lease>> {
         let wait = LockWait::UpTo(COMPUTATION_TTL);
-        let lease = match self.acquire(name, COMPUTATION_TTL, wait).await {
-            Ok(lease) => lease,
-            Err(Error::Unavailable { .. }) => return Ok(work().await),
-            Err(error) => return Err(error),
+        match self.acquire(name, COMPUTATION_TTL, wait).await {
+            Ok(lease) => Ok(Some(lease)),
+            Err(Error::Unavailable { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Computes while no other process computes what has the same name, or without that lock. The work looks for the value first, which another one may
+    /// have stored meanwhile, and stores what it has computed.
+    ///
+    /// # Errors
+    /// As [`Cluster::acquire_computation`]; [`Error::Lost`].
+    pub async fn compute<T>(&self, name: &str, work: impl AsyncFnOnce() -> T) -> Result<T> {
+        let Some(lease) = self.acquire_computation(name).await? else {
+            return Ok(work().await);
         };
         let value = lease.hold(work()).await;
         lease.release(ReleaseKind::Forget).await;

@@ -9,19 +9,33 @@ use crate::error::{Error, Result};
 /// waits for that too: a transaction that lasts longer than the lock's time loses it. The database is the one that the cluster is over.
 ///
 /// # Errors
-/// [`Error::Lost`] where another one has taken the lock; [`Error::Usage`] outside of a transaction; what the database says.
+/// [`Error::Lost`] where another one has taken the lock; [`Error::Usage`] outside of a transaction, and of a database that keeps no locks because
+/// the cluster is over something else; what the database says.
 pub async fn fence(executor: &Executor, name: &str, token: i64) -> Result<()> {
     let Executor::Transaction(transaction) = executor else {
         return Err(Error::Usage(
             "fence belongs in a transaction: what it has found holds until that ends".to_owned(),
         ));
     };
+    if matches!(&**transaction, Transaction::Firebird(_)) {
+        return Err(Error::Unsupported {
+            engine: "Firebird",
+            what: "locks of a cluster: fence is for the database of `cluster`",
+        });
+    }
     let sql = match &**transaction {
         // Its transactions that write take turns.
         Transaction::Sqlite(_) => "select 1 from tsumugi_leases where name = ? and token = ?",
         _ => "select 1 from tsumugi_leases where name = ? and token = ? for share",
     };
-    let found = transaction.query(sql, values![name, token]).await?;
+    let found = match transaction.query(sql, values![name, token]).await {
+        Err(error) if lacks_table(&error) => {
+            return Err(Error::Usage(
+                "this database keeps no locks: fence is for the database of `cluster`".to_owned(),
+            ));
+        }
+        found => found?,
+    };
     match found.is_empty() {
         false => Ok(()),
         true => Err(Error::Lost {
@@ -29,4 +43,10 @@ pub async fn fence(executor: &Executor, name: &str, token: i64) -> Result<()> {
             reason: Some(format!("{token} is not its last token")),
         }),
     }
+}
+
+/// Whether the database has never kept a lock: `cluster` is over another one, or over a store. The statement is always the same, so that nothing else
+/// can be wrong with it.
+fn lacks_table(error: &tsumugi_db::Error) -> bool {
+    matches!(error, tsumugi_db::Error::Syntax { .. }) || error.to_string().contains("no such table")
 }

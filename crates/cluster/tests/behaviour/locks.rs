@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use tsumugi_cluster::{Error, LeaseClaim, LockWait, ReleaseKind, TakeAnswer, TakeRequest};
 use tsumugi_testkit::poll;
 
-use crate::{Place, with_each};
+use crate::with_each;
 
 const NOW: LockWait = LockWait::UpTo(Duration::ZERO);
 const LONG: Duration = Duration::from_secs(60);

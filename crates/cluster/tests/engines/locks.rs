@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tsumugi_cluster::limits::{CLUSTER_NAME_BYTES_MAX, LEASE_TTL_MAX, LEASE_TTL_MIN};
@@ -184,4 +184,20 @@ fn names_and_times_beyond_their_limits_are_refused_by_name() {
         assert!(acquire("", LONG).await.is_err());
         assert!(acquire("a\nb", LONG).await.is_err());
     });
+}
+
+#[test]
+fn fence_in_a_database_that_keeps_no_locks_says_which_one_it_is_for() {
+    for place in [
+        Place::Sqlite(tempfile::tempdir().unwrap()),
+        Place::postgres(),
+    ] {
+        at(place, async |place| {
+            let database = place.database().await;
+            let transaction = database.begin(TransactionOptions::default()).await;
+            let executor = Executor::Transaction(Rc::new(transaction.unwrap()));
+            let refused = fence(&executor, "elsewhere", 1).await;
+            assert!(matches!(refused, Err(Error::Usage(_))), "{refused:?}");
+        });
+    }
 }
