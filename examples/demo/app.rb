@@ -1,12 +1,13 @@
 # A task board in Japanese and English: forms, search, a live count, a CSV export, slow sources asked at once.
-# Evaluated once per worker when it is loaded. Run: make run, or tsumugi serve examples/demo/app.rb --dev
+# Evaluated once per worker when it is loaded. Run: make run, or tsumugi serve examples/demo/app.rb --dev; as three processes: make demo-cluster
 require_relative "texts"
 require_relative "live"
 
-plugin(:db) { DB.connect }                             # DATABASE_URL, else a file among the data
+plugin(:db) { DB.connect(acquire: 20) }                # DATABASE_URL, else a file among the data; waits while another server takes over
 db.migrate                                             # migrations/: whoever starts first, once
-plugin(:live) { Live.new(db) }
-every(0.5) { live.look }                               # sees what other workers changed
+cluster db if ENV["DATABASE_URL"].to_s.start_with?("postgres") # the other processes, by the database that all use
+plugin(:live) { Live.new(db, channel("board", cluster: true)) }
+every(5) { live.look }                                 # sees what was not announced
 every(15) { live.keep_alive }                          # proxies close what is silent
 
 # Not only over TLS, so that it works on http://127.0.0.1 as well.
@@ -16,6 +17,7 @@ views "views", layout: "layout"
 
 COLOURS = %w[ai kurenai kohaku matsu fuji].freeze
 TITLE_CHARACTERS_MAX = 120
+PROCESS = ENV["DEMO_PROCESS"]                          # which of several this is
 
 helpers do
   # The language chosen in this session, else the browser's.
@@ -36,13 +38,20 @@ helpers do
   end
 
   def index(problem: nil, status: 200)
-    render "index", status: status, title: t(:board), problem: problem, count: live.count, **board
+    render "index", status: status, title: t(:board), problem: problem, count: live.look, **board
   end
 
   def now = (Time.now.to_f * 1000).to_i
 
+  # Writes: what was certainly not done, because the database was lost, is done again.
+  def write(&block) = db.transaction(retries: 3, &block)
+
+  # A number that a script gives a task, else a new one.
+  def sent_as = body[:sent_as].to_s.size == 32 ? body[:sent_as] : SecureRandom.uuid
+
   # After a change the browser goes back to the list; a script that asked gets the new list at once.
   def changed
+    live.announce
     live.look
     headers["x-requested-with"] == "board" ? render("board", layout: false, **board(words: "")) : redirect("/")
   end
@@ -68,23 +77,27 @@ post "/tasks" do
   return index(problem: t(:title_long, TITLE_CHARACTERS_MAX), status: 422) if title.size > TITLE_CHARACTERS_MAX
 
   colour = COLOURS.include?(body[:colour]) ? body[:colour] : COLOURS.first
-  db[:tasks].insert(title: title, colour: colour, changed: now)
+  write { db[:tasks].upsert({ sent_as: sent_as, title: title, colour: colour, changed: now }, on: :sent_as) }
   changed
 end
 
+# The form says what is to be, so that it can be sent twice.
 post "/tasks/:id/toggle", id: Integer do |id|
-  halt 404 if db[:tasks].where(id: id).update(done: sql("not done"), changed: now) == 0
+  done = body[:done] == "true"
+  halt 404 if write { db[:tasks].where(id: id).update(done: done, changed: now) } == 0
   changed
 end
 
 post "/tasks/:id/delete", id: Integer do |id|
-  halt 404 if db[:tasks].where(id: id).delete == 0
+  halt 404 if write { db[:tasks].where(id: id).delete } == 0
   changed
 end
 
 # The count, whenever it changes. The handler parks in between; a page that is closed ends it.
 get "/events" do
-  events { |out| live.watch { |count| out.event({ open: count.open, done: count.done }, event: "count") } }
+  events do |out|
+    parallel(-> { live.listen }, -> { live.watch { |count| out.event(count.to_h, event: "count") } })
+  end
 end
 
 # The rows go from the database to the client in pieces and never become Ruby objects.

@@ -49,14 +49,22 @@ end
 test "a task is finished, reopened and deleted" do
   add "Knit"
   id = newest
-  post "/tasks/#{id}/toggle"
+  post "/tasks/#{id}/toggle", form: { done: "true" }
   assert_equal [0, 1], [live.count.open, live.count.done]
-  post "/tasks/#{id}/toggle"
+  post "/tasks/#{id}/toggle", form: { done: "false" }
   assert_equal [1, 0], [live.count.open, live.count.done]
   post "/tasks/#{id}/delete"
   assert_equal [0, 0], [live.count.open, live.count.done]
   post "/tasks/#{id}/delete"
   assert_status 404
+end
+
+test "a task that is sent again is the same task" do
+  number = "0123456789abcdef" * 2
+  2.times { post "/tasks", form: { title: "Once", colour: "ai", sent_as: number } }
+  assert_equal 1, live.count.open
+  2.times { post "/tasks/#{newest}/toggle", form: { done: "true" } }
+  assert_equal [0, 1], [live.count.open, live.count.done]
 end
 
 test "a search finds words, and signs are only signs" do
@@ -78,7 +86,7 @@ end
 test "the count is sent to whoever watches" do
   events = get("/events")
   assert_match "text/event-stream", events["content-type"]
-  assert_equal({ "open" => 0, "done" => 0 }, JSON.parse(events.events(1)[0][:data]))
+  assert_equal({ "open" => 0, "done" => 0, "version" => nil }, JSON.parse(events.events(1)[0][:data]))
   add "Spin"
   assert_equal 1, JSON.parse(events.events(1)[0][:data])["open"]
 end
