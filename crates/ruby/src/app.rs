@@ -78,6 +78,7 @@ impl App {
         jobs.add_timers(timers.into_iter().map(start));
         let worker = job_worker::start(&self.host, jobs.stop_signal())?;
         jobs.add_timers(worker);
+        jobs.add_timers(job_worker::start_schedules(&self.host, jobs.stop_signal()));
         Ok(())
     }
 

@@ -53,6 +53,9 @@ pub enum Error {
     /// The VM does not fit its memory limit.
     #[error(transparent)]
     Vm(#[from] tsumugi_mruby::OpenError),
+    /// What `jobs` and `job` say is outside of a limit.
+    #[error(transparent)]
+    Jobs(#[from] tsumugi_jobs::Error),
     /// The product's own Ruby is broken: a bug of Tsumugi.
     #[error("the prelude does not load: {0}")]
     Prelude(String),

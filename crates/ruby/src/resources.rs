@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 
 use tsumugi_cluster::Cluster;
 use tsumugi_db::DatabaseWatch;
-use tsumugi_jobs::JobKind;
+use tsumugi_jobs::{CronSchedule, JobKind};
 
 use crate::job_worker::JobSetup;
 use crate::natives::kv::KvStore;
@@ -26,6 +26,8 @@ pub(crate) struct Resources {
     pub jobs: RefCell<Option<JobSetup>>,
     /// What `job` has declared.
     pub job_kinds: RefCell<Vec<JobKind>>,
+    /// Those of them that `every` has declared with a line of cron.
+    pub job_schedules: RefCell<Vec<(JobKind, CronSchedule)>>,
     /// Texts of the files that were loaded, for error pages.
     sources: RefCell<HashMap<String, Rc<str>>>,
     /// Names that JSON made Symbols of.

@@ -3,6 +3,7 @@
 
 mod history;
 mod migrations;
+mod own_table;
 mod turn;
 
 use std::rc::Rc;

@@ -8,6 +8,7 @@ mod bulk;
 mod connecting;
 mod errors;
 mod firebird;
+mod jobs;
 mod left_streams;
 mod listening;
 mod logged;

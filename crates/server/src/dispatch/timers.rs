@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tsumugi_cluster::{Cluster, ClusterTimer, Lease, ReleaseKind};
+use tsumugi_jobs::{CronSchedule, JobKind, JobQueue, JobWorker, run_schedules};
 use tsumugi_kv::none_awaited;
 use tsumugi_worker::WorkerHandle;
 
@@ -115,6 +116,45 @@ pub async fn run_cluster_timer(
             Err(error) => tracing::warn!("a tick of every was cut short: {error}"),
         }
     }
+}
+
+/// Runs jobs until `stop` is given or the server drains: then none begins, and those that run go on for a while.
+pub async fn run_jobs(worker: &WorkerHandle, stop: &StopSignal, jobs: JobWorker) {
+    tokio::select! {
+        biased;
+        () = stop.given() => return,
+        () = begin(worker) => {}
+    }
+    let drain = worker.drain_started();
+    let ending = async {
+        tokio::select! {
+            () = drain => {}
+            () = stop.given() => {}
+        }
+    };
+    jobs.run(ending).await;
+}
+
+/// The same for the jobs of schedules, which one worker of a process pushes.
+pub async fn push_schedules(
+    worker: &WorkerHandle,
+    stop: &StopSignal,
+    queue: JobQueue,
+    schedules: Vec<(JobKind, CronSchedule)>,
+) {
+    tokio::select! {
+        biased;
+        () = stop.given() => return,
+        () = begin(worker) => {}
+    }
+    let drain = worker.drain_started();
+    let ending = async {
+        tokio::select! {
+            () = drain => {}
+            () = stop.given() => {}
+        }
+    };
+    run_schedules(queue, schedules, ending).await;
 }
 
 async fn begin(worker: &WorkerHandle) {

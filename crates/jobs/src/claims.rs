@@ -1,0 +1,228 @@
+//! How a worker asks for jobs and says what has become of them: statements in their order, no waiting and no jobs that run.
+//! Rule: nothing is written where a look says that there is nothing to do, so that a worker without work takes no write lock of SQLite.
+
+use std::time::Duration;
+
+use crate::backoff::back_off;
+use crate::error::Result;
+use crate::kind::{JobKind, millis};
+use crate::limits::{EXPIRED_MAX, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX};
+use crate::queue::{JobQueue, integer, maybe_integer, text};
+use crate::sql::Engine;
+use crate::statements::{self, Claim};
+
+/// A job that this process has claimed.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimedJob {
+    /// Its number.
+    pub id: i64,
+    /// The name of its kind.
+    pub name: String,
+    /// JSON text.
+    pub arguments: String,
+    /// How often it was begun, this time included. Who has an older one may change nothing of it.
+    pub attempt: i64,
+    /// How often that ended badly.
+    pub failures: i64,
+    /// How often it is begun again after a failure.
+    pub retries: i64,
+}
+
+impl ClaimedJob {
+    pub(crate) fn claim(&self) -> Claim {
+        Claim { id: self.id, attempt: self.attempt }
+    }
+}
+
+/// Kinds whose jobs are claimed together, and how many at most.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub names: Vec<String>,
+    pub room: usize,
+}
+
+/// What a worker got.
+#[derive(Debug, Default)]
+pub(crate) struct Claimed {
+    pub jobs: Vec<ClaimedJob>,
+    /// Whether there may be more.
+    pub is_full: bool,
+    /// When the next is due, unless more are pushed.
+    pub next: Option<Duration>,
+}
+
+/// Asks for the jobs of one worker.
+#[derive(Clone, Debug)]
+pub(crate) struct Claimer {
+    pub queue: JobQueue,
+    /// By which its claims are told from those of others.
+    pub worker: String,
+    pub lease: Duration,
+    pub kinds: Vec<JobKind>,
+}
+
+impl Claimer {
+    /// Claims jobs, and makes those ready before whose time has come or whose process died.
+    pub async fn claim(&self, wanted: &[Wanted]) -> Result<Claimed> {
+        let engine = self.queue.engine();
+        let names = self.kinds.iter().map(|kind| &*kind.name);
+        let rows = self.queue.ask(statements::look(engine, names)).await?;
+        let place = |index| rows.first().and_then(|row| maybe_integer(row, index));
+        let (scheduled, claims) = (place(0), place(1));
+        let mut is_ready = place(2).is_some();
+        if scheduled.is_some_and(|wait| wait <= 0) {
+            self.queue.change(statements::promote(engine)).await?;
+            is_ready = true;
+        }
+        if claims.is_some_and(|wait| wait <= 0) {
+            is_ready |= self.expire().await?;
+        }
+        let mut claimed = Claimed::default();
+        if is_ready {
+            for wanted in wanted {
+                let jobs = self.claim_of(wanted).await?;
+                claimed.is_full |= jobs.len() == wanted.room.min(JOB_CLAIMS_MAX);
+                claimed.jobs.extend(jobs);
+            }
+        }
+        // What is due by now is looked at again at once.
+        let waits = [scheduled, claims].into_iter().flatten().filter(|wait| *wait > 0);
+        let next = waits.min().and_then(|wait| u64::try_from(wait).ok());
+        claimed.next = next.map(Duration::from_millis);
+        Ok(claimed)
+    }
+
+    async fn claim_of(&self, wanted: &Wanted) -> Result<Vec<ClaimedJob>> {
+        let count = wanted.room.min(JOB_CLAIMS_MAX);
+        if count == 0 || wanted.names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let engine = self.queue.engine();
+        let names = wanted.names.iter().map(|name| &**name);
+        let lease = millis(self.lease);
+        if engine == Engine::Firebird {
+            let candidates = self.queue.ask(statements::candidates(engine, names, count)).await?;
+            let mut claimed = Vec::new();
+            for (_, job) in candidates.iter().filter_map(claimed_job) {
+                let one = statements::claim_one(engine, job.id, job.attempt, lease, &self.worker);
+                match self.queue.change(one).await {
+                    Ok(changed) if changed.affected == 1 => {
+                        let attempt = job.attempt + 1;
+                        claimed.push(ClaimedJob { attempt, ..job });
+                    }
+                    Ok(_) => {}
+                    // Another one was just about to claim it.
+                    Err(crate::Error::Database(
+                        tsumugi_db::Error::SerializationFailure { .. } | tsumugi_db::Error::Deadlock { .. },
+                    )) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            return Ok(claimed);
+        }
+        let claim = statements::claim(engine, names, count, lease, &self.worker);
+        let rows = self.queue.ask(claim).await?;
+        let mut claimed: Vec<_> = rows.iter().filter_map(claimed_job).collect();
+        claimed.sort_by_key(|(sort_order, job)| (*sort_order, job.id));
+        Ok(claimed.into_iter().map(|(_, job)| job).collect())
+    }
+
+    /// Counts a failure of jobs whose claims have run out, and says whether there were any.
+    async fn expire(&self) -> Result<bool> {
+        let engine = self.queue.engine();
+        let rows = self.queue.ask(statements::expired(engine, EXPIRED_MAX)).await?;
+        for row in rows.iter() {
+            let claim = Claim { id: integer(row, 0), attempt: integer(row, 1) };
+            let is_last = integer(row, 2) >= integer(row, 3);
+            // Its time has been over for a while: it is due at once.
+            let again = (!is_last).then_some(0);
+            let error = "its process ended or stood still";
+            let expired = self.queue.change(statements::expire(engine, claim, again, error)).await?;
+            if expired.affected == 1 {
+                let rest = if is_last { "; it is dead" } else { "" };
+                tracing::warn!("the job {} was left by its process{rest}", claim.id);
+            }
+        }
+        if !rows.is_empty() {
+            self.queue.change(statements::promote(engine)).await?;
+        }
+        Ok(!rows.is_empty())
+    }
+
+    /// Renews all claims. Answers those that are held, where they are not as many as those that run.
+    pub async fn renew(&self, running: usize) -> Result<Option<Vec<Claim>>> {
+        let engine = self.queue.engine();
+        let renewed = self.queue.change(statements::renew(engine, millis(self.lease), &self.worker)).await?;
+        if usize::try_from(renewed.affected).is_ok_and(|renewed| renewed >= running) {
+            return Ok(None);
+        }
+        let rows = self.queue.ask(statements::claimed_by(engine, &self.worker)).await?;
+        let claim = |row| Claim { id: integer(row, 0), attempt: integer(row, 1) };
+        Ok(Some(rows.iter().map(claim).collect()))
+    }
+
+    /// Says how a job has ended, and whether it was still this process's.
+    pub async fn record(&self, job: &ClaimedJob, outcome: &Result<(), String>) -> Result<bool> {
+        let engine = self.queue.engine();
+        let Err(error) = outcome else {
+            let done = self.queue.change(statements::done(engine, job.claim())).await?.affected == 1;
+            if done && (self.queue.table.take_keyed(job.id) || job.attempt > 1) {
+                self.queue.change(statements::forget_keys(engine, job.id)).await?;
+            }
+            return Ok(done);
+        };
+        let again = (job.failures < job.retries).then(|| back_off(job.failures + 1));
+        let failed = statements::failed(engine, job.claim(), again, shortened(error));
+        let failed = self.queue.change(failed).await?.affected == 1;
+        if failed {
+            let rest = match again {
+                Some(wait) => format!("again in {} s", wait.div_euclid(1_000)),
+                None => "it is dead".to_owned(),
+            };
+            tracing::warn!("the job {} {} failed: {error}; {rest}", job.name, job.id);
+        }
+        Ok(failed)
+    }
+
+    /// Gives a job back that has not ended.
+    pub async fn give_back(&self, claim: Claim) -> Result<bool> {
+        let given = statements::give_back(self.queue.engine(), claim);
+        Ok(self.queue.change(given).await?.affected == 1)
+    }
+}
+
+fn claimed_job(row: tsumugi_db::Row<'_>) -> Option<(i64, ClaimedJob)> {
+    let job = ClaimedJob {
+        id: integer(row, 0),
+        name: text(row, 1)?,
+        arguments: text(row, 2)?,
+        attempt: integer(row, 3),
+        failures: integer(row, 4),
+        retries: integer(row, 5),
+    };
+    Some((integer(row, 6), job))
+}
+
+/// The beginning of a text, at a boundary of characters.
+fn shortened(text: &str) -> &str {
+    let mut end = text.len().min(JOB_ERROR_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JOB_ERROR_BYTES_MAX, shortened};
+
+    #[test]
+    fn text_of_a_failure_past_its_limit_loses_its_end() {
+        let text = "x".repeat(JOB_ERROR_BYTES_MAX + 1);
+        assert_eq!(shortened(&text).len(), JOB_ERROR_BYTES_MAX);
+        let text = "x".to_owned() + &"紡".repeat(JOB_ERROR_BYTES_MAX);
+        assert_eq!(shortened(&text).len() % 3, 1);
+        assert_eq!(shortened("short"), "short");
+    }
+}

@@ -1,0 +1,186 @@
+//! What an application says of its jobs: kinds, the worker that runs them, one push. Asks no database.
+//! Rule: what is outside of a limit is refused here, before anything is stored.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::error::{Error, Result, check_bytes, check_text};
+use crate::limits::{
+    JOB_ARGUMENTS_BYTES_MAX, JOB_DELAY_MAX, JOB_GRACE_DEFAULT, JOB_KEY_BYTES_MAX, JOB_LEASE_DEFAULT,
+    JOB_LEASE_MAX, JOB_LEASE_MIN, JOB_NAME_BYTES_MAX, JOB_PRIORITY_MAX, JOB_RETRIES_DEFAULT,
+    JOB_RETRIES_MAX, JOB_TIMEOUT_DEFAULT, JOB_TIMEOUT_MAX, JOBS_RUNNING_DEFAULT, JOBS_RUNNING_MAX,
+};
+
+/// The queue of kinds that name none.
+pub const DEFAULT_QUEUE: &str = "default";
+
+/// A kind of jobs, as the application declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobKind {
+    /// Its name.
+    pub name: String,
+    /// The queue that its jobs wait in.
+    pub queue: String,
+    /// How often a job is begun again after a failure.
+    pub retries: u32,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+    /// Jobs of greater priority are begun first.
+    pub priority: i32,
+}
+
+impl JobKind {
+    /// A kind with everything else as it is by default.
+    ///
+    /// # Errors
+    /// As [`JobKind::checked`].
+    pub fn new(name: impl Into<String>) -> Result<JobKind> {
+        let kind = JobKind {
+            name: name.into(),
+            queue: DEFAULT_QUEUE.to_owned(),
+            retries: JOB_RETRIES_DEFAULT,
+            timeout: JOB_TIMEOUT_DEFAULT,
+            priority: 0,
+        };
+        kind.checked()
+    }
+
+    /// The kind, if all of it is within the limits.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] of a long name; [`Error::Usage`].
+    pub fn checked(self) -> Result<JobKind> {
+        check_name("the name of a job", &self.name)?;
+        check_name("the name of a queue", &self.queue)?;
+        if self.retries > JOB_RETRIES_MAX {
+            let given = self.retries;
+            let message = format!("a job takes from 0 to {JOB_RETRIES_MAX} retries (JOB_RETRIES_MAX), not {given}");
+            return Err(Error::Usage(message));
+        }
+        if self.timeout.is_zero() || self.timeout > JOB_TIMEOUT_MAX {
+            let (max, given) = (JOB_TIMEOUT_MAX.as_secs(), self.timeout.as_secs_f64());
+            let message = format!("a job takes a timeout above 0 and up to {max} seconds (JOB_TIMEOUT_MAX), not {given}");
+            return Err(Error::Usage(message));
+        }
+        check_priority(self.priority)?;
+        Ok(self)
+    }
+}
+
+pub(crate) fn check_name(what: &'static str, name: &str) -> Result<()> {
+    check_text(what, name, "JOB_NAME_BYTES_MAX", JOB_NAME_BYTES_MAX)
+}
+
+pub(crate) fn check_key(what: &'static str, key: &str) -> Result<()> {
+    check_text(what, key, "JOB_KEY_BYTES_MAX", JOB_KEY_BYTES_MAX)
+}
+
+fn check_priority(priority: i32) -> Result<()> {
+    match (-JOB_PRIORITY_MAX..=JOB_PRIORITY_MAX).contains(&priority) {
+        true => Ok(()),
+        false => Err(Error::Usage(format!(
+            "a priority is from -{JOB_PRIORITY_MAX} to {JOB_PRIORITY_MAX} (JOB_PRIORITY_MAX), not {priority}"
+        ))),
+    }
+}
+
+/// One job to be pushed.
+#[derive(Clone, Debug)]
+pub struct JobPush {
+    /// The kind.
+    pub kind: JobKind,
+    /// JSON text.
+    pub arguments: String,
+    /// When it is due, in milliseconds since 1970; at once without.
+    pub at_ms: Option<i64>,
+    /// While a job of this kind with this key waits or runs, nothing is pushed.
+    pub unique: Option<String>,
+}
+
+impl JobPush {
+    /// A job of this kind with these arguments, due at once.
+    #[must_use]
+    pub fn new(kind: JobKind, arguments: impl Into<String>) -> JobPush {
+        JobPush {
+            kind,
+            arguments: arguments.into(),
+            at_ms: None,
+            unique: None,
+        }
+    }
+
+    pub(crate) fn check(&self, now_ms: i64) -> Result<()> {
+        check_bytes(
+            "the arguments of a job",
+            self.arguments.len(),
+            "JOB_ARGUMENTS_BYTES_MAX",
+            JOB_ARGUMENTS_BYTES_MAX,
+        )?;
+        check_priority(self.kind.priority)?;
+        if let Some(key) = &self.unique {
+            check_key("the key of a job", key)?;
+        }
+        let latest = now_ms.saturating_add(millis(JOB_DELAY_MAX));
+        if self.at_ms.is_some_and(|at| at < 0 || at > latest) {
+            let message = "a job is due after 1970 and within a hundred years (JOB_DELAY_MAX)";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// How a worker runs jobs.
+#[derive(Clone, Debug)]
+pub struct WorkerOptions {
+    /// Jobs that run at once.
+    pub running_max: usize,
+    /// Those of queues that have a limit of their own.
+    pub queues: BTreeMap<String, usize>,
+    /// For how long a job is claimed; it is renewed meanwhile.
+    pub lease: Duration,
+    /// How long jobs may go on once the worker is to end.
+    pub grace: Duration,
+    /// How often the table is looked at where nothing says that a job was pushed; as the database needs it without.
+    pub poll: Option<Duration>,
+}
+
+impl Default for WorkerOptions {
+    fn default() -> WorkerOptions {
+        WorkerOptions {
+            running_max: JOBS_RUNNING_DEFAULT,
+            queues: BTreeMap::new(),
+            lease: JOB_LEASE_DEFAULT,
+            grace: JOB_GRACE_DEFAULT,
+            poll: None,
+        }
+    }
+}
+
+impl WorkerOptions {
+    /// The options, if all of them are within the limits.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], [`Error::TooLarge`] of a long name.
+    pub fn checked(self) -> Result<WorkerOptions> {
+        let rooms = self.queues.values().chain([&self.running_max]);
+        if let Some(given) = rooms.into_iter().find(|room| !(1..=JOBS_RUNNING_MAX).contains(*room)) {
+            let message = format!("a worker runs from 1 to {JOBS_RUNNING_MAX} jobs at once (JOBS_RUNNING_MAX), not {given}");
+            return Err(Error::Usage(message));
+        }
+        for queue in self.queues.keys() {
+            check_name("the name of a queue", queue)?;
+        }
+        if !(JOB_LEASE_MIN..=JOB_LEASE_MAX).contains(&self.lease) {
+            let (min, max) = (JOB_LEASE_MIN.as_secs_f64(), JOB_LEASE_MAX.as_secs());
+            let given = self.lease.as_secs_f64();
+            let message = format!("jobs are claimed for {min} to {max} seconds, not {given}");
+            return Err(Error::Usage(message));
+        }
+        Ok(self)
+    }
+}
+
+/// Whole milliseconds.
+pub(crate) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

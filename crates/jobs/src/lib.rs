@@ -1,0 +1,48 @@
+//! Work for later, kept in a database: pushed in a transaction, claimed for a time, done at least once. Knows no language of applications and no request.
+//! Rule: who was replaced changes nothing: each claim has a number that only grows, which every change of a job names.
+//!
+//! ```
+//! use std::rc::Rc;
+//! use tsumugi_db::{Database, Executor, Options};
+//! use tsumugi_jobs::{JobKind, JobPush, JobQueue, JobWorker, WorkerOptions};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let database = Database::connect("sqlite::memory:", Options::default()).await?;
+//! let queue = JobQueue::over(&database);
+//! let kind = JobKind::new("thumbnail")?;
+//! queue.push(&JobPush::new(kind.clone(), r#"{"id":7}"#), &Executor::Database(database)).await?;
+//!
+//! let worker = JobWorker::new(&queue, vec![kind], WorkerOptions::default(), Rc::new(|job| {
+//!     Box::pin(async move {
+//!         assert_eq!(job.arguments, r#"{"id":7}"#);
+//!         Ok(())
+//!     })
+//! }))?;
+//! assert_eq!(worker.run_ready().await?, 1);
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(example()).unwrap();
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod backoff;
+mod claims;
+mod error;
+mod kind;
+pub mod limits;
+mod queue;
+mod schedule;
+mod sql;
+mod statements;
+mod table;
+mod wake;
+mod worker;
+
+pub use claims::ClaimedJob;
+pub use error::{Error, Result};
+pub use kind::{DEFAULT_QUEUE, JobKind, JobPush, WorkerOptions};
+pub use queue::{JobCounts, JobQueue, JobRow, JobState};
+pub use schedule::{CronSchedule, run_schedules};
+pub use table::make_job_tables;
+pub use worker::{JobFuture, JobWorker, Perform};

@@ -1,0 +1,64 @@
+//! Every bound of this crate, by name. Rule: a queue, a message or a wait that has no bound here does not exist.
+
+use std::time::Duration;
+
+/// Longest name of a kind of jobs or of a queue.
+pub const JOB_NAME_BYTES_MAX: usize = 64;
+/// Longest key of `unique` or of an effect that happens once.
+pub const JOB_KEY_BYTES_MAX: usize = 128;
+/// Most bytes of the JSON text of a job's arguments.
+pub const JOB_ARGUMENTS_BYTES_MAX: usize = 64 * 1024;
+/// Kinds of jobs that one application declares.
+pub const JOB_KINDS_MAX: usize = 500;
+/// Jobs that one worker runs at once, unless the application says otherwise.
+pub const JOBS_RUNNING_DEFAULT: usize = 10;
+/// The most that it may say.
+pub const JOBS_RUNNING_MAX: usize = 1_000;
+/// Jobs that one statement claims.
+pub const JOB_CLAIMS_MAX: usize = 100;
+/// How often a job may be begun again after a failure.
+pub const JOB_RETRIES_MAX: u32 = 1_000;
+/// Retries unless the kind says otherwise.
+pub const JOB_RETRIES_DEFAULT: u32 = 5;
+/// How long a job may run.
+pub const JOB_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long one may run unless its kind says otherwise.
+pub const JOB_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
+/// Greatest priority; its negative is the least.
+pub const JOB_PRIORITY_MAX: i32 = 1_000;
+/// How long after it was pushed a job may be due: a hundred years.
+pub const JOB_DELAY_MAX: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+/// For how long a job is claimed; a third of it before the end the claim is renewed.
+pub const JOB_LEASE_DEFAULT: Duration = Duration::from_secs(30);
+/// Shortest claim: below it a busy machine alone would lose jobs.
+pub const JOB_LEASE_MIN: Duration = Duration::from_millis(500);
+/// Longest claim: so long nobody begins a job again whose process died.
+pub const JOB_LEASE_MAX: Duration = Duration::from_secs(60 * 60);
+/// How long jobs may go on once their worker is to end, unless the application says otherwise.
+pub const JOB_GRACE_DEFAULT: Duration = Duration::from_secs(20);
+/// Bytes of the text that is kept of a failure; the rest is in the log.
+pub const JOB_ERROR_BYTES_MAX: usize = 4_000;
+/// Jobs that one call lists.
+pub const JOBS_LISTED_MAX: usize = 1_000;
+/// Longest line of cron, and longest name of a zone.
+pub const CRON_LINE_BYTES_MAX: usize = 100;
+/// How often it is looked at the clock, which may have been set, and whether the next job of a schedule is there.
+pub(crate) const SCHEDULE_LOOK_MAX: Duration = Duration::from_secs(60);
+/// How long it is remembered that the job of a time was pushed.
+pub(crate) const SCHEDULE_KEYS_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How long after a first failure a job is begun again, about. It doubles with each.
+pub(crate) const BACK_OFF_MIN: Duration = Duration::from_secs(2);
+/// How long at most.
+pub(crate) const BACK_OFF_MAX: Duration = Duration::from_secs(60 * 60);
+/// How often the table is looked at where nothing says that a job was pushed.
+pub const JOB_POLL_DEFAULT: Duration = Duration::from_secs(1);
+/// How often it is where the database says so: for what it could not say.
+pub const JOB_POLL_WITH_NOTICES: Duration = Duration::from_secs(5);
+/// How long is waited before a database that failed is asked again, at first; the pause doubles.
+pub(crate) const FAILURE_PAUSE_MIN: Duration = Duration::from_millis(100);
+/// How long at most.
+pub(crate) const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(5);
+/// How often the end of a job is written anew where the database fails. Then its claim runs out, and it is begun again.
+pub(crate) const RECORDS_MAX: u32 = 8;
+/// Jobs whose claims have run out that are looked at together.
+pub(crate) const EXPIRED_MAX: usize = 100;

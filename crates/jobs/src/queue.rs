@@ -1,0 +1,333 @@
+//! The jobs of one database as callers see them: pushed, listed, tried again, dropped, and effects that happen once. Runs none.
+//! Rule: what is pushed in a transaction is there when that commits, and not before.
+
+use std::rc::Rc;
+
+use tsumugi_db::{Database, Error as DatabaseError, ExecuteResult, Executor, Row, Rows, ValueRef};
+
+use crate::error::{Error, Result};
+use crate::kind::{JobPush, check_key, millis};
+use crate::limits::{JOB_POLL_WITH_NOTICES, JOBS_LISTED_MAX};
+use crate::sql::{Engine, Sql, unix_millis};
+use crate::statements::{self, Claim};
+use crate::table::{JobTable, state};
+use crate::wake::wake_process;
+
+/// The jobs in one database. Cheap to clone; belongs to its thread.
+#[derive(Clone, Debug)]
+pub struct JobQueue {
+    pub(crate) table: Rc<JobTable>,
+}
+
+/// What a job waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// Its time.
+    Scheduled,
+    /// A worker.
+    Ready,
+    /// Nothing: it runs.
+    Running,
+    /// Somebody who looks at it: it has failed for the last time.
+    Dead,
+}
+
+impl JobState {
+    /// All of them.
+    pub const ALL: [JobState; 4] = [
+        JobState::Scheduled,
+        JobState::Ready,
+        JobState::Running,
+        JobState::Dead,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            JobState::Scheduled => "scheduled",
+            JobState::Ready => "ready",
+            JobState::Running => "running",
+            JobState::Dead => "dead",
+        }
+    }
+
+    fn number(self) -> i64 {
+        match self {
+            JobState::Scheduled => state::SCHEDULED,
+            JobState::Ready => state::READY,
+            JobState::Running => state::RUNNING,
+            JobState::Dead => state::DEAD,
+        }
+    }
+
+    fn of(number: i64) -> Option<JobState> {
+        JobState::ALL.into_iter().find(|state| state.number() == number)
+    }
+}
+
+/// A job as it is in the table.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRow {
+    /// Its number.
+    pub id: i64,
+    /// The name of its kind.
+    pub name: String,
+    /// The queue that it waits in.
+    pub queue: String,
+    /// What it waits for.
+    pub state: JobState,
+    /// Jobs of greater priority are begun first.
+    pub priority: i64,
+    /// How often it was begun.
+    pub attempts: i64,
+    /// How often that ended badly, by failure or because its process died.
+    pub failures: i64,
+    /// How often it is begun again after a failure.
+    pub retries: i64,
+    /// When it is due, or until when it is claimed, in milliseconds since 1970.
+    pub due_ms: i64,
+    /// When it was pushed.
+    pub pushed_ms: i64,
+    /// Who runs it.
+    pub claimed_by: Option<String>,
+    /// What it failed with last.
+    pub error: Option<String>,
+    /// JSON text.
+    pub arguments: String,
+}
+
+/// How many jobs there are.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobCounts {
+    /// Whose time has not come.
+    pub scheduled: u64,
+    /// That wait for a worker.
+    pub ready: u64,
+    /// That run.
+    pub running: u64,
+    /// That have failed and will be begun again.
+    pub failed: u64,
+    /// That have failed for the last time.
+    pub dead: u64,
+    /// For how many milliseconds the oldest that is ready has waited.
+    pub oldest_ms: u64,
+}
+
+impl JobQueue {
+    /// The jobs of this database. Asks nothing of it: the first use makes the tables unless they are there.
+    #[must_use]
+    pub fn over(database: &Database) -> JobQueue {
+        JobQueue {
+            table: Rc::new(JobTable::of(database.clone())),
+        }
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.table.database
+    }
+
+    /// Makes the tables unless they are there.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn prepare(&self) -> Result<()> {
+        self.table.database().await.map(drop)
+    }
+
+    /// Pushes a job, and answers its id; nothing where one with the same key waits or runs. In a transaction the job is there when it commits.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] and [`Error::Usage`] of what is outside of the limits; of the database.
+    pub async fn push(&self, push: &JobPush, executor: &Executor) -> Result<Option<i64>> {
+        let now = unix_millis();
+        push.check(now)?;
+        self.table.prepare(executor).await?;
+        let soon = now.saturating_add(millis(JOB_POLL_WITH_NOTICES));
+        let notifies = push.at_ms.is_none_or(|at| at <= soon);
+        let pushed = ask(executor, statements::push(self.table.engine, push, notifies)).await;
+        let id = match pushed {
+            Ok(rows) => rows.first().map(|row| integer(row, 0)),
+            // On Firebird; elsewhere the statement says so itself.
+            Err(Error::Database(DatabaseError::UniqueViolation { .. })) if push.unique.is_some() => None,
+            Err(error) => return Err(error),
+        };
+        if id.is_some() && notifies && !matches!(executor, Executor::Transaction(_)) {
+            self.wake();
+        }
+        Ok(id)
+    }
+
+    /// Has the workers of this process look for jobs, where the database does not say that some were pushed: after a transaction that has pushed.
+    pub fn wake(&self) {
+        wake_process();
+    }
+
+    /// Begins an effect that is to happen once, in a transaction: whether it has not happened yet. What the transaction then does is kept together with
+    /// the key, or not at all. `job` is the job and the attempt that it is for; without a key, the effect is the job's own.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] where another process has begun the job anew; [`Error::Usage`] outside of a transaction, [`Error::TooLarge`] of a long key.
+    pub async fn begin_once(
+        &self,
+        executor: &Executor,
+        key: Option<&str>,
+        job: Option<(i64, i64)>,
+    ) -> Result<bool> {
+        if !matches!(executor, Executor::Transaction(_)) {
+            let message = "an effect that happens once is done in a transaction of the database that the jobs are in";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        let name = match (key, job) {
+            (Some(key), _) => {
+                check_key("the key of an effect", key)?;
+                statements::named_key(key)
+            }
+            (None, Some((id, _))) => statements::own_key(id),
+            (None, None) => {
+                let message = "outside of a job, an effect that happens once needs a key";
+                return Err(Error::Usage(message.to_owned()));
+            }
+        };
+        self.table.prepare(executor).await?;
+        let engine = self.table.engine;
+        let own = job.filter(|_| key.is_none());
+        if let Some((id, _)) = own {
+            self.table.note_keyed(id);
+        }
+        // Before the job is looked at: who has begun it anew has this key, or waits for it from here on.
+        let remember = statements::remember(engine, &name, own.map(|(id, _)| id));
+        let is_new = match change(executor, remember).await {
+            Ok(changed) => changed.affected == 1,
+            Err(Error::Database(DatabaseError::UniqueViolation { .. })) => false,
+            Err(error) => return Err(error),
+        };
+        if let Some((id, attempt)) = job {
+            let held = ask(executor, statements::hold(engine, Claim { id, attempt })).await?;
+            if held.is_empty() {
+                return Err(Error::Lost { id });
+            }
+        }
+        Ok(is_new)
+    }
+
+    /// Jobs in the order of their ids, of one state or of all, after an id: at most [`JOBS_LISTED_MAX`].
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn list(&self, of: Option<JobState>, after: i64, count: usize) -> Result<Vec<JobRow>> {
+        let count = count.min(JOBS_LISTED_MAX);
+        let sql = statements::list(self.table.engine, of.map(JobState::number), after, count);
+        let rows = self.ask(sql).await?;
+        Ok(rows.iter().filter_map(job_row).collect())
+    }
+
+    /// Makes a job that is dead or waits for its time ready, with all of its retries, and says whether there is such a one.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn retry(&self, id: i64) -> Result<bool> {
+        let is_there = self.change(statements::retry(self.table.engine, id)).await?.affected == 1;
+        if is_there {
+            self.wake();
+        }
+        Ok(is_there)
+    }
+
+    /// Drops a job that does not run, and says whether there is such a one.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn remove(&self, id: i64) -> Result<bool> {
+        Ok(self.change(statements::remove(self.table.engine, id)).await?.affected == 1)
+    }
+
+    /// How many jobs there are. Reads all of them: not for every request.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn counts(&self) -> Result<JobCounts> {
+        let rows = self.ask(statements::counts(self.table.engine)).await?;
+        let mut counts = JobCounts::default();
+        for row in rows.iter() {
+            let count = |index| u64::try_from(integer(row, index)).unwrap_or_default();
+            match JobState::of(integer(row, 0)) {
+                Some(JobState::Scheduled) => {
+                    counts.scheduled = count(1);
+                    counts.failed = count(2);
+                }
+                Some(JobState::Ready) => {
+                    counts.ready = count(1);
+                    counts.oldest_ms = count(3);
+                }
+                Some(JobState::Running) => counts.running = count(1),
+                Some(JobState::Dead) => counts.dead = count(1),
+                None => {}
+            }
+        }
+        Ok(counts)
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        self.table.engine
+    }
+
+    pub(crate) async fn ask(&self, sql: Sql) -> Result<Rows> {
+        Ok(self.table.database().await?.query(sql.text, sql.values).await?)
+    }
+
+    pub(crate) async fn change(&self, sql: Sql) -> Result<ExecuteResult> {
+        Ok(self.table.database().await?.execute(sql.text, sql.values).await?)
+    }
+}
+
+async fn ask(executor: &Executor, sql: Sql) -> Result<Rows> {
+    Ok(executor.query(sql.text, sql.values).await?)
+}
+
+async fn change(executor: &Executor, sql: Sql) -> Result<ExecuteResult> {
+    Ok(executor.execute(sql.text, sql.values).await?)
+}
+
+/// The integer in this place, which may be NULL or an exact number.
+pub(crate) fn maybe_integer(row: Row<'_>, index: usize) -> Option<i64> {
+    match row.value(index)? {
+        ValueRef::Typed(typed) => {
+            let mut text = Vec::new();
+            typed.write_text(&mut text).ok()?;
+            std::str::from_utf8(&text).ok()?.parse().ok()
+        }
+        value => value.as_integer(),
+    }
+}
+
+pub(crate) fn integer(row: Row<'_>, index: usize) -> i64 {
+    maybe_integer(row, index).unwrap_or_default()
+}
+
+pub(crate) fn text(row: Row<'_>, index: usize) -> Option<String> {
+    let text = row.value(index)?.as_text()?;
+    Some(text.to_owned())
+}
+
+fn job_row(row: Row<'_>) -> Option<JobRow> {
+    Some(JobRow {
+        id: integer(row, 0),
+        name: text(row, 1)?,
+        queue: text(row, 2)?,
+        state: JobState::of(integer(row, 3))?,
+        priority: -integer(row, 4),
+        attempts: integer(row, 5),
+        failures: integer(row, 6),
+        retries: integer(row, 7),
+        due_ms: integer(row, 8),
+        pushed_ms: integer(row, 9),
+        claimed_by: text(row, 10),
+        error: text(row, 11),
+        arguments: text(row, 12)?,
+    })
+}

@@ -1,0 +1,183 @@
+//! Jobs by the clock: a line of cron in a time zone, and the jobs that it stands for, each pushed once for all processes before its time.
+//! Knows no worker. Rule: the next job is in the table before it is due, so that one whose time came while no process ran is run late, and once.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use tokio::time::sleep;
+use tsumugi_db::{Executor, TransactionOptions};
+
+use crate::error::{Error, Result, check_text};
+use crate::kind::{JobKind, JobPush, millis};
+use crate::limits::{
+    CRON_LINE_BYTES_MAX, FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, SCHEDULE_KEYS_KEPT, SCHEDULE_LOOK_MAX,
+};
+use crate::queue::JobQueue;
+use crate::sql::unix_millis;
+use crate::statements;
+
+/// When jobs are due: a line of cron, in a time zone.
+#[derive(Clone, Debug)]
+pub struct CronSchedule {
+    cron: Cron,
+    zone: TimeZone,
+}
+
+impl CronSchedule {
+    /// A line of five fields (minute, hour, day of the month, month, day of the week) in a zone such as `Asia/Tokyo`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] of a line or a zone that is none; [`Error::TooLarge`].
+    pub fn parse(line: &str, zone: &str) -> Result<CronSchedule> {
+        let max = CRON_LINE_BYTES_MAX;
+        check_text("a line of cron", line, "CRON_LINE_BYTES_MAX", max)?;
+        check_text("the name of a zone", zone, "CRON_LINE_BYTES_MAX", max)?;
+        let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+        let refused = |error: String| Error::Usage(format!("{line:?} is no line of cron: {error}"));
+        let cron = parser.parse(line).map_err(|error| refused(error.to_string()))?;
+        let zone = TimeZone::get(zone);
+        let zone = zone.map_err(|error| Error::Usage(format!("there is no such zone: {error}")))?;
+        let schedule = CronSchedule { cron, zone };
+        match schedule.next_after(unix_millis()) {
+            Some(_) => Ok(schedule),
+            None => Err(refused("it is never due".to_owned())),
+        }
+    }
+
+    /// When it is due next after this time, both in milliseconds since 1970; never, where there is no such day.
+    #[must_use]
+    pub fn next_after(&self, unix_ms: i64) -> Option<i64> {
+        let now = Timestamp::from_millisecond(unix_ms).ok()?;
+        let now = Zoned::new(now, self.zone.clone());
+        let next = self.cron.find_next_occurrence(&now, false).ok()?;
+        Some(next.timestamp().as_millisecond())
+    }
+}
+
+/// Pushes the jobs of schedules until `stop` resolves. One of a process does, and any number of processes may.
+pub async fn run_schedules(
+    queue: JobQueue,
+    schedules: Vec<(JobKind, CronSchedule)>,
+    stop: impl Future<Output = ()>,
+) {
+    let all = schedules.iter().map(|(kind, schedule)| follow(&queue, kind, schedule));
+    tokio::select! {
+        biased;
+        () = stop => {}
+        _ = futures_util::future::join_all(all) => {}
+    }
+}
+
+async fn follow(queue: &JobQueue, kind: &JobKind, schedule: &CronSchedule) {
+    let mut pause = FAILURE_PAUSE_MIN;
+    let mut is_first = true;
+    while let Some(next) = schedule.next_after(unix_millis()) {
+        match push_next(queue, kind, next, is_first).await {
+            Ok(()) => {
+                (is_first, pause) = (false, FAILURE_PAUSE_MIN);
+                let left = u64::try_from(next.saturating_sub(unix_millis())).unwrap_or_default();
+                // The clock may be set meanwhile, and another version of the application may begin and drop what this one has pushed.
+                sleep(Duration::from_millis(left + 1).min(SCHEDULE_LOOK_MAX)).await;
+            }
+            Err(error) => {
+                if pause == FAILURE_PAUSE_MIN {
+                    tracing::warn!("{} is not scheduled: {error}", kind.name);
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(FAILURE_PAUSE_MAX);
+            }
+        }
+    }
+}
+
+/// Pushes the job that is due at this time, unless a process has. The first time, what waits for another time is dropped: its line was another one.
+async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool) -> Result<()> {
+    let engine = queue.engine();
+    let key = format!("{} {at_ms}", kind.name);
+    let is_pushed = !queue.ask(statements::remembered(engine, &key)).await?.is_empty();
+    if is_pushed && !is_first {
+        return Ok(());
+    }
+    let transaction = Rc::new(queue.database().begin(TransactionOptions::default()).await?);
+    let inside = Executor::Transaction(Rc::clone(&transaction));
+    let is_new = queue.begin_once(&inside, Some(&key), None).await?;
+    let mut rest = Vec::new();
+    if is_first {
+        let now = unix_millis();
+        rest.push(statements::forget_scheduled(engine, &kind.name, at_ms, now));
+        rest.push(statements::forget_later_keys(engine, &kind.name, at_ms, now));
+    }
+    if is_new {
+        rest.push(statements::forget_old_keys(engine, &kind.name, millis(SCHEDULE_KEYS_KEPT)));
+    }
+    for sql in rest {
+        inside.execute(sql.text, sql.values).await?;
+    }
+    if is_new {
+        let mut push = JobPush::new(kind.clone(), "{}");
+        push.at_ms = Some(at_ms);
+        queue.push(&push, &inside).await?;
+    }
+    drop(inside);
+    transaction.commit().await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(line: &str, zone: &str, from: &str, count: usize) -> Vec<String> {
+        let schedule = CronSchedule::parse(line, zone).unwrap();
+        let start: Timestamp = from.parse().unwrap();
+        let mut at = start.as_millisecond();
+        (0..count)
+            .map(|_| {
+                at = schedule.next_after(at).unwrap();
+                let time = Timestamp::from_millisecond(at).unwrap();
+                time.to_zoned(schedule.zone.clone()).strftime("%m-%dT%H:%M%:z").to_string()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn line_is_read_in_its_zone() {
+        let found = times("0 3 * * *", "Asia/Tokyo", "2026-01-31T17:59:59Z", 2);
+        assert_eq!(found, ["02-01T03:00+09:00", "02-02T03:00+09:00"]);
+        let found = times("*/20 9-10 * * mon", "UTC", "2026-11-26T00:00:00Z", 7);
+        let monday = ["11-30T09:00+00:00", "11-30T09:20+00:00", "11-30T09:40+00:00"];
+        assert_eq!(found[..3], monday);
+        assert_eq!(found[6], "12-07T09:00+00:00");
+    }
+
+    #[test]
+    fn time_that_a_day_does_not_have_is_when_its_clock_goes_on_and_one_that_it_has_twice_is_the_first() {
+        let found = times("30 2 * * *", "Europe/Berlin", "2026-03-28T00:00:00Z", 3);
+        assert_eq!(found, ["03-28T02:30+01:00", "03-29T03:00+02:00", "03-30T02:30+02:00"]);
+        let found = times("30 2 * * *", "Europe/Berlin", "2026-10-24T00:00:00Z", 3);
+        assert_eq!(found, ["10-24T02:30+02:00", "10-25T02:30+02:00", "10-26T02:30+01:00"]);
+    }
+
+    #[test]
+    fn line_for_every_so_often_goes_on_through_a_change_of_the_clock() {
+        let found = times("*/30 * * * *", "Europe/Berlin", "2026-03-29T00:29:00Z", 3);
+        assert_eq!(found, ["03-29T01:30+01:00", "03-29T03:00+02:00", "03-29T03:30+02:00"]);
+        let found = times("0 * * * *", "Europe/Berlin", "2026-10-24T23:59:00Z", 4);
+        let twice = ["10-25T02:00+02:00", "10-25T02:00+01:00", "10-25T03:00+01:00", "10-25T04:00+01:00"];
+        assert_eq!(found, twice);
+    }
+
+    #[test]
+    fn line_or_zone_that_is_none_is_refused() {
+        let said = |line: &str, zone: &str| CronSchedule::parse(line, zone).unwrap_err().to_string();
+        for line in ["60 * * * *", "* * *", "0 0 0 * * *", "x", "0 0 31 2 *"] {
+            assert!(said(line, "UTC").contains("is no line of cron"), "{line}");
+        }
+        assert!(said("0 3 * * *", "Asia/Nowhere").contains("no such zone"));
+        assert!(said(&"1,".repeat(51), "UTC").contains("CRON_LINE_BYTES_MAX is 100"));
+    }
+}

@@ -1,0 +1,368 @@
+//! One worker's jobs: claimed while there is room, run beside each other, renewed, recorded, given back at the end. Knows no SQL.
+//! Rule: what runs is dropped where it waits before another process can have claimed it, by a clock that nobody sets.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::claims::{Claimed, ClaimedJob, Claimer, Wanted};
+use crate::error::{Error, Result};
+use crate::kind::{JobKind, WorkerOptions};
+use crate::limits::{
+    FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, JOB_KINDS_MAX, JOB_POLL_DEFAULT, JOB_POLL_WITH_NOTICES,
+    RECORDS_MAX,
+};
+use crate::queue::JobQueue;
+use crate::statements::Claim;
+use crate::wake::Wake;
+
+/// A job that runs: nothing, or the text of its failure.
+pub type JobFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+
+/// Begins a job. Its future is dropped when its time is over, when its claim is lost and when the worker ends.
+pub type Perform = Rc<dyn Fn(ClaimedJob) -> JobFuture>;
+
+type Local<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// Runs the jobs of some kinds on one worker.
+pub struct JobWorker {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    claimer: Claimer,
+    options: WorkerOptions,
+    perform: Perform,
+    running: RefCell<HashMap<i64, RunningJob>>,
+    /// From when on the claims hold at least for as long as a claim does.
+    renewed: Cell<Instant>,
+}
+
+struct RunningJob {
+    claim: Claim,
+    queue: String,
+    /// Given when the claim is lost.
+    cut: Rc<Notify>,
+}
+
+/// When the worker asks for jobs the next time.
+struct Asking {
+    /// The question that is under way.
+    question: Option<Local<Result<Claimed>>>,
+    at: Instant,
+    failure_pause: Duration,
+}
+
+impl JobWorker {
+    /// A worker for the jobs of these kinds.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] of two kinds of one name, of more than [`JOB_KINDS_MAX`] kinds, and of what is outside of the limits.
+    pub fn new(
+        queue: &JobQueue,
+        kinds: Vec<JobKind>,
+        options: WorkerOptions,
+        perform: Perform,
+    ) -> Result<JobWorker> {
+        if kinds.len() > JOB_KINDS_MAX {
+            let message = format!("there are more than {JOB_KINDS_MAX} kinds of jobs (JOB_KINDS_MAX)");
+            return Err(Error::Usage(message));
+        }
+        let kinds = kinds.into_iter().map(JobKind::checked).collect::<Result<Vec<_>>>()?;
+        let mut names: Vec<_> = kinds.iter().map(|kind| &*kind.name).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::Usage(format!("there are two kinds of jobs named {}", pair[0])));
+        }
+        let options = options.checked()?;
+        Ok(JobWorker {
+            inner: Rc::new(Inner {
+                claimer: Claimer {
+                    queue: queue.clone(),
+                    worker: worker_name(),
+                    lease: options.lease,
+                    kinds,
+                },
+                options,
+                perform,
+                running: RefCell::default(),
+                renewed: Cell::new(Instant::now()),
+            }),
+        })
+    }
+
+    /// Runs jobs until `stop` resolves; what has not ended a while later is dropped and given back.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let inner = self.inner;
+        if inner.claimer.kinds.is_empty() {
+            return stop.await;
+        }
+        let mut stop = pin!(stop);
+        let mut wake = Wake::of(inner.claimer.queue.database());
+        let mut attempts = FuturesUnordered::new();
+        let mut asking = Asking::new();
+        let mut renewal: Option<Local<()>> = None;
+        let mut ending = None;
+        loop {
+            if ending.is_some() && attempts.is_empty() && asking.question.is_none() {
+                break;
+            }
+            let is_idle = ending.is_none() && asking.question.is_none();
+            let has_room = is_idle && !inner.wanted().is_empty();
+            let is_running = !inner.running.borrow().is_empty();
+            let (lease, renewed) = (inner.options.lease, inner.renewed.get());
+            tokio::select! {
+                biased;
+                () = sleep_until(renewed + lease * 9 / 10), if is_running => inner.cut_all(),
+                () = &mut stop, if ending.is_none() => ending = Some(Instant::now() + inner.options.grace),
+                () = until(ending), if ending.is_some() => break,
+                claimed = finished(&mut asking.question), if asking.question.is_some() => {
+                    let jobs = asking.read(claimed, inner.poll(wake.is_noticed()));
+                    for job in jobs {
+                        match ending {
+                            None => attempts.push(inner.begin(job)),
+                            Some(_) => inner.give_back(job.claim()).await,
+                        }
+                    }
+                }
+                () = finished(&mut renewal), if renewal.is_some() => renewal = None,
+                () = sleep_until(renewed + lease / 3), if is_running && renewal.is_none() => {
+                    renewal = Some(Box::pin(renew(Rc::clone(&inner))));
+                }
+                Some(()) = attempts.next(), if !attempts.is_empty() => {}
+                () = wake.woken(), if is_idle => asking.at = Instant::now(),
+                () = sleep_until(asking.at), if has_room => asking.ask(&inner),
+            }
+        }
+        drop(attempts);
+        let left: Vec<Claim> = inner.running.take().into_values().map(|job| job.claim).collect();
+        for claim in left {
+            inner.give_back(claim).await;
+        }
+    }
+
+    /// Runs what is ready, and what is pushed meanwhile, and says how many jobs were begun: for tests.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn run_ready(self) -> Result<usize> {
+        let mut count = 0;
+        loop {
+            let jobs = self.inner.claimer.claim(&self.inner.wanted()).await?.jobs;
+            if jobs.is_empty() {
+                return Ok(count);
+            }
+            count += jobs.len();
+            let attempts = jobs.into_iter().map(|job| self.inner.begin(job));
+            futures_util::future::join_all(attempts).await;
+        }
+    }
+}
+
+impl Asking {
+    fn new() -> Asking {
+        Asking {
+            question: None,
+            at: Instant::now(),
+            failure_pause: FAILURE_PAUSE_MIN,
+        }
+    }
+
+    fn ask(&mut self, inner: &Rc<Inner>) {
+        if inner.running.borrow().is_empty() {
+            // What is claimed by this question is claimed from now on.
+            inner.renewed.set(Instant::now());
+        }
+        let inner = Rc::clone(inner);
+        self.question = Some(Box::pin(async move {
+            let wanted = inner.wanted();
+            inner.claimer.claim(&wanted).await
+        }));
+    }
+
+    /// The jobs of the answer; sets when to ask again.
+    fn read(&mut self, answer: Result<Claimed>, poll: Duration) -> Vec<ClaimedJob> {
+        self.question = None;
+        let now = Instant::now();
+        match answer {
+            Ok(claimed) => {
+                self.failure_pause = FAILURE_PAUSE_MIN;
+                self.at = match claimed.is_full {
+                    true => now,
+                    false => now + claimed.next.map_or(poll, |next| next.min(poll)),
+                };
+                claimed.jobs
+            }
+            Err(error) => {
+                if self.failure_pause == FAILURE_PAUSE_MIN {
+                    tracing::warn!("jobs cannot be claimed: {error}");
+                }
+                self.at = now + self.failure_pause;
+                self.failure_pause = (self.failure_pause * 2).min(FAILURE_PAUSE_MAX);
+                Vec::new()
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn poll(&self, is_noticed: bool) -> Duration {
+        let poll = match is_noticed {
+            true => JOB_POLL_WITH_NOTICES,
+            false => JOB_POLL_DEFAULT,
+        };
+        self.options.poll.unwrap_or(poll)
+    }
+
+    /// For which kinds there is room: those of queues with a limit of their own each by themselves, the others together.
+    fn wanted(&self) -> Vec<Wanted> {
+        let running = self.running.borrow();
+        let mut room = self.options.running_max.saturating_sub(running.len());
+        let of_queue = |queue: &str| running.values().filter(|job| job.queue == queue).count();
+        let mut wanted = Vec::new();
+        for (queue, max) in &self.options.queues {
+            let own = max.saturating_sub(of_queue(queue)).min(room);
+            let names = self.names(|kind| kind.queue == *queue);
+            if own > 0 && !names.is_empty() {
+                wanted.push(Wanted { names, room: own });
+            }
+        }
+        let names = self.names(|kind| !self.options.queues.contains_key(&kind.queue));
+        if room > 0 && !names.is_empty() {
+            // First, so that what is left of the room is that of the others.
+            wanted.insert(0, Wanted { names, room });
+        }
+        // Together they have no more room than the worker.
+        wanted.retain_mut(|wanted| {
+            wanted.room = wanted.room.min(room);
+            room -= wanted.room;
+            wanted.room > 0
+        });
+        wanted
+    }
+
+    fn names(&self, is_wanted: impl Fn(&JobKind) -> bool) -> Vec<String> {
+        let kinds = self.claimer.kinds.iter().filter(|kind| is_wanted(kind));
+        kinds.map(|kind| kind.name.clone()).collect()
+    }
+
+    /// The job, which counts as running until its end is recorded.
+    fn begin(self: &Rc<Self>, job: ClaimedJob) -> Local<()> {
+        let cut = Rc::new(Notify::new());
+        let kind = self.claimer.kinds.iter().find(|kind| kind.name == job.name);
+        let (queue, time) = match kind {
+            Some(kind) => (kind.queue.clone(), kind.timeout),
+            None => unreachable!("only jobs of declared kinds are claimed"),
+        };
+        let running = RunningJob { claim: job.claim(), queue, cut: Rc::clone(&cut) };
+        self.running.borrow_mut().insert(job.id, running);
+        let inner = Rc::clone(self);
+        Box::pin(async move {
+            let performed = AssertUnwindSafe((inner.perform)(job.clone())).catch_unwind();
+            tokio::select! {
+                biased;
+                () = cut.notified() => {
+                    tracing::warn!("the job {} {} is cut short: its claim is lost", job.name, job.id);
+                }
+                performed = timeout(time, performed) => {
+                    let outcome = match performed {
+                        Ok(Ok(outcome)) => outcome,
+                        Ok(Err(_)) => Err("it panicked".to_owned()),
+                        Err(_) => Err(format!("it took longer than its timeout, {} s", time.as_secs_f64())),
+                    };
+                    inner.record(&job, &outcome).await;
+                }
+            }
+            inner.running.borrow_mut().remove(&job.id);
+        })
+    }
+
+    async fn record(&self, job: &ClaimedJob, outcome: &Result<(), String>) {
+        let mut pause = FAILURE_PAUSE_MIN;
+        for _ in 0..RECORDS_MAX {
+            match self.claimer.record(job, outcome).await {
+                Ok(true) => return,
+                Ok(false) => {
+                    tracing::warn!("the job {} {} ended after another process had begun it anew", job.name, job.id);
+                    return;
+                }
+                Err(error) => tracing::warn!("the end of the job {} {} is not written yet: {error}", job.name, job.id),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(FAILURE_PAUSE_MAX);
+        }
+    }
+
+    async fn give_back(&self, claim: Claim) {
+        match self.claimer.give_back(claim).await {
+            Ok(true) => tracing::info!("the job {} is given back", claim.id),
+            Ok(false) => {}
+            Err(error) => tracing::warn!("the job {} is not given back, and waits until its claim runs out: {error}", claim.id),
+        }
+    }
+
+    /// The claims may have run out.
+    fn cut_all(&self) {
+        for job in self.running.borrow().values() {
+            job.cut.notify_one();
+        }
+        self.renewed.set(Instant::now());
+    }
+}
+
+async fn renew(inner: Rc<Inner>) {
+    let (begun, count) = (Instant::now(), inner.running.borrow().len());
+    match inner.claimer.renew(count).await {
+        Ok(None) => inner.renewed.set(begun),
+        Ok(Some(held)) => {
+            inner.renewed.set(begun);
+            let running = inner.running.borrow();
+            let lost = running.values().filter(|job| !held.contains(&job.claim));
+            lost.for_each(|job| job.cut.notify_one());
+        }
+        Err(error) => {
+            tracing::warn!("the claims of jobs are not renewed: {error}");
+            sleep((inner.options.lease / 10).min(FAILURE_PAUSE_MAX)).await;
+        }
+    }
+}
+
+/// Waits for it. Dropping the future loses nothing.
+async fn finished<T>(future: &mut Option<Local<T>>) -> T {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Names this worker among those of all processes.
+fn worker_name() -> String {
+    let mut bytes = [0; 8];
+    let number = match SystemRandom::new().fill(&mut bytes) {
+        Ok(()) => u64::from_be_bytes(bytes),
+        Err(_) => std::ptr::from_ref(&bytes).addr() as u64,
+    };
+    format!("{}-{number:016x}", std::process::id())
+}
+
+impl std::fmt::Debug for JobWorker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("JobWorker").field(&self.inner.claimer.worker).finish()
+    }
+}

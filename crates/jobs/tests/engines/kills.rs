@@ -1,0 +1,184 @@
+//! The process that runs jobs is killed with SIGKILL in every state of a job, again and again: none is lost, and effects with a key happen once.
+//!
+//! A child is this program again, with the place in its environment; it says on standard output in which state a job is, and waits there a moment.
+//! `TSUMUGI_JOB_KILLS` says how many are killed, which are a few without it; 200 are a part of `make soak`. `TSUMUGI_JOB_SEED` says which.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tsumugi_db::{Database, Executor, Options, TransactionOptions, values};
+use tsumugi_jobs::{ClaimedJob, JobKind, JobPush, JobQueue, JobState, JobWorker, WorkerOptions};
+use tsumugi_testkit::Dice;
+
+use crate::{Place, at, eventually, here, push};
+
+const URL: &str = "TSUMUGI_JOBS_CHILD_URL";
+
+/// Where a child may be killed. The last is any time.
+const STATES: [&str; 7] = ["claimed", "effect", "commit", "committed", "failing", "pushed", ""];
+
+fn options() -> WorkerOptions {
+    let mut options = WorkerOptions::default();
+    options.lease = Duration::from_millis(500);
+    options.poll = Some(Duration::from_millis(20));
+    options.running_max = 3;
+    options
+}
+
+fn kinds() -> Vec<JobKind> {
+    let kind = |name: &str| {
+        let mut kind = JobKind::new(name).unwrap();
+        kind.retries = 1_000;
+        kind
+    };
+    vec![kind("effect"), kind("second")]
+}
+
+/// Says in which state the job is, and leaves time to be killed in it.
+async fn say(state: &str, id: i64) {
+    println!("at {state} {id}");
+    std::io::stdout().flush().unwrap();
+    sleep(Duration::from_millis(3)).await;
+}
+
+/// Writes a row for its number, once, and pushes another job in the same transaction.
+async fn perform(queue: &JobQueue, job: &ClaimedJob) -> Result<(), Box<dyn std::error::Error>> {
+    say("claimed", job.id).await;
+    if job.name == "effect" && job.failures == 0 && job.id % 5 == 0 {
+        say("failing", job.id).await;
+        return Err("the first time".into());
+    }
+    let transaction = Rc::new(queue.database().begin(TransactionOptions::default()).await?);
+    let inside = Executor::Transaction(Rc::clone(&transaction));
+    if queue.begin_once(&inside, None, Some((job.id, job.attempt))).await? {
+        let number: i64 = job.arguments.parse()?;
+        let insert = "insert into effects (name, n) values (?, ?)";
+        inside.execute(insert, values![&*job.name, number]).await?;
+        say("effect", job.id).await;
+        if job.name == "effect" {
+            let second = kinds().remove(1);
+            queue.push(&JobPush::new(second, job.arguments.clone()), &inside).await?;
+            say("pushed", job.id).await;
+        }
+    }
+    say("commit", job.id).await;
+    transaction.commit().await?;
+    say("committed", job.id).await;
+    Ok(())
+}
+
+/// Not a test of its own: what the children run.
+#[test]
+fn child_that_is_killed() {
+    let Ok(url) = std::env::var(URL) else {
+        return;
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let database = Database::connect(&url, Options::default()).await.unwrap();
+        let queue = JobQueue::over(&database);
+        let own = queue.clone();
+        let worker = JobWorker::new(&queue, kinds(), options(), Rc::new(move |job| {
+            let queue = own.clone();
+            Box::pin(async move { perform(&queue, &job).await.map_err(|error| error.to_string()) })
+        }));
+        worker.unwrap().run(std::future::pending()).await;
+    });
+}
+
+fn child(url: &str) -> (Child, BufReader<ChildStdout>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "kills::child_that_is_killed", "--nocapture"])
+        .env(URL, url)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap());
+    (child, lines)
+}
+
+fn number_of(variable: &str, default: u64) -> u64 {
+    let said = std::env::var(variable).ok();
+    said.and_then(|number| number.parse().ok()).unwrap_or(default)
+}
+
+async fn kill_again_and_again(place: &Place, kills: u64) {
+    let seed = number_of("TSUMUGI_JOB_SEED", 7);
+    let dice = Dice::new(seed);
+    let queue = place.queue().await;
+    queue.prepare().await.unwrap();
+    let create = "create table effects (name varchar(20) not null, n bigint not null)";
+    queue.database().execute(create, []).await.unwrap();
+    let kind = kinds().remove(0);
+    let mut pushed = 0_u64;
+    for round in 0..kills {
+        for _ in 0..1 + dice.below(3) {
+            push(&queue, &JobPush::new(kind.clone(), pushed.to_string())).await.unwrap();
+            pushed += 1;
+        }
+        // Those that wait for their next attempt do not hold up the test.
+        for job in queue.list(Some(JobState::Scheduled), 0, 1_000).await.unwrap() {
+            queue.retry(job.id).await.unwrap();
+        }
+        let state = STATES[dice.place(STATES.len())];
+        let skipped = dice.below(3);
+        let (mut child, mut lines) = child(&place.url());
+        let mut seen = 0;
+        let mut line = String::new();
+        // What is not reached is over when there is nothing more to do, or soon: then it is killed at any time.
+        for _ in 0..40 {
+            line.clear();
+            lines.read_line(&mut line).unwrap();
+            let Some((_, said)) = line.split_once("at ") else {
+                continue;
+            };
+            seen += u64::from(said.starts_with(state));
+            if seen > skipped {
+                break;
+            }
+            // The others wait as well.
+            let is_done = queue.counts().await.unwrap();
+            if is_done.ready + is_done.running == 0 {
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(queue.counts().await.unwrap().dead, 0, "seed {seed}, round {round}, {state}");
+    }
+    let (mut last, lines) = child(&place.url());
+    drop(std::thread::spawn(move || lines.lines().count()));
+    eventually("all end", async || {
+        for job in queue.list(Some(JobState::Scheduled), 0, 1_000).await.unwrap() {
+            queue.retry(job.id).await.unwrap();
+        }
+        queue.list(None, 0, 1).await.unwrap().is_empty()
+    })
+    .await;
+    last.kill().unwrap();
+    last.wait().unwrap();
+    for name in ["effect", "second"] {
+        let count = "select count(*), count(distinct n) from effects where name = ?";
+        let rows = here(&queue).query(count, values![name]).await.unwrap();
+        let row = rows.first().unwrap();
+        let count = |index| row.value(index).and_then(|value| value.as_integer());
+        let all = i64::try_from(pushed).unwrap();
+        assert_eq!((count(0), count(1)), (Some(all), Some(all)), "seed {seed}: {name}");
+    }
+    let keys = here(&queue).query("select count(*) from tsumugi_job_keys", []).await.unwrap();
+    let keys = keys.first().and_then(|row| row.value(0)).and_then(|count| count.as_integer());
+    assert_eq!(keys, Some(0), "what has ended leaves no keys");
+    println!("soak     jobs of {} killed in {kills} states: {pushed} pushed, none lost, effects once", place.name());
+}
+
+#[test]
+fn process_killed_in_any_state_of_a_job_loses_none_and_does_none_twice() {
+    let kills = number_of("TSUMUGI_JOB_KILLS", 12);
+    for place in [Place::sqlite(), Place::postgres(), Place::firebird()] {
+        at(&place, async |place| kill_again_and_again(place, kills).await);
+    }
+}

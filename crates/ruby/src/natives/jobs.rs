@@ -1,0 +1,224 @@
+//! Work for later: `jobs`, `job`. The words are Ruby's, what they mean `tsumugi_jobs`'s. Runs no job.
+//! Rule: a push runs where the statements of its fibre run, so that it belongs to their transaction.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tsumugi_jobs::{
+    Error, JobKind, JobPush, JobQueue, JobRow, JobState, WorkerOptions, make_job_tables,
+};
+use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
+
+use super::database::vm_database::{executor, vm_database};
+use crate::answer::{Failure, attempt, attempt_only};
+use crate::host::Host;
+use crate::job_worker::{self, JobSetup};
+use crate::natives::arguments::{float, text, whole, wrong_type};
+use crate::natives::definitions::Natives;
+
+impl Failure for Error {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        match (self, self.kind()) {
+            (Error::Database(error), _) => error.raise(scope),
+            (_, Some(kind)) => scope.error(&format!("Tsumugi::Jobs::{kind}"), self.to_string()),
+            (_, None) => scope.error("Tsumugi::Jobs::Error", self.to_string()),
+        }
+    }
+}
+
+pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.plain("jobs_over", |host, scope, call| {
+        let database = vm_database(scope, call.argument(0))?.database();
+        let setup = JobSetup {
+            queue: JobQueue::over(database),
+            options: options(scope, call)?,
+            runs: call.argument(5).truthy(),
+        };
+        host.resources.jobs.replace(Some(setup));
+        Ok(Value::nil())
+    })?;
+    natives.plain("job_declare", |host, scope, call| {
+        job_worker::declare(host, kind(scope, call, 0)?);
+        Ok(Value::nil())
+    })?;
+    natives.plain("job_schedule", |host, scope, call| {
+        let kind = kind(scope, call, 2)?;
+        let line = text(scope, call.argument(0), "a line of cron")?;
+        let zone = text(scope, call.argument(1), "zone:")?;
+        let scheduled = job_worker::schedule(host, kind, &line, &zone);
+        scheduled.map_err(|error| error.raise(scope))?;
+        Ok(Value::nil())
+    })?;
+    natives.plain("jobs_wake", |host, scope, _| {
+        queue(host, scope)?.wake();
+        Ok(Value::nil())
+    })?;
+    natives.waiting("jobs_tables", |host, scope, call| {
+        let executor = executor(host, scope, call.argument(0))?;
+        Ok(attempt_only(
+            async move { make_job_tables(&executor).await },
+        ))
+    })?;
+    natives.waiting("jobs_push", |host, scope, call| {
+        let queue = queue(host, scope)?;
+        let executor = executor(host, scope, call.argument(0))?;
+        let arguments = text(scope, call.argument(1), "the arguments of a job")?;
+        let mut push = JobPush::new(kind(scope, call, 4)?, arguments);
+        // Seconds since 1970; what no clock can keep is refused behind this.
+        push.at_ms = float(call.argument(2)).map(|seconds| (seconds * 1_000.0) as i64);
+        push.unique = scope.text(call.argument(3));
+        let pushed = async move { queue.push(&push, &executor).await };
+        Ok(attempt(pushed, |scope, id| {
+            Ok(id.map_or_else(Value::nil, |id| scope.integer(id)))
+        }))
+    })?;
+    natives.waiting("jobs_once", |host, scope, call| {
+        let queue = queue(host, scope)?;
+        let executor = executor(host, scope, call.argument(0))?;
+        let key = scope.text(call.argument(1));
+        let job = call.argument(2).as_integer().zip(call.argument(3).as_integer());
+        let begun = async move { queue.begin_once(&executor, key.as_deref(), job).await };
+        Ok(attempt(begun, |_, is_new| Ok(Value::boolean(is_new))))
+    })?;
+    natives.waiting("jobs_run_ready", |host, scope, _| {
+        let worker = job_worker::worker(host).map_err(|error| error.raise(scope))?;
+        let Some(worker) = worker else {
+            return Err(none(scope));
+        };
+        let ran = async move { worker.run_ready().await };
+        Ok(attempt(ran, |scope, count| Ok(scope.count(count))))
+    })?;
+    tended(natives)
+}
+
+/// What is seen and done of jobs that are there.
+fn tended<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("jobs_list", |host, scope, call| {
+        let queue = queue(host, scope)?;
+        let state = match scope.text(call.argument(0)) {
+            None => None,
+            Some(name) => {
+                let state = JobState::ALL.into_iter().find(|state| state.name() == name);
+                let unknown = || {
+                    let message = format!("a job is scheduled, ready, running or dead, not {name}");
+                    scope.error("ArgumentError", message)
+                };
+                Some(state.ok_or_else(unknown)?)
+            }
+        };
+        let after = call.argument(1).as_integer().unwrap_or_default();
+        let count = whole::<usize>(call.argument(2)).unwrap_or_default();
+        let listed = async move { queue.list(state, after, count).await };
+        Ok(attempt(listed, |scope, jobs| {
+            scope.list(jobs.iter().map(|job| row(scope, job)))
+        }))
+    })?;
+    natives.waiting("jobs_counts", |host, scope, _| {
+        let queue = queue(host, scope)?;
+        let counted = async move { queue.counts().await };
+        Ok(attempt(counted, |scope, counts| {
+            let counts = [counts.scheduled, counts.ready, counts.running, counts.failed, counts.dead];
+            let integer = |count| i64::try_from(count).unwrap_or(i64::MAX);
+            scope.list(counts.into_iter().map(|count| Ok(scope.integer(integer(count)))))
+        }))
+    })?;
+    natives.waiting("jobs_retry", |host, scope, call| {
+        let (queue, id) = (queue(host, scope)?, id(scope, call)?);
+        let retried = async move { queue.retry(id).await };
+        Ok(attempt(retried, |_, is_there| Ok(Value::boolean(is_there))))
+    })?;
+    natives.waiting("jobs_remove", |host, scope, call| {
+        let (queue, id) = (queue(host, scope)?, id(scope, call)?);
+        let removed = async move { queue.remove(id).await };
+        Ok(attempt(removed, |_, is_there| Ok(Value::boolean(is_there))))
+    })
+}
+
+/// The jobs of this application.
+fn queue<'c>(host: &Host, scope: &'c Scope<'_>) -> Result<'c, JobQueue> {
+    let setup = host.resources.jobs.borrow();
+    let queue = setup.as_ref().map(|setup| setup.queue.clone());
+    queue.ok_or_else(|| none(scope))
+}
+
+fn none<'c>(scope: &'c Scope<'_>) -> Raise<'c> {
+    scope.error("Tsumugi::Jobs::UsageError", "there are no jobs: `jobs db` says where they are kept")
+}
+
+fn id<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, i64> {
+    let id = call.argument(0);
+    id.as_integer().ok_or_else(|| wrong_type(scope, id, "the id of a job", "an Integer"))
+}
+
+/// The kind that five arguments say.
+fn kind<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>, first: usize) -> Result<'c, JobKind> {
+    let argument = |index| call.argument(first + index);
+    let number = |index, what: &str| {
+        let value = argument(index);
+        let integer = value.as_integer();
+        integer.ok_or_else(|| wrong_type(scope, value, what, "an Integer"))
+    };
+    let refused = |error: Error| error.raise(scope);
+    let name = text(scope, argument(0), "the name of a job")?;
+    let mut kind = JobKind::new(name).map_err(refused)?;
+    kind.queue = text(scope, argument(1), "queue:")?;
+    kind.retries = u32::try_from(number(2, "retries:")?).unwrap_or(u32::MAX);
+    kind.timeout = seconds(scope, argument(3), "timeout:")?;
+    kind.priority = i32::try_from(number(4, "priority:")?).unwrap_or(i32::MAX);
+    kind.checked().map_err(refused)
+}
+
+fn options<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, WorkerOptions> {
+    let room = |value: Value<'c>, what: &str| {
+        whole::<usize>(value).ok_or_else(|| wrong_type(scope, value, what, "an Integer above 0"))
+    };
+    let mut queues = BTreeMap::new();
+    for pair in scope.elements(call.argument(2)) {
+        let mut pair = scope.elements(pair);
+        let (Some(name), Some(value)) = (pair.next(), pair.next()) else {
+            continue;
+        };
+        queues.insert(text(scope, name, "the name of a queue")?, room(value, "the limit of a queue")?);
+    }
+    let options = WorkerOptions {
+        running_max: room(call.argument(1), "running:")?,
+        queues,
+        grace: seconds(scope, call.argument(3), "grace:")?,
+        lease: seconds(scope, call.argument(4), "lease:")?,
+        poll: None,
+    };
+    options.checked().map_err(|error| error.raise(scope))
+}
+
+fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, Duration> {
+    let Some(seconds) = float(value) else {
+        return Err(wrong_type(scope, value, what, "a number of seconds"));
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|error| {
+        let message = format!("{what} takes a number of seconds, not {seconds}: {error}");
+        scope.error("ArgumentError", message)
+    })
+}
+
+fn row<'c>(scope: &'c Scope<'_>, job: &JobRow) -> Result<'c, Value<'c>> {
+    let error = match &job.error {
+        Some(error) => scope.string(&**error)?,
+        None => Value::nil(),
+    };
+    let values = [
+        scope.integer(job.id),
+        scope.string(&*job.name)?,
+        scope.string(&*job.queue)?,
+        Value::symbol(scope.intern(job.state.name())),
+        scope.integer(job.priority),
+        scope.integer(job.attempts),
+        scope.integer(job.failures),
+        scope.integer(job.retries),
+        scope.integer(job.due_ms),
+        scope.integer(job.pushed_ms),
+        error,
+        scope.string(&*job.arguments)?,
+    ];
+    scope.list(values.into_iter().map(Ok))
+}

@@ -1,0 +1,144 @@
+//! Jobs through the language: what is pushed and when it is run, what a block gets, what is refused.
+
+use tsumugi_testkit::pause;
+
+use crate::rig::Rig;
+use crate::{ALL, Engine, Served, check_on};
+
+const SETUP: &str = "
+  jobs db, run: false
+  job(:thumbnail, retries: 1) { |id:, size: 3| db.execute 'insert into made (id, size) values (?, ?)', id, size }
+  job(:failing, retries: 0) { raise 'no such picture' }
+  job(:once, retries: 9) { |id:|
+    jobs.once { db.execute 'insert into made (id, size) values (?, ?)', id, job.attempt }
+    raise 'after it' if job.attempt < 3
+  }
+  db.create(:made) { integer :id; integer :size }
+  helpers { def made = db.query('select id, size from made order by id').map { |row| [row['id'], row['size']] } }
+";
+
+#[test]
+fn job_is_run_with_what_was_pushed() {
+    for engine in ALL {
+        check_on(
+            engine,
+            SETUP,
+            &[
+                ("jobs.push(:thumbnail, id: 7).is_a?(Integer)", "true"),
+                ("jobs.push(:thumbnail, id: 8, size: 1); jobs.counts[:ready]", "2"),
+                ("[jobs.run_ready, made]", "[2,[[7,3],[8,1]]]"),
+                ("jobs.counts", r#"{"scheduled":0,"ready":0,"running":0,"failed":0,"dead":0}"#),
+                (
+                    "begin; db.transaction { jobs.push :thumbnail, id: 9; raise 'undone' }; rescue; end; [jobs.run_ready, jobs.counts[:ready]]",
+                    "[0,0]",
+                ),
+                (
+                    "db.transaction { jobs.push :thumbnail, id: 9 }; [jobs.run_ready, made.last]",
+                    "[1,[9,3]]",
+                ),
+                (
+                    "[jobs.push(:thumbnail, unique: 'k', id: 1).is_a?(Integer), jobs.push(:thumbnail, unique: 'k', id: 1), jobs.run_ready]",
+                    "[true,null,1]",
+                ),
+                (
+                    "jobs.push(:thumbnail, at: Time.now + 3600, id: 1); jobs.push(:thumbnail, after: 60, id: 1); [jobs.run_ready, jobs.counts[:scheduled]]",
+                    "[0,2]",
+                ),
+            ],
+        );
+    }
+}
+
+#[test]
+fn job_that_fails_is_kept_and_can_be_tried_again_or_dropped() {
+    check_on(
+        Engine::Sqlite,
+        SETUP,
+        &[
+            ("jobs.push :failing; [jobs.run_ready, jobs.counts[:dead]]", "[1,1]"),
+            (
+                "jobs.list(state: :dead).map { |job| [job[:name], job[:attempts], job[:error].include?('no such picture'), job[:arguments]] }",
+                r#"[["failing",1,true,{}]]"#,
+            ),
+            (
+                "id = jobs.list[0][:id]; [jobs.retry(id), jobs.retry(id), jobs.run_ready, jobs.drop(id), jobs.drop(id), jobs.list.size]",
+                "[true,false,1,true,false,0]",
+            ),
+            // Past the pauses between attempts.
+            (
+                "jobs.push :once, id: 5; 4.times { jobs.run_ready; jobs.list.each { |job| jobs.retry(job[:id]) } }; [made, jobs.list.size]",
+                "[[[5,1]],0]",
+            ),
+            ("2.times.map { jobs.once('k') { db.execute 'insert into made (id, size) values (1, 1)' } }", "[true,false]"),
+        ],
+    );
+}
+
+#[test]
+fn what_no_job_can_be_is_refused_where_it_is_said() {
+    check_on(
+        Engine::Sqlite,
+        SETUP,
+        &[
+            ("said { jobs.push :other }", "there is no job other: `job(:other) { … }` declares it"),
+            ("said { jobs.push :thumbnail, id: :a }", "a job takes nil, true, false, numbers, Strings, Arrays and Hashes of these, not Symbol"),
+            ("said { jobs.push :thumbnail, id: [Time.now] }", "a job takes nil, true, false, numbers, Strings, Arrays and Hashes of these, not Time"),
+            ("said { jobs.push :thumbnail, id: { a: 1 } }", "a Hash for a job has Strings as keys, not :a"),
+            ("said { jobs.push :thumbnail, id: 0.0 / 0 }", "a job takes finite numbers, not NaN"),
+            ("failed { jobs.push :thumbnail, id: 'x' * 65536 }", "Tsumugi::Jobs::LimitExceeded"),
+            ("failed { jobs.push :thumbnail, unique: 'x' * 129, id: 1 }", "Tsumugi::Jobs::LimitExceeded"),
+            ("said { jobs.push :thumbnail, at: 3, id: 1 }", "push takes a Time as at:, not 3"),
+            ("said { jobs.list(state: :lost) }", "a job is scheduled, ready, running or dead, not lost"),
+            ("said { jobs.once { 1 } }", "outside of a job, an effect that happens once needs a key"),
+            ("jobs.counts[:ready]", "0"),
+        ],
+    );
+}
+
+#[test]
+fn declaration_past_a_limit_does_not_load() {
+    let refused = |line: &str| Rig::refused(line, |_| {});
+    assert!(refused("job('n' * 65) { 1 }").contains("JOB_NAME_BYTES_MAX is 64"));
+    assert!(refused("job(:a, retries: 1001) { 1 }").contains("JOB_RETRIES_MAX"));
+    assert!(refused("job(:a) { 1 }\njob(:a) { 2 }").contains("two jobs named a"));
+    assert!(refused("jobs DB.connect('sqlite::memory:'), running: 1001").contains("JOBS_RUNNING_MAX"));
+    let every = |line: &str| refused(&format!("jobs DB.connect('sqlite::memory:')\nevery({line}) {{ 1 }}"));
+    assert!(every("'61 * * * *'").contains("is no line of cron"));
+    assert!(every("'0 3 * * *', zone: 'Asia/Nowhere'").contains("no such zone"));
+    assert!(every("'0 3 * * *', name: 'n' * 59").contains("JOB_NAME_BYTES_MAX"));
+    assert!(refused("every('0 3 * * *') { 1 }").contains("`jobs db` says"));
+    assert!(refused("jobs.push :a").contains("`jobs db` says"));
+}
+
+#[test]
+fn worker_runs_jobs_beside_requests() {
+    for engine in ALL {
+        let served = Served::new(
+            engine,
+            "",
+            "jobs db, running: 2
+             DONE = []
+             job(:note) { |n:| sleep 0.01; DONE << n }
+             post('/') { 5.times { |n| jobs.push :note, n: n }; status 202 }
+             get('/done') { DONE.sort }",
+        );
+        assert_eq!(served.rig.post("/", "text/plain", b"").status, 202);
+        while served.rig.get("/done").text() != "[0,1,2,3,4]" {
+            pause();
+        }
+    }
+}
+
+#[test]
+fn line_of_cron_is_a_job_that_waits_for_its_time() {
+    let served = Served::new(
+        Engine::Sqlite,
+        "",
+        "jobs db
+         every('0 3 1 1 *', zone: 'Asia/Tokyo', name: 'report') { 1 }
+         get('/') { jobs.list.map { |job| [job[:name], job[:due_at].utc.hour] } }",
+    );
+    while served.rig.get("/").text() != r#"[["every report",18]]"# {
+        pause();
+    }
+}
