@@ -139,6 +139,7 @@ soak: bench-build bench-peers ## every allocation of the VM failing, the demo wh
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
 	TSUMUGI_LEASE_HISTORIES=200000 cargo test --release --package tsumugi-cluster --test model
 	TSUMUGI_CLUSTER_ROUNDS=100 cargo test --package tsumugi-cli --test acceptance -- --nocapture cluster_timer
+	TSUMUGI_LEASE_HISTORIES=100000 cargo test --package tsumugi-stores --test processes -- model::
 	TSUMUGI_CLUSTER_FAULTS=30 cargo test --package tsumugi-stores --test processes -- --nocapture killed_and_stopped
 	TSUMUGI_BANK_ROUNDS=20 cargo test --package tsumugi-cli --test acceptance -- --nocapture bank_over
 	TSUMUGI_WALKS=20000 cargo test --package tsumugi-mruby --test walks -- --nocapture --test-threads=1

@@ -7,6 +7,7 @@ mod behaviour;
 #[expect(dead_code, reason = "stores are opened here, and nothing else is done")]
 mod engines;
 mod faults;
+mod model;
 mod redis;
 
 use std::time::Duration;
