@@ -8,6 +8,7 @@ mod application;
 mod bench;
 mod check;
 mod console;
+mod jobs;
 mod kv;
 mod limits;
 mod migrate;
@@ -135,6 +136,9 @@ enum Command {
     /// Fill empty tables with what an application begins with
     #[command(after_help = migrate::SEED_HELP)]
     Seed(migrate::MigrateTarget),
+    /// Show jobs, try them again, drop them
+    #[command(after_help = jobs::HELP)]
+    Jobs(jobs::Arguments),
     /// Serve key-value databases to clients of Tkrzw-RPC, or be such a client
     #[command(after_help = kv::HELP)]
     Kv(Box<kv::Arguments>),
@@ -183,6 +187,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
         Command::Seed(place) => migrate::seed(&place),
+        Command::Jobs(arguments) => jobs::run(&arguments),
         Command::Kv(arguments) => kv::run(*arguments),
         Command::Bench(arguments) => bench::run(*arguments),
         Command::New(arguments) => new::run(&arguments),
