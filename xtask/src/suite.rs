@@ -33,6 +33,10 @@ const PHASES: &[Phase] = &[
         "clippy of the driver as the server has it",
         "cargo clippy --package tsumugi-pg-proto --package tsumugi-pg -- -D warnings",
     ),
+    Phase::Check(
+        "clippy of the command as `make run` builds it",
+        "cargo clippy --package tsumugi-cli --no-default-features --features mimalloc -- -D warnings",
+    ),
     Phase::Tidy,
     Phase::Tests("tests", "cargo test --workspace --no-fail-fast"),
     Phase::Tests(

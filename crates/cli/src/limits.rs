@@ -50,28 +50,3 @@ pub const SEARCH_KEYS_DEFAULT: i32 = 1_000;
 
 /// Between two looks of a progress bar, in milliseconds.
 pub const PROGRESS_MS: u64 = 100;
-
-/// Callers of a load of `bench kv`.
-pub const LOAD_THREADS_MAX: u64 = 1_024;
-/// Open files of each connection of a load: its socket, four of its event loop, and one while a name is looked up.
-pub const LOAD_FILES_EACH: u64 = 6;
-/// Open files of a load beside those of its connections.
-pub const LOAD_FILES_SPARE: u64 = 64;
-/// Bytes of a key of a load.
-pub const LOAD_KEY_BYTES: usize = 8;
-/// Different keys of a load: they have eight digits.
-pub const LOAD_KEYS_MAX: u64 = 100_000_000;
-/// Calls that each caller of a load has under way.
-pub const LOAD_DEPTH_MAX: usize = 1_024;
-/// Records of one call of a load.
-pub const LOAD_BATCH_MAX: usize = 1_000;
-/// Bytes of values that a load has under way.
-pub const LOAD_BYTES_MAX: usize = 1024 * 1024 * 1024;
-/// The longest operation of a load, in seconds.
-pub const LOAD_SECONDS_MAX: f64 = 86_400.0;
-/// Between two looks of a load at whether it is to end, in milliseconds.
-pub const LOAD_STOP_MS: u64 = 50;
-/// The longest latency that a load tells from others, in nanoseconds; longer ones count as this.
-pub const LATENCY_NS_MAX: u64 = 120_000_000_000;
-/// Significant digits of a latency.
-pub const LATENCY_DIGITS: u8 = 3;

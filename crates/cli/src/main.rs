@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod application;
+#[cfg(feature = "bench")]
 mod bench;
 mod check;
 mod console;
@@ -143,6 +144,7 @@ enum Command {
     #[command(after_help = kv::HELP)]
     Kv(Box<kv::Arguments>),
     /// Measure this server beside others on this machine
+    #[cfg(feature = "bench")]
     #[command(after_help = bench::HELP)]
     Bench(Box<bench::Arguments>),
     /// Make a new application
@@ -189,6 +191,7 @@ fn main() -> ExitCode {
         Command::Seed(place) => migrate::seed(&place),
         Command::Jobs(arguments) => jobs::run(&arguments),
         Command::Kv(arguments) => kv::run(*arguments),
+        #[cfg(feature = "bench")]
         Command::Bench(arguments) => bench::run(*arguments),
         Command::New(arguments) => new::run(&arguments),
     };

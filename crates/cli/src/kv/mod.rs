@@ -9,6 +9,7 @@ mod escape;
 mod interrupt;
 mod limit;
 mod list;
+#[cfg(feature = "bench")]
 pub mod load;
 mod maintenance;
 mod outlet;

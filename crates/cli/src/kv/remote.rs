@@ -38,6 +38,7 @@ pub struct RemoteAccess {
     token_file: Option<PathBuf>,
 }
 
+#[cfg(feature = "bench")]
 impl RemoteAccess {
     /// With the server's address, all that a client needs.
     pub fn at(&self, address: &str) -> Remote {

@@ -74,7 +74,11 @@ fn missing_url_asks_for_it() {
         &["unknown database scheme", "postgres://"],
     );
     check("''", "", &["the database URL is empty", "postgres://"]);
-    check("'shop'", "", &["the database URL has no scheme", "postgres://"]);
+    check(
+        "'shop'",
+        "",
+        &["the database URL has no scheme", "postgres://"],
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod caller;
 mod latch;
+mod limits;
 mod plan;
 mod table;
 mod tally;
@@ -25,16 +26,17 @@ use tsumugi_rpc::{Code, Error, TkrzwCode};
 
 use self::caller::{CallerContext, KeySource};
 use self::latch::{LoadStart, StartLatch};
+use self::limits::{
+    LOAD_BATCH_MAX, LOAD_DEPTH_MAX, LOAD_FILES_EACH, LOAD_FILES_SPARE, LOAD_KEYS_MAX, LOAD_STOP_MS,
+    LOAD_THREADS_MAX,
+};
 use self::plan::{
     CallForm, CallerGroup, KeyOrder, KvLoadPlan, LoadExtent, LoadRecords, RECORDS_DEFAULT,
 };
 use self::table::{MeasuredOperation, MeasuredRow};
 use self::tally::LoadTally;
 use super::remote::{Remote, RemoteAccess};
-use crate::limits::{
-    LOAD_BATCH_MAX, LOAD_DEPTH_MAX, LOAD_FILES_EACH, LOAD_FILES_SPARE, LOAD_KEYS_MAX, LOAD_STOP_MS,
-    LOAD_THREADS_MAX, VALUE_BYTES_DEFAULT,
-};
+use crate::limits::VALUE_BYTES_DEFAULT;
 use crate::progress::{self, Extent};
 
 /// Exit code after Ctrl-C, as shells give it to what a signal ended.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tsumugi_bench::KvOperation;
 use tsumugi_rpc::CALL_BYTES_MAX;
 
-use crate::limits::{LOAD_BYTES_MAX, LOAD_KEY_BYTES, LOAD_KEYS_MAX, LOAD_SECONDS_MAX};
+use super::limits::{LOAD_BYTES_MAX, LOAD_KEY_BYTES, LOAD_KEYS_MAX, LOAD_SECONDS_MAX};
 
 /// How records are called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

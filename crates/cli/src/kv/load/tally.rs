@@ -7,7 +7,7 @@ use anyhow::Result;
 use hdrhistogram::Histogram;
 use indicatif::ProgressBar;
 
-use crate::limits::{LATENCY_DIGITS, LATENCY_NS_MAX};
+use super::limits::{LATENCY_DIGITS, LATENCY_NS_MAX};
 
 /// Records between two moves of the progress bar.
 const BAR_RECORDS: u64 = 64;
