@@ -19,7 +19,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check valgrind growth alone deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak fuzz profile costs scale-costs
+.PHONY: help setup run release test check valgrind growth alone deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak fuzz profile costs scale-costs
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -29,11 +29,15 @@ setup: ## install what run and test need (PROFILE=run, cluster, test or bench)
 
 run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DATA=./data)
 	@scripts/setup run
-	cargo build --release --package tsumugi-cli
+	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
 	@mkdir -p $(DATA)
 	@test -s $(DATA)/secret || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > $(DATA)/secret)
 	TSUMUGI_SECRET="$${TSUMUGI_SECRET:-$$(cat $(DATA)/secret)}" \
-	$(TARGET)/release/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data $(DATA) --access-log -
+	$(TARGET)/quick/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data $(DATA) --access-log -
+
+release: ## build what is installed and measured: target/release/tsumugi, with bench
+	@scripts/setup run
+	cargo build --release --package tsumugi-cli
 
 test: ## set up, then format, clippy, tidy and every test; ends with "N passed, N failed"
 	@scripts/setup test
