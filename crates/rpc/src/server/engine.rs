@@ -99,7 +99,7 @@ pub trait Engine {
     /// The records of those keys that exist, in the order of `keys`.
     fn records(&self, keys: Vec<Bytes>) -> EngineFuture<Vec<Pair>>;
 
-    /// Applies a write.
+    /// Applies a write. A batch is of `Set` and `Remove` alone.
     fn write(&self, write: Write) -> EngineFuture<WriteResult>;
 
     /// Removes the first record of a queue, or of all without a name, waiting for one for this long.

@@ -194,7 +194,31 @@ impl EngineCall {
     }
 
     pub(crate) async fn submit(&self, write: Write) -> Result<WriteResult, StatusProto> {
-        self.ask(move |engine| engine.write(write)).await
+        match write {
+            Write::Batch(writes) if !writes.iter().all(is_of_batch) => {
+                self.one_by_one(writes).await
+            }
+            write => self.ask(move |engine| engine.write(write)).await,
+        }
+    }
+
+    /// Several writes that no engine takes together, in their order, up to the first error, which says how far they came.
+    async fn one_by_one(&self, writes: Vec<Write>) -> Result<WriteResult, StatusProto> {
+        let count = writes.len();
+        let mut each = Vec::with_capacity(count);
+        for write in writes {
+            match self.ask(move |engine| engine.write(write)).await {
+                Ok(written) => each.push(Ok(written)),
+                Err(mut error) => {
+                    if !each.is_empty() {
+                        let done = each.len();
+                        error.message += &format!("; {done} of {count} writes were done before");
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(WriteResult::Each(each))
     }
 
     pub(crate) async fn pop(
@@ -253,6 +277,11 @@ impl EngineCall {
         self.ask(begin).await?;
         Ok(changes)
     }
+}
+
+/// Whether engines take it with others in a batch.
+fn is_of_batch(write: &Write) -> bool {
+    matches!(write, Write::Set { .. } | Write::Remove { .. })
 }
 
 /// Changes on their way from an engine's watch to its client. What waits longer waits within the bounds of the watch.

@@ -22,7 +22,7 @@ use tsumugi_worker::{BoundServer, Config, Pool, Signals};
 
 use crate::rig::{Rig, on_loop};
 
-/// An engine that knows nothing but `get`, `set` and watches.
+/// An engine that knows nothing but `get`, `set` and watches. It takes no batch but of sets.
 struct PlayedEngine;
 
 /// Where it is.
@@ -78,8 +78,11 @@ impl Engine for PlayedEngine {
 
     fn write(&self, write: Write) -> EngineFuture<WriteResult> {
         match write {
-            Write::Set { key, .. } if key == "lost" => answer(Err(lost())),
+            Write::Set { key, .. } | Write::Append { key, .. } if key == "lost" => {
+                answer(Err(lost()))
+            }
             Write::Set { .. } => answer(Ok(WriteResult::Done)),
+            Write::Append { key, .. } if key != "k" => answer(Ok(WriteResult::Done)),
             _ => cannot(),
         }
     }
@@ -239,6 +242,22 @@ fn engine_that_is_away_fails_its_call_and_nothing_else() {
 }
 
 #[test]
+fn batch_that_an_engine_has_not_is_done_one_by_one_and_says_how_far_it_came() {
+    with(async |kv| {
+        let append = async |keys: &[&'static str]| {
+            let records = keys.iter().map(|key| (Bytes::from(*key), Bytes::from("v")));
+            kv.append_multi(records.collect::<Vec<_>>(), ",".into())
+                .await
+        };
+        append(&["a", "b", "c"]).await.unwrap();
+        let (code, text) = status(append(&["a", "b", "lost", "z"]).await);
+        assert_eq!(code, TkrzwCode::Network);
+        assert!(text.contains("may or may not"), "{text}");
+        assert!(text.ends_with("2 of 4 writes were done before"), "{text}");
+    });
+}
+
+#[test]
 fn watch_whose_engine_is_lost_begins_again_with_a_gap() {
     with(async |kv| {
         let mut watch = kv.watch("k").await.unwrap();
@@ -255,7 +274,9 @@ fn call_beyond_engine_calls_max_is_refused_by_its_name_until_another_has_gone() 
     on_loop(async {
         let kv = rig.client();
         let other = kv.clone();
-        let waiting = tokio::task::spawn_local(async move { other.get("never").await });
+        // Refused as long as the other one comes first.
+        let waiting =
+            tokio::task::spawn_local(async move { while other.get("never").await.is_err() {} });
         let refused = loop {
             match kv.get("a").await {
                 Ok(_) => tokio::task::yield_now().await,
