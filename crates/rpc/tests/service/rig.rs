@@ -21,7 +21,6 @@ pub enum Need {
     Count,
     Order,
     Queue,
-    Clear,
     Search,
     /// What only a database of this process says of itself.
     Local,

@@ -23,7 +23,6 @@ pub enum Need {
     Count,
     Order,
     Queue,
-    Clear,
     Search,
     /// What only a database of this process says of itself.
     Local,
@@ -57,7 +56,6 @@ impl Engine {
             Need::Count => Capability::Count,
             Need::Order => Capability::Scan,
             Need::Queue => Capability::Queue,
-            Need::Clear => Capability::Clear,
             Need::Search => Capability::Search,
             Need::Local => return false,
         };
