@@ -109,7 +109,7 @@ impl Calls {
     }
 
     /// Does what blocks away from the worker.
-    pub(crate) async fn offloaded<T: Send + 'static>(
+    async fn offloaded<T: Send + 'static>(
         &self,
         database: &KvDatabase,
         work: impl FnOnce(&KvDatabase) -> T + Send + 'static,
@@ -473,15 +473,36 @@ impl Calls {
         request: SynchronizeRequest,
     ) -> Reply<SynchronizeResponse> {
         let status = match self.store(request.dbm_index)? {
-            LaneStore::Local(database) => {
-                maintenance::synchronize(self, database, &request).await?
-            }
+            LaneStore::Local(database) => self.synchronized(database, &request).await?,
             LaneStore::Engine(engine) => {
                 maintenance::synchronize_engine(&engine.call("Synchronize"), &request).await
             }
         };
         let status = self.count_status(status);
         small(SynchronizeResponse { status })
+    }
+
+    async fn synchronized(
+        &self,
+        database: &KvDatabase,
+        request: &SynchronizeRequest,
+    ) -> Result<StatusProto, Status> {
+        let folder = match maintenance::backup(database, &request.params) {
+            Ok(folder) => folder,
+            Err(refused) => return Ok(refused),
+        };
+        let synchronized = match request.hard {
+            true => database.synchronize().await.map(drop),
+            false => Ok(()),
+        };
+        let done = match (synchronized, folder) {
+            (Ok(()), Some(folder)) => {
+                let backup = move |database: &KvDatabase| database.replace_backup(&folder);
+                self.offloaded(database, backup).await?
+            }
+            (synchronized, _) => synchronized,
+        };
+        Ok(of_done(done))
     }
 
     pub(crate) async fn search(&self, request: SearchRequest) -> Reply<SearchResponse> {

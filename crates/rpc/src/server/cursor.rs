@@ -9,15 +9,13 @@ use bytes::Bytes;
 use futures_util::Stream;
 use prost::Message as _;
 use tonic::{Status, Streaming};
-use tsumugi_kv::{
-    self as kv, Desired, Expected, Move, MoveOutcome, Pair, Pending, Present, Seek, Write,
-    WriteResult,
-};
+use tsumugi_kv::{self as kv, Desired, Expected, Move, MoveOutcome, Pair, Pending, Present, Write};
 
 use super::budget::Claim;
 use super::engine_cursor::EngineCursor;
+use super::iterate_answer::{bare, destination, record, written};
 use super::lane::{LaneStore, ServiceLane, ending};
-use super::outcome::{DatabaseError, compact, missing, of_error, of_write, status, success};
+use super::outcome::{compact, missing, of_error, status, success};
 use crate::code::TkrzwCode;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::iterate_request::OpType;
@@ -127,54 +125,8 @@ impl Cursor {
             },
             _ => {}
         }
-        Step::Answer(IterateResponse {
-            status: Some(success()),
-            key: shown(key, request.omit_key),
-            value: shown(value, request.omit_value),
-        })
+        Step::Answer(record(&request, (key, value)))
     }
-}
-
-/// Where an operation leads; `None` of those on the record where the cursor is.
-pub(crate) fn destination(operation: OpType, request: &IterateRequest) -> Option<Move> {
-    let key = || request.key.clone();
-    Some(match operation {
-        OpType::OpFirst => Move::To(Seek::First),
-        OpType::OpLast => Move::To(Seek::Last),
-        OpType::OpJump => Move::Jump(key()),
-        OpType::OpJumpLower if request.jump_inclusive => Move::To(Seek::AtOrBefore(key())),
-        OpType::OpJumpLower => Move::To(Seek::Before(key())),
-        OpType::OpJumpUpper if request.jump_inclusive => Move::To(Seek::AtOrAfter(key())),
-        OpType::OpJumpUpper => Move::To(Seek::After(key())),
-        OpType::OpNext => Move::Next,
-        OpType::OpPrevious => Move::Previous,
-        OpType::OpNone | OpType::OpGet | OpType::OpSet | OpType::OpRemove | OpType::OpStep => {
-            return None;
-        }
-    })
-}
-
-/// A key or a value, unless the client does without it.
-pub(crate) fn shown(bytes: Bytes, is_omitted: bool) -> Bytes {
-    match is_omitted {
-        true => Bytes::new(),
-        false => bytes,
-    }
-}
-
-pub(crate) fn bare(status: StatusProto) -> IterateResponse {
-    IterateResponse {
-        status: Some(status),
-        ..IterateResponse::default()
-    }
-}
-
-/// What a write at the cursor answers: a record that went away meanwhile is one that is not there.
-pub(crate) fn written<E: DatabaseError>(written: &Result<WriteResult, E>) -> IterateResponse {
-    bare(match written {
-        Ok(WriteResult::Mismatch { .. }) => missing(),
-        written => of_write(written),
-    })
 }
 
 impl Iteration {

@@ -16,7 +16,7 @@ use super::outcome;
 use crate::code::TkrzwCode;
 
 /// What an engine answers, on the worker that opened it.
-pub type EngineFuture<T> = Pin<Box<dyn Future<Output = Result<T, EngineError>>>>;
+pub type RemoteFuture<T> = Pin<Box<dyn Future<Output = Result<T, EngineError>>>>;
 
 /// One of the databases that are served.
 #[derive(Clone)]
@@ -85,46 +85,46 @@ pub trait EngineSource: Send + Sync + 'static {
     fn engine(&self) -> &'static str;
 
     /// Opens it for one worker, on that worker, and asks once whether it is there.
-    fn open(&self, pool: &Pool) -> EngineFuture<Rc<dyn Engine>>;
+    fn open(&self, pool: &Pool) -> RemoteFuture<Rc<dyn RemoteEngine>>;
 }
 
 /// An engine on one worker. The calls mean what those of [`KvDatabase`] mean. Dropping a future does not take a write back.
-pub trait Engine {
+pub trait RemoteEngine {
     /// The value at a key.
-    fn get(&self, key: Bytes) -> EngineFuture<Option<Bytes>>;
+    fn get(&self, key: Bytes) -> RemoteFuture<Option<Bytes>>;
 
     /// How long the record at a key is still there.
-    fn lifetime(&self, key: Bytes) -> EngineFuture<Option<Lifetime>>;
+    fn lifetime(&self, key: Bytes) -> RemoteFuture<Option<Lifetime>>;
 
     /// The records of those keys that exist, in the order of `keys`.
-    fn records(&self, keys: Vec<Bytes>) -> EngineFuture<Vec<Pair>>;
+    fn records(&self, keys: Vec<Bytes>) -> RemoteFuture<Vec<Pair>>;
 
     /// Applies a write. A batch is of `Set` and `Remove` alone.
-    fn write(&self, write: Write) -> EngineFuture<WriteResult>;
+    fn write(&self, write: Write) -> RemoteFuture<WriteResult>;
 
     /// Removes the first record of a queue, or of all without a name, waiting for one for this long.
-    fn pop(&self, queue: Option<Bytes>, wait: Duration) -> EngineFuture<WriteResult>;
+    fn pop(&self, queue: Option<Bytes>, wait: Duration) -> RemoteFuture<WriteResult>;
 
     /// The first records of a range, at most `limit`. With a limit of 0 it says whether there is an order at all.
-    fn page(&self, range: KeyRange, limit: usize) -> EngineFuture<Vec<Pair>>;
+    fn page(&self, range: KeyRange, limit: usize) -> RemoteFuture<Vec<Pair>>;
 
     /// How many records there are.
-    fn count(&self) -> EngineFuture<u64>;
+    fn count(&self) -> RemoteFuture<u64>;
 
     /// Keys that fit a pattern, at most `limit`. `mode` is a name of [`SearchMode`](kv::SearchMode).
-    fn search(&self, mode: String, pattern: Bytes, limit: usize) -> EngineFuture<Vec<Bytes>>;
+    fn search(&self, mode: String, pattern: Bytes, limit: usize) -> RemoteFuture<Vec<Bytes>>;
 
     /// Answers once what was acknowledged is as safe as it can be made.
-    fn synchronize(&self) -> EngineFuture<()>;
+    fn synchronize(&self) -> RemoteFuture<()>;
 
     /// Why it writes no backup to a folder of this machine.
-    fn backup(&self) -> EngineFuture<()>;
+    fn backup(&self) -> RemoteFuture<()>;
 
     /// What it says of itself.
-    fn inspect(&self) -> EngineFuture<Vec<(String, String)>>;
+    fn inspect(&self) -> RemoteFuture<Vec<(String, String)>>;
 
     /// The changes of the keys that begin with `prefix`, from the moment of the answer on.
-    fn watch(&self, prefix: Bytes) -> EngineFuture<Box<dyn EngineWatch>>;
+    fn watch(&self, prefix: Bytes) -> RemoteFuture<Box<dyn EngineWatch>>;
 }
 
 /// Changes as an engine reports them, within bounds of its own.

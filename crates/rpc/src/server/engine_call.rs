@@ -13,14 +13,16 @@ use tokio::sync::{mpsc, oneshot};
 use tsumugi_kv::{ChangeEvent, KeyRange, Lifetime, Pair, Waiters, Write, WriteResult};
 use tsumugi_worker::WorkerHandle;
 
-use super::engine::{Engine, EngineError, EngineFuture, EngineSource, EngineWatch, ServedEngine};
+use super::engine::{
+    EngineError, EngineSource, EngineWatch, RemoteEngine, RemoteFuture, ServedEngine,
+};
 use super::outcome::status;
 use crate::code::TkrzwCode;
 use crate::limits::ENGINE_CHANGES_MAX;
 use crate::proto::StatusProto;
 
 /// Work for an engine, to be made into a task on its worker.
-type Job = Box<dyn FnOnce(&Rc<dyn Engine>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
+type Job = Box<dyn FnOnce(&Rc<dyn RemoteEngine>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
 /// The way to an engine of one worker.
 pub(crate) struct EngineLine {
@@ -155,7 +157,7 @@ impl EngineCall {
 
     async fn ask<T: Send + 'static>(
         &self,
-        make: impl FnOnce(&Rc<dyn Engine>) -> EngineFuture<T> + Send + 'static,
+        make: impl FnOnce(&Rc<dyn RemoteEngine>) -> RemoteFuture<T> + Send + 'static,
     ) -> Result<T, StatusProto> {
         let permit = self.permit()?;
         let (mut sender, receiver) = oneshot::channel();
@@ -266,7 +268,7 @@ impl EngineCall {
     /// The changes of the keys that begin with `prefix`; they have begun with the answer.
     pub(crate) async fn watch(&self, prefix: Bytes) -> Result<EngineChanges, StatusProto> {
         let (sender, changes) = mpsc::channel(ENGINE_CHANGES_MAX);
-        let begin = move |engine: &Rc<dyn Engine>| -> EngineFuture<()> {
+        let begin = move |engine: &Rc<dyn RemoteEngine>| -> RemoteFuture<()> {
             let begun = engine.watch(prefix);
             Box::pin(async move {
                 let watch = begun.await?;

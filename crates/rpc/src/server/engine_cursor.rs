@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tsumugi_kv::{Desired, Expected, KeyRange, Move, Pair, Seek, Write, WriteResult};
 
-use super::cursor::{bare, destination, shown, written};
 use super::engine_call::{EngineCall, EngineLine};
+use super::iterate_answer::{bare, destination, record, written};
 use super::outcome::{compact, missing, status, success};
 use crate::code::TkrzwCode;
 use crate::proto::iterate_request::OpType;
@@ -21,7 +21,7 @@ pub(crate) struct EngineCursor {
 }
 
 /// What an engine answers, or how it fails.
-type Found<T> = Result<T, StatusProto>;
+type Lookup<T> = Result<T, StatusProto>;
 
 impl EngineCursor {
     /// One that is nowhere.
@@ -41,7 +41,7 @@ impl EngineCursor {
         (self, answer.unwrap_or_else(bare))
     }
 
-    async fn answer(&mut self, request: IterateRequest) -> Found<IterateResponse> {
+    async fn answer(&mut self, request: IterateRequest) -> Lookup<IterateResponse> {
         let Ok(operation) = OpType::try_from(request.operation) else {
             let text = "there is no such operation";
             return Err(status(TkrzwCode::InvalidArgument, text));
@@ -55,7 +55,7 @@ impl EngineCursor {
         }
     }
 
-    async fn go(&mut self, to: Move) -> Found<StatusProto> {
+    async fn go(&mut self, to: Move) -> Lookup<StatusProto> {
         let seek = match (to, self.key.clone()) {
             (Move::Jump(key), _) => {
                 // An engine without an order has no places.
@@ -76,7 +76,7 @@ impl EngineCursor {
     }
 
     /// Looks for a record, and goes there.
-    async fn seek(&mut self, seek: &Seek) -> Found<Option<Pair>> {
+    async fn seek(&mut self, seek: &Seek) -> Lookup<Option<Pair>> {
         let page = self.engine.page(KeyRange::from(seek), 1).await?;
         let found = page.into_iter().next();
         self.key = found.as_ref().map(|(key, _)| key.clone());
@@ -87,7 +87,7 @@ impl EngineCursor {
         &mut self,
         operation: OpType,
         request: IterateRequest,
-    ) -> Found<IterateResponse> {
+    ) -> Lookup<IterateResponse> {
         let at = match self.key.clone() {
             Some(key) => Seek::AtOrAfter(key),
             None => {
@@ -114,15 +114,11 @@ impl EngineCursor {
             }
             _ => {}
         }
-        Ok(IterateResponse {
-            status: Some(success()),
-            key: shown(key, request.omit_key),
-            value: shown(value, request.omit_value),
-        })
+        Ok(record(&request, (key, value)))
     }
 
-    async fn write(&self, write: Write) -> Found<IterateResponse> {
-        let done: Found<WriteResult> = self.engine.submit(write).await;
+    async fn write(&self, write: Write) -> Lookup<IterateResponse> {
+        let done: Lookup<WriteResult> = self.engine.submit(write).await;
         Ok(written(&done))
     }
 }

@@ -6,39 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use time::UtcDateTime;
-use tonic::Status;
 use tsumugi_kv::{KvDatabase, SearchMode};
 
-use super::calls::Calls;
 use super::engine_call::EngineCall;
 use super::outcome::{of_done, status};
 use crate::code::TkrzwCode;
 use crate::limits::PARAMETER_BYTES_MAX;
 use crate::proto::{SearchRequest, StatusProto, StringPair, SynchronizeRequest};
-
-/// Answers Synchronize of a database of this process.
-pub(crate) async fn synchronize(
-    calls: &Calls,
-    database: &KvDatabase,
-    request: &SynchronizeRequest,
-) -> Result<StatusProto, Status> {
-    let folder = match backup(database, &request.params) {
-        Ok(folder) => folder,
-        Err(refused) => return Ok(refused),
-    };
-    let synchronized = match request.hard {
-        true => database.synchronize().await.map(drop),
-        false => Ok(()),
-    };
-    let done = match (synchronized, folder) {
-        (Ok(()), Some(folder)) => {
-            let backup = move |database: &KvDatabase| database.replace_backup(&folder);
-            calls.offloaded(database, backup).await?
-        }
-        (synchronized, _) => synchronized,
-    };
-    Ok(of_done(done))
-}
 
 /// Answers Synchronize of an engine, whose backups are the affair of those who run it.
 pub(crate) async fn synchronize_engine(
@@ -55,7 +29,10 @@ pub(crate) async fn synchronize_engine(
 }
 
 /// Where a backup goes, if one is wished for: beside the database, under its name and a suffix.
-fn backup(database: &KvDatabase, params: &[StringPair]) -> Result<Option<PathBuf>, StatusProto> {
+pub(crate) fn backup(
+    database: &KvDatabase,
+    params: &[StringPair],
+) -> Result<Option<PathBuf>, StatusProto> {
     suffix(params)?
         .map(|suffix| backup_target(database, suffix))
         .transpose()

@@ -17,6 +17,7 @@ mod exchange;
 mod health_and_reflection;
 mod inbound;
 mod inspect;
+mod iterate_answer;
 mod lane;
 mod maintenance;
 mod metrics;
@@ -47,7 +48,7 @@ use self::calls::Calls;
 pub(crate) use self::codec::{SmallBuffers, decoded};
 use self::connection::Connections;
 pub use self::engine::{
-    Engine, EngineError, EngineFuture, EngineSource, EngineWatch, ServedDatabase, ServedEngine,
+    RemoteEngine, EngineError, RemoteFuture, EngineSource, EngineWatch, ServedDatabase, ServedEngine,
 };
 use self::engine_call::UnopenedEngine;
 use self::health_and_reflection::HealthAndReflection;

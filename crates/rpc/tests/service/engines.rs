@@ -13,8 +13,8 @@ use tsumugi_kv::{
 use tsumugi_rpc::client::CompareExchange;
 use tsumugi_rpc::proto::*;
 use tsumugi_rpc::server::{
-    Engine, EngineError, EngineFuture, EngineSource, EngineWatch, ServedDatabase, ServedStore,
-    ServiceSettings,
+    EngineError, EngineSource, EngineWatch, RemoteEngine, RemoteFuture, ServedDatabase,
+    ServedStore, ServiceSettings,
 };
 use tsumugi_rpc::{Client, Error, TkrzwCode};
 use tsumugi_testkit::pause;
@@ -23,18 +23,18 @@ use tsumugi_worker::{BoundServer, Config, Pool, Signals};
 use crate::rig::{Rig, on_loop};
 
 /// An engine that knows nothing but `get`, `set` and watches. It takes no batch but of sets.
-struct PlayedEngine;
+struct TestEngine;
 
 /// Where it is.
-struct Played {
+struct TestSource {
     opens: bool,
 }
 
-fn answer<T: 'static>(answer: Result<T, EngineError>) -> EngineFuture<T> {
+fn answer<T: 'static>(answer: Result<T, EngineError>) -> RemoteFuture<T> {
     Box::pin(std::future::ready(answer))
 }
 
-fn cannot<T: 'static>() -> EngineFuture<T> {
+fn cannot<T: 'static>() -> RemoteFuture<T> {
     let text = "a store of tests has none of it";
     answer(Err(EngineError::new(TkrzwCode::NotImplemented, text)))
 }
@@ -44,7 +44,7 @@ fn lost() -> EngineError {
     EngineError::new(TkrzwCode::Network, text)
 }
 
-impl EngineSource for Played {
+impl EngineSource for TestSource {
     fn place(&self) -> String {
         "test://here".to_owned()
     }
@@ -53,14 +53,14 @@ impl EngineSource for Played {
         "a store of tests"
     }
 
-    fn open(&self, _: &Pool) -> EngineFuture<Rc<dyn Engine>> {
-        let opened: Rc<dyn Engine> = Rc::new(PlayedEngine);
+    fn open(&self, _: &Pool) -> RemoteFuture<Rc<dyn RemoteEngine>> {
+        let opened: Rc<dyn RemoteEngine> = Rc::new(TestEngine);
         answer(if self.opens { Ok(opened) } else { Err(lost()) })
     }
 }
 
-impl Engine for PlayedEngine {
-    fn get(&self, key: Bytes) -> EngineFuture<Option<Bytes>> {
+impl RemoteEngine for TestEngine {
+    fn get(&self, key: Bytes) -> RemoteFuture<Option<Bytes>> {
         match &key[..] {
             b"never" => Box::pin(std::future::pending()),
             b"lost" => answer(Err(lost())),
@@ -68,15 +68,15 @@ impl Engine for PlayedEngine {
         }
     }
 
-    fn lifetime(&self, _: Bytes) -> EngineFuture<Option<Lifetime>> {
+    fn lifetime(&self, _: Bytes) -> RemoteFuture<Option<Lifetime>> {
         cannot()
     }
 
-    fn records(&self, keys: Vec<Bytes>) -> EngineFuture<Vec<Pair>> {
+    fn records(&self, keys: Vec<Bytes>) -> RemoteFuture<Vec<Pair>> {
         answer(Ok(keys.into_iter().map(|key| (key.clone(), key)).collect()))
     }
 
-    fn write(&self, write: Write) -> EngineFuture<WriteResult> {
+    fn write(&self, write: Write) -> RemoteFuture<WriteResult> {
         match write {
             Write::Set { key, .. } | Write::Append { key, .. } if key == "lost" => {
                 answer(Err(lost()))
@@ -87,48 +87,48 @@ impl Engine for PlayedEngine {
         }
     }
 
-    fn pop(&self, _: Option<Bytes>, _: Duration) -> EngineFuture<WriteResult> {
+    fn pop(&self, _: Option<Bytes>, _: Duration) -> RemoteFuture<WriteResult> {
         cannot()
     }
 
-    fn page(&self, _: KeyRange, _: usize) -> EngineFuture<Vec<Pair>> {
+    fn page(&self, _: KeyRange, _: usize) -> RemoteFuture<Vec<Pair>> {
         cannot()
     }
 
-    fn count(&self) -> EngineFuture<u64> {
+    fn count(&self) -> RemoteFuture<u64> {
         cannot()
     }
 
-    fn search(&self, _: String, _: Bytes, _: usize) -> EngineFuture<Vec<Bytes>> {
+    fn search(&self, _: String, _: Bytes, _: usize) -> RemoteFuture<Vec<Bytes>> {
         cannot()
     }
 
-    fn synchronize(&self) -> EngineFuture<()> {
+    fn synchronize(&self) -> RemoteFuture<()> {
         cannot()
     }
 
-    fn backup(&self) -> EngineFuture<()> {
+    fn backup(&self) -> RemoteFuture<()> {
         cannot()
     }
 
-    fn inspect(&self) -> EngineFuture<Vec<(String, String)>> {
+    fn inspect(&self) -> RemoteFuture<Vec<(String, String)>> {
         answer(Ok(vec![("engine".to_owned(), "test".to_owned())]))
     }
 
-    fn watch(&self, prefix: Bytes) -> EngineFuture<Box<dyn EngineWatch>> {
+    fn watch(&self, prefix: Bytes) -> RemoteFuture<Box<dyn EngineWatch>> {
         match prefix.is_empty() {
             true => cannot(),
-            false => answer(Ok(Box::new(PlayedWatch { key: Some(prefix) }))),
+            false => answer(Ok(Box::new(TestWatch { key: Some(prefix) }))),
         }
     }
 }
 
 /// One change, and then the engine is lost.
-struct PlayedWatch {
+struct TestWatch {
     key: Option<Bytes>,
 }
 
-impl EngineWatch for PlayedWatch {
+impl EngineWatch for TestWatch {
     fn next(
         &mut self,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<ChangeEvent, EngineError>> + '_>> {
@@ -139,7 +139,7 @@ impl EngineWatch for PlayedWatch {
 
 fn serve(calls_max: usize) -> Rig {
     Rig::with(move |settings, _, _| {
-        settings.databases = vec![ServedDatabase::engine(Played { opens: true })];
+        settings.databases = vec![ServedDatabase::engine(TestSource { opens: true })];
         settings.limits.engine_calls_max = calls_max;
     })
 }
@@ -312,7 +312,7 @@ fn engine_is_inspected_by_the_names_of_a_database() {
 #[test]
 fn engine_that_cannot_be_opened_ends_the_start_with_its_place() {
     let settings = ServiceSettings {
-        databases: vec![ServedDatabase::engine(Played { opens: false })],
+        databases: vec![ServedDatabase::engine(TestSource { opens: false })],
         ..ServiceSettings::default()
     };
     let config = Config {

@@ -89,7 +89,7 @@ fn check(refused: Result<(), Error>, expected: &str) {
 }
 
 #[test]
-fn what_redis_cannot_promise_is_refused_by_its_name() {
+fn call_that_redis_cannot_promise_is_refused_by_its_name() {
     let rig = Rig::start(&[&Engine::Redis.place()]);
     on_loop(async {
         let kv = rig.client();
@@ -135,7 +135,7 @@ fn what_redis_cannot_promise_is_refused_by_its_name() {
 }
 
 #[test]
-fn what_etcd_cannot_promise_is_refused_by_its_name() {
+fn call_that_etcd_cannot_promise_is_refused_by_its_name() {
     let rig = Rig::start(&[&Engine::Etcd.place()]);
     on_loop(async {
         let kv = rig.client();

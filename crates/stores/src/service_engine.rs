@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tsumugi_kv::{ChangeEvent, KeyRange, Lifetime, Pair, Write, WriteResult};
-use tsumugi_rpc::server::{Engine, EngineError, EngineFuture, EngineSource, EngineWatch};
+use tsumugi_rpc::server::{EngineError, EngineSource, EngineWatch, RemoteEngine, RemoteFuture};
 use tsumugi_rpc::{Code, TkrzwCode};
 use tsumugi_worker::Pool;
 
@@ -47,12 +47,12 @@ impl EngineSource for StoreSource {
         self.address.capabilities().engine
     }
 
-    fn open(&self, pool: &Pool) -> EngineFuture<Rc<dyn Engine>> {
+    fn open(&self, pool: &Pool) -> RemoteFuture<Rc<dyn RemoteEngine>> {
         let opener = StoreOpener::new(pool.clone(), StoreAccess::Whole, self.certificates.clone());
         let address = self.address.clone();
         Box::pin(async move {
             let store = opener.open(address).await;
-            let engine: Rc<dyn Engine> = Rc::new(ServedStore(store.map_err(status)?));
+            let engine: Rc<dyn RemoteEngine> = Rc::new(ServedStore(store.map_err(status)?));
             Ok(engine)
         })
     }
@@ -65,58 +65,58 @@ impl ServedStore {
     fn ask<T: 'static>(
         &self,
         call: impl AsyncFnOnce(Store) -> Result<T> + 'static,
-    ) -> EngineFuture<T> {
+    ) -> RemoteFuture<T> {
         let store = self.0.clone();
         Box::pin(async move { call(store).await.map_err(status) })
     }
 }
 
-impl Engine for ServedStore {
-    fn get(&self, key: Bytes) -> EngineFuture<Option<Bytes>> {
+impl RemoteEngine for ServedStore {
+    fn get(&self, key: Bytes) -> RemoteFuture<Option<Bytes>> {
         self.ask(async move |store| store.get(key).await)
     }
 
-    fn lifetime(&self, key: Bytes) -> EngineFuture<Option<Lifetime>> {
+    fn lifetime(&self, key: Bytes) -> RemoteFuture<Option<Lifetime>> {
         self.ask(async move |store| store.lifetime(key).await)
     }
 
-    fn records(&self, keys: Vec<Bytes>) -> EngineFuture<Vec<Pair>> {
+    fn records(&self, keys: Vec<Bytes>) -> RemoteFuture<Vec<Pair>> {
         self.ask(async move |store| store.records(keys).await)
     }
 
-    fn write(&self, write: Write) -> EngineFuture<WriteResult> {
+    fn write(&self, write: Write) -> RemoteFuture<WriteResult> {
         self.ask(async move |store| store.write(write).await)
     }
 
-    fn pop(&self, queue: Option<Bytes>, wait: Duration) -> EngineFuture<WriteResult> {
+    fn pop(&self, queue: Option<Bytes>, wait: Duration) -> RemoteFuture<WriteResult> {
         self.ask(async move |store| store.pop(queue, wait).await)
     }
 
-    fn page(&self, range: KeyRange, limit: usize) -> EngineFuture<Vec<Pair>> {
+    fn page(&self, range: KeyRange, limit: usize) -> RemoteFuture<Vec<Pair>> {
         self.ask(async move |store| store.page(&range, limit).await)
     }
 
-    fn count(&self) -> EngineFuture<u64> {
+    fn count(&self) -> RemoteFuture<u64> {
         self.ask(async |store| store.count().await)
     }
 
-    fn search(&self, mode: String, pattern: Bytes, limit: usize) -> EngineFuture<Vec<Bytes>> {
+    fn search(&self, mode: String, pattern: Bytes, limit: usize) -> RemoteFuture<Vec<Bytes>> {
         self.ask(async move |store| store.search(&mode, pattern, limit).await)
     }
 
-    fn synchronize(&self) -> EngineFuture<()> {
+    fn synchronize(&self) -> RemoteFuture<()> {
         self.ask(async |store| store.synchronize().await)
     }
 
-    fn backup(&self) -> EngineFuture<()> {
+    fn backup(&self) -> RemoteFuture<()> {
         self.ask(async |store| store.capabilities().check(Capability::Backup))
     }
 
-    fn inspect(&self) -> EngineFuture<Vec<(String, String)>> {
+    fn inspect(&self) -> RemoteFuture<Vec<(String, String)>> {
         self.ask(async |store| store.inspect().await)
     }
 
-    fn watch(&self, prefix: Bytes) -> EngineFuture<Box<dyn EngineWatch>> {
+    fn watch(&self, prefix: Bytes) -> RemoteFuture<Box<dyn EngineWatch>> {
         self.ask(async move |store| {
             let watch: Box<dyn EngineWatch> = Box::new(store.watch(prefix).await?);
             Ok(watch)
