@@ -19,6 +19,8 @@ mod collector;
 mod costs;
 #[path = "build/hashes.rs"]
 mod hashes;
+#[path = "build/keywords.rs"]
+mod keywords;
 #[path = "build/memory.rs"]
 mod memory;
 #[path = "build/numbers.rs"]
@@ -44,7 +46,7 @@ const SHIM: [&str; 6] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 11] = [
+const CORRECTED: [&[Correction]; 12] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,
@@ -56,6 +58,7 @@ const CORRECTED: [&[Correction]; 11] = [
     collector::CORRECTIONS,
     hashes::CORRECTIONS,
     costs::CORRECTIONS,
+    keywords::CORRECTIONS,
 ];
 
 const CORRECTIONS: &[Correction] = &[
