@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use tokio::time::sleep;
 
-use crate::channel::check_message;
+use crate::checks::check_message;
 use crate::engine::{ClusterEngine, KeptChannelName, KeptMessage};
 use crate::error::{Error, Result};
-use crate::hub::{ChannelEvent, Subscription};
+use crate::hub::Subscription;
 use crate::limits::{CHANNEL_KEEP_MAX, FOLLOW_BATCH_MAX, LISTEN_PAUSE};
+use crate::message_queue::ChannelEvent;
 
 /// A channel that keeps its last messages, each under a number. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -9,27 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::limits::CHANNELS_MAX;
-use crate::message_queue::{MessageQueue, QueueReader};
-
-/// What a subscriber receives.
-#[non_exhaustive]
-#[derive(Clone, PartialEq, Eq)]
-pub enum ChannelEvent {
-    /// A message.
-    Message(Arc<str>),
-    /// Messages may have been missed: the connection that carries them was lost, or more came than may wait. Look at whatever they are about.
-    Missed,
-}
-
-impl fmt::Debug for ChannelEvent {
-    /// What was published does not belong in logs.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ChannelEvent::Message(message) => write!(f, "Message({} bytes)", message.len()),
-            ChannelEvent::Missed => f.write_str("Missed"),
-        }
-    }
-}
+use crate::message_queue::{ChannelEvent, MessageQueue, QueueReader};
 
 /// The subscribers of all channels.
 #[derive(Debug, Default)]

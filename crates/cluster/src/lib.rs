@@ -29,6 +29,7 @@
 mod abandon;
 mod attempt;
 mod channel;
+mod checks;
 mod clock;
 mod cluster;
 mod computation;
@@ -61,7 +62,8 @@ pub use engine::{
 pub use error::{Error, Result};
 pub use fence::fence;
 pub use follower::{FollowEvent, Follower, KeptChannel, event_position};
-pub use hub::{ChannelEvent, Hub, Subscription};
+pub use hub::{Hub, Subscription};
 pub use lease::Lease;
+pub use message_queue::ChannelEvent;
 pub use state::LeaseState;
 pub use timer::ClusterTimer;

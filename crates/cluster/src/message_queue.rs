@@ -2,14 +2,34 @@
 //! Rule: a message is there until all who were to get it have it, or so many came after it as may wait; a channel that is quiet takes no memory for messages.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use tokio::task::coop::cooperative;
 
-use crate::hub::ChannelEvent;
 use crate::limits::CHANNEL_MESSAGES_MAX;
+
+/// What a subscriber receives.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, Eq)]
+pub enum ChannelEvent {
+    /// A message.
+    Message(Arc<str>),
+    /// Messages may have been missed: the connection that carries them was lost, or more came than may wait. Look at whatever they are about.
+    Missed,
+}
+
+impl fmt::Debug for ChannelEvent {
+    /// What was published does not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChannelEvent::Message(message) => write!(f, "Message({} bytes)", message.len()),
+            ChannelEvent::Missed => f.write_str("Missed"),
+        }
+    }
+}
 
 /// The messages of one channel.
 #[derive(Debug, Default)]

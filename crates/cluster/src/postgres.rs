@@ -293,7 +293,7 @@ impl ClusterEngine for PostgresEngine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hub::ChannelEvent;
+    use crate::message_queue::ChannelEvent;
     use tsumugi_db::Options;
     use tsumugi_testkit::postgres::Server;
 
