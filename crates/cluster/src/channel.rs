@@ -3,11 +3,11 @@
 
 use std::rc::Rc;
 
+use crate::checks::{check_message, check_name};
 use crate::engine::ClusterEngine;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::follower::KeptChannel;
 use crate::hub::Subscription;
-use crate::limits::{CHANNEL_MESSAGE_BYTES_MAX, CLUSTER_NAME_BYTES_MAX};
 
 /// A channel of an engine. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl MessageChannel {
     /// Nobody keeps a message for those who subscribe later.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] beyond [`CHANNEL_MESSAGE_BYTES_MAX`], [`Error::Usage`] of a text with a NUL, else what the engine says.
+    /// [`Error::TooLarge`] beyond [`CHANNEL_MESSAGE_BYTES_MAX`](crate::limits::CHANNEL_MESSAGE_BYTES_MAX), [`Error::Usage`] of a text with a NUL, else what the engine says.
     pub async fn publish(&self, message: &str) -> Result<()> {
         check_message(message)?;
         self.engine.publish(&self.name, message).await
@@ -58,38 +58,4 @@ impl MessageChannel {
         let engine = Rc::clone(&self.engine);
         Ok(subscription.with_bearer(Box::new(engine)))
     }
-}
-
-/// Refuses what cannot be a message.
-pub(crate) fn check_message(message: &str) -> Result<()> {
-    if message.len() > CHANNEL_MESSAGE_BYTES_MAX {
-        return Err(Error::TooLarge {
-            what: "the message",
-            given: message.len(),
-            limit: "CHANNEL_MESSAGE_BYTES_MAX",
-            max: CHANNEL_MESSAGE_BYTES_MAX,
-        });
-    }
-    if message.contains('\0') {
-        return Err(Error::Usage("a message is a text without NUL".to_owned()));
-    }
-    Ok(())
-}
-
-/// Refuses a name that cannot be one of a lease or a channel.
-pub(crate) fn check_name(what: &'static str, name: &str) -> Result<()> {
-    if name.len() > CLUSTER_NAME_BYTES_MAX {
-        return Err(Error::TooLarge {
-            what,
-            given: name.len(),
-            limit: "CLUSTER_NAME_BYTES_MAX",
-            max: CLUSTER_NAME_BYTES_MAX,
-        });
-    }
-    if name.is_empty() || name.contains(char::is_control) {
-        return Err(Error::Usage(format!(
-            "{what} has at least one character and no control characters"
-        )));
-    }
-    Ok(())
 }

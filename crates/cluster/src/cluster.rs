@@ -8,7 +8,8 @@ use tokio::time::{Instant, sleep};
 use tsumugi_db::Database;
 
 use crate::attempt::{LeaseAttempt, TakeOutcome};
-use crate::channel::{MessageChannel, check_name};
+use crate::channel::MessageChannel;
+use crate::checks::check_name;
 use crate::engine::{ClusterEngine, ReleaseKind, TakeRequest};
 use crate::error::{Error, Result};
 use crate::lease::Lease;

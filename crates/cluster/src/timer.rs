@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::attempt::{LeaseAttempt, TakeOutcome};
-use crate::channel::check_name;
+use crate::checks::check_name;
 use crate::engine::{ClusterEngine, TakeRequest};
 use crate::error::{Error, Result};
 use crate::lease::Lease;
