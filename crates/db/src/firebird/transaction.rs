@@ -160,10 +160,13 @@ impl Transactional for Firebird {
             let is_unknown = fault.is_unanswered() && !is_committed.get();
             let error = pool.error("COMMIT", fault);
             match is_unknown {
-                true => Error::CommitUnknown {
-                    xid: None,
-                    reason: error.into_reason(),
-                },
+                true => {
+                    pool.stats.count_unknown_commit();
+                    Error::CommitUnknown {
+                        xid: None,
+                        reason: error.into_reason(),
+                    }
+                }
                 // Of changes that came before these a part may be committed.
                 false => transaction.partly_committed(error),
             }

@@ -382,7 +382,10 @@ impl Service<'_> {
         };
         match &outcome {
             Ok(_) => end.set(ended),
-            Err(Error::CommitUnknown { .. }) => end.set(EndReason::Uncommitted),
+            Err(Error::CommitUnknown { .. }) => {
+                self.counters.commits_unknown.fetch_add(1, Relaxed);
+                end.set(EndReason::Uncommitted);
+            }
             Err(_) => {}
         }
         answer(reply, outcome);

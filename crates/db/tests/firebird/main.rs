@@ -5,6 +5,7 @@ mod chaos;
 mod connections;
 mod errors;
 mod functions;
+mod resting_loop;
 mod streams;
 mod transactions;
 

@@ -57,6 +57,21 @@ async fn insert_all_alone(app: State<App>, Path(count): Path<i64>) -> Result<Str
     counted(&app, failed).await
 }
 
+/// Reads that are marked as such, and what they refuse.
+async fn reads(app: State<App>) -> Result<String> {
+    let reads = app.db.read();
+    let counted = reads.table("numbers").count().await?;
+    let rows = reads
+        .query("select id from numbers order by id", [])
+        .await?;
+    let all = reads.table("numbers").all_rows();
+    let refused = match all.set("id", 0).update().await {
+        Err(error) => error.to_string().contains("db.read only reads"),
+        Ok(_) => false,
+    };
+    Ok(format!("{counted} {} {refused}", rows.len()))
+}
+
 /// Whether the row was there already; another error is the handler's.
 fn is_refused<T>(inserted: Result<T>) -> Result<bool> {
     match inserted {
@@ -261,6 +276,7 @@ pub fn routes(ruby: &std::path::Path) -> Router<App> {
         .route("/move_others", post(move_others))
         .route("/change/{retries}", get(change))
         .route("/pipe/{id}", get(pipe))
+        .route("/reads", get(reads))
         .route("/add", post(add))
         .route("/compare", post(compare))
         .route("/double/{times}", post(double))
@@ -286,6 +302,17 @@ def counted(failed)
   count = db[:numbers].count
   db[:numbers].all_rows!.delete
   text "#{failed} #{count}"
+end
+get "/reads" do
+  counted = db.read[:numbers].count
+  rows = db.read { db.query("select id from numbers order by id") }
+  refused = begin
+    db.read { db[:numbers].all_rows!.update(id: 0) }
+    false
+  rescue DB::Error => e
+    e.message.include?("db.read only reads")
+  end
+  text "#{counted} #{rows.size} #{refused}"
 end
 post "/insert_all/:count" do |count|
   rows = numbers(count.to_i)

@@ -8,6 +8,7 @@ mod inserts;
 mod migrations;
 mod mounted;
 mod pipelines;
+mod reads;
 mod refusals;
 mod requests;
 mod retries;
