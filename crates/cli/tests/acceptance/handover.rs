@@ -485,11 +485,11 @@ fn command_that_looks_neither_makes_a_database_nor_migrates_one_that_is_there() 
     }
 }
 
-/// A server that is started with a socket as its descriptor 3.
-fn activated(folder: &Path, listener: &TcpListener, pid: &str) -> Child {
+/// A server that is started with a socket as its descriptor 3, and further options. It writes its log to `log` in its folder.
+fn activated(folder: &Path, listener: &TcpListener, pid: &str, options: &str) -> Child {
     let script = format!(
         "export LISTEN_PID={pid} LISTEN_FDS=1 LISTEN_FDNAMES=web; \
-         exec \"$0\" serve app.rb --listen fd:web --workers 2 3<&0 0</dev/null"
+         exec \"$0\" serve app.rb --listen fd:web --workers 2 {options} 3<&0 0</dev/null 2>>log"
     );
     let socket = OwnedFd::from(listener.try_clone().unwrap());
     Command::new("sh")
@@ -497,7 +497,6 @@ fn activated(folder: &Path, listener: &TcpListener, pid: &str) -> Child {
         .current_dir(folder)
         .stdin(Stdio::from(socket))
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
         .spawn()
         .unwrap()
 }
@@ -512,7 +511,7 @@ fn sockets_that_a_supervisor_passes_outlive_the_server() {
         // Connected before anybody accepts.
         let mut early = Client::new(address);
         early.send("GET", "/version", "", "");
-        let mut child = activated(folder.path(), &listener, "$$");
+        let mut child = activated(folder.path(), &listener, "$$", "");
         assert_eq!(early.receive().text(), "0");
         let process = nix::unistd::Pid::from_raw(child.id() as i32);
         nix::sys::signal::kill(process, Signal::SIGTERM).unwrap();
@@ -520,10 +519,52 @@ fn sockets_that_a_supervisor_passes_outlive_the_server() {
     }
     TcpStream::connect(address).unwrap();
     // What is meant for another process is not taken.
-    let child = activated(folder.path(), &listener, "1");
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stderr).unwrap();
+    let mut child = activated(folder.path(), &listener, "1", "");
+    assert!(!child.wait().unwrap().success());
+    let text = std::fs::read_to_string(folder.path().join("log")).unwrap();
     assert!(text.contains("no socket of the name `web`"), "{text}");
+}
+
+#[test]
+fn activated_versions_follow_each_other_and_the_supervisors_socket_outlives_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |number| std::fs::write(folder.path().join("app.rb"), version(number)).unwrap();
+    write(0);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let handover = HANDOVER.join(" ");
+    let load = Load::default();
+    thread::scope(|scope| {
+        let mut old = activated(folder.path(), &listener, "$$", &handover);
+        let asking = [
+            scope.spawn(|| load.keep_alive(address, "/version")),
+            scope.spawn(|| load.connect_anew(address, "/version")),
+        ];
+        load.answered_more(20);
+        for number in 1..=3 {
+            write(number);
+            let new = activated(folder.path(), &listener, "$$", &handover);
+            assert!(old.wait().unwrap().success(), "{number}");
+            load.answered_more(20);
+            assert_eq!(Client::new(address).get("/version").text(), number.to_string());
+            old = new;
+        }
+        load.over.store(true, Relaxed);
+        asking.into_iter().for_each(|client| client.join().unwrap());
+        // The last one ends, and the socket is the supervisor's still: who connects waits for the next one.
+        let process = nix::unistd::Pid::from_raw(old.id() as i32);
+        nix::sys::signal::kill(process, Signal::SIGTERM).unwrap();
+        assert!(old.wait().unwrap().success());
+        let mut early = Client::new(address);
+        early.send("GET", "/version", "", "");
+        let mut next = activated(folder.path(), &listener, "$$", &handover);
+        assert_eq!(early.receive().text(), "3");
+        let process = nix::unistd::Pid::from_raw(next.id() as i32);
+        nix::sys::signal::kill(process, Signal::SIGTERM).unwrap();
+        assert!(next.wait().unwrap().success());
+    });
+    assert_eq!(*load.lost.lock().unwrap(), Vec::<String>::new());
+    assert!(!folder.path().join("handover.sock").exists());
 }
 
 #[test]

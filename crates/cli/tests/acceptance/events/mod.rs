@@ -4,7 +4,8 @@
 mod clients;
 mod native;
 
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
@@ -87,6 +88,34 @@ impl Place {
     }
 }
 
+/// A WebSocket that says nothing, once its handshake is done.
+fn silent_websocket(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let request = "GET /socket HTTP/1.1\r\nhost: test\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+                   sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.extend(byte);
+    }
+    assert!(head.starts_with(b"HTTP/1.1 101 "), "{}", String::from_utf8_lossy(&head));
+    stream
+}
+
+/// Asserts that the server has asked a WebSocket's client to come back.
+fn check_going_away(mut stream: TcpStream) {
+    let mut head = [0; 4];
+    stream.read_exact(&mut head).unwrap();
+    assert_eq!((head[0], &head[2..]), (0x88, &1001_u16.to_be_bytes()[..]));
+    let mut reason = vec![0; usize::from(head[1]) - 2];
+    stream.read_exact(&mut reason).unwrap();
+    let expected = "the server is leaving: connect again";
+    assert_eq!(String::from_utf8_lossy(&reason), expected);
+}
+
 fn publish(address: SocketAddr, number: usize) {
     let mut client = Client::new(address);
     client.send("POST", "/chat", "connection: close\r\n", &number.to_string());
@@ -113,6 +142,8 @@ fn check(face: Face, clients: usize, messages: usize) {
             pause(10);
         }
     };
+    // Ruby has no WebSockets.
+    let socket = matches!(face, Face::Rust).then(|| silent_websocket(places[0].address));
     let part = messages / 6;
     publish_more(part);
     let new = std::thread::scope(|scope| {
@@ -122,6 +153,7 @@ fn check(face: Face, clients: usize, messages: usize) {
         publish_more(part);
         new
     });
+    socket.into_iter().for_each(check_going_away);
     assert_eq!(replaced.exit_code(), 0, "{}", replaced.log());
     publish_more(part);
     killed.signal(Signal::SIGKILL);

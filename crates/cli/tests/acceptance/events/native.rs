@@ -30,8 +30,19 @@ async fn follow(app: State<App>, LastEventId(last): LastEventId) -> Sse {
     Sse::new(async move |events| events.follow(&chat, last).await)
 }
 
+async fn echo(upgrade: WebSocketUpgrade) -> WebSocketResponse {
+    upgrade.accept(async |socket| {
+        while let Some(message) = socket.receive().await? {
+            socket.send(message).await?;
+        }
+        Ok(())
+    })
+}
+
 fn routes() -> Router<App> {
-    Router::new().route("/chat", get(follow).post(publish))
+    Router::new()
+        .route("/chat", get(follow).post(publish))
+        .route("/socket", get(echo))
 }
 
 /// Serves until it is ended, if this process was started for it.
