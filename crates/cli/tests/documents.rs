@@ -135,6 +135,13 @@ fn every_application_of_the_page_on_clusters_loads_on_both_databases() {
 }
 
 #[test]
+fn every_application_of_the_page_on_jobs_loads() {
+    check_with("docs/jobs.md", 4, "sqlite::memory:");
+    let database = tsumugi_testkit::postgres::Server::shared().database();
+    check_with("docs/jobs.md", 4, &database.url());
+}
+
+#[test]
 fn every_application_of_the_page_on_redis_loads() {
     check("docs/redis.md", 2);
 }

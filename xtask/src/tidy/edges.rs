@@ -30,7 +30,7 @@ tsumugi-server: tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv
 tsumugi-ruby: tsumugi-stores tsumugi-allocator tsumugi-client tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit tsumugi-cluster tsumugi-jobs
 tsumugi-bench:
 tsumugi: tsumugi-stores tsumugi-allocator tsumugi-worker tsumugi-db tsumugi-testkit tsumugi-server tsumugi-kv tsumugi-ruby tsumugi-sql tsumugi-http tsumugi-cluster tsumugi-jobs
-tsumugi-cli: tsumugi-stores tsumugi-allocator tsumugi tsumugi-bench tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-testkit tsumugi-ruby
+tsumugi-cli: tsumugi-stores tsumugi-allocator tsumugi tsumugi-bench tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-jobs tsumugi-rpc tsumugi-testkit tsumugi-ruby
 tsumugi-fuzz: tsumugi-firebird-proto tsumugi-http tsumugi-kv tsumugi-pg-proto tsumugi-testkit tsumugi-rpc tsumugi-sql
 xtask:";
 
