@@ -79,6 +79,10 @@ impl<S: Plugin> AppInstance<S> {
             None => None,
         };
         let state = Rc::new(S::start(&worker).await?);
+        if let Err(error) = timers::check_cluster(&timers, &worker) {
+            state.stop().await;
+            return Err(error);
+        }
         let mut mounts = Vec::with_capacity(declared.mounts.len());
         for placed in std::mem::take(&mut declared.mounts) {
             match placed.mount.load(&worker).await {

@@ -83,8 +83,8 @@ impl Worker {
         self.0.shared.borrow().iter().cloned().collect()
     }
 
-    /// Lets timers of [`On::OneInCluster`](crate::On::OneInCluster) find the other processes: `worker.use_cluster(Cluster::over(&db)?)`. For
-    /// [`Plugin::start`]; without it they are the timers of this process.
+    /// Lets timers of [`On::OneInCluster`](crate::On::OneInCluster) find the other processes: `worker.use_cluster(Cluster::over(&db)?)`, or
+    /// `worker.use_cluster(kv.cluster()?)` over a store in etcd. For [`Plugin::start`]; without it they are the timers of this process.
     pub fn use_cluster(&self, cluster: Cluster) {
         self.0.cluster.replace(cluster);
     }

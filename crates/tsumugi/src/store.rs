@@ -2,13 +2,15 @@
 //! Knows no engine. Rule: of all callers in the process that miss the same key, one computes and the others wait for its value.
 
 use std::ops::Deref;
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as ValueError, StrDeserializer};
-use tsumugi_kv::single_flight::{FetchTurn, SingleFlight};
+use tsumugi_cluster::{Cluster, computation_name};
+use tsumugi_kv::single_flight::{FetchLease, FetchTurn, SingleFlight};
 use tsumugi_kv::{ComputedValue, Lifetime, SetMode, Write, WriteResult, mark_json};
 use tsumugi_stores::{Store, StoreAddress, StoreSettings};
 
@@ -192,22 +194,80 @@ impl Kv {
         T: Serialize + DeserializeOwned,
     {
         let key = key.into();
-        if let Some(bytes) = self.bytes(&key).await? {
+        let work = async |computation: Rc<Computation>, lease: FetchLease| {
+            self.compute(key.clone(), ttl, computation, lease, compute)
+                .await
+        };
+        self.fetch_by(&key, work).await
+    }
+
+    /// The same for a store that several processes share: one of all computes, the others wait and find the value, for 30 seconds at most; then
+    /// they compute themselves. `cluster` is what the worker has ([`Worker::cluster`]).
+    ///
+    /// # Errors
+    /// As [`Kv::fetch`]; [`Error::Cluster`] of the lock.
+    pub async fn fetch_in_cluster<T>(
+        &self,
+        cluster: &Cluster,
+        key: impl Into<Bytes>,
+        ttl: Duration,
+        compute: impl AsyncFnOnce() -> Result<T>,
+    ) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let key = key.into();
+        let name = computation_name(&self.store.place(), &key);
+        let work = async |computation: Rc<Computation>, lease: FetchLease| {
+            // The value is stored before another process has the lock.
+            let once = async || match self.bytes(&key).await? {
+                Some(bytes) => parse(&bytes),
+                None => {
+                    self.compute(key.clone(), ttl, computation, lease, compute)
+                        .await
+                }
+            };
+            cluster.compute(&name, once).await?
+        };
+        self.fetch_by(&key, work).await
+    }
+
+    /// The value of a key, or what `work` makes of it where this caller is the one of the process that is to.
+    async fn fetch_by<T: DeserializeOwned>(
+        &self,
+        key: &Bytes,
+        work: impl AsyncFnOnce(Rc<Computation>, FetchLease) -> Result<T>,
+    ) -> Result<T> {
+        if let Some(bytes) = self.bytes(key).await? {
             return parse(&bytes);
         }
         let computation = Computation::begin();
         let flights = SingleFlight::of_process();
-        let look = async || self.bytes(&key).await;
+        let look = async || self.bytes(key).await;
         let turn = flights.turn(
             self.store.flights(),
             key.clone(),
             computation.lineage(),
             look,
         );
-        let lease = match turn.await? {
-            FetchTurn::Found(bytes) => return parse(&bytes),
-            FetchTurn::Compute(lease) => lease,
-        };
+        match turn.await? {
+            FetchTurn::Found(bytes) => parse(&bytes),
+            FetchTurn::Compute(lease) => work(computation, lease).await,
+        }
+    }
+
+    /// Computes a value, stores it and gives it to those of the process that wait for it.
+    async fn compute<T>(
+        &self,
+        key: Bytes,
+        ttl: Duration,
+        computation: Rc<Computation>,
+        lease: FetchLease,
+        compute: impl AsyncFnOnce() -> Result<T>,
+    ) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+    {
         let value = ComputationFuture::new(computation, async { compute().await }).await?;
         let mut json = serde_json::to_vec(&value).map_err(Error::other)?;
         mark_json(&mut json);

@@ -87,6 +87,16 @@ pub(crate) fn with_periods<S>(timers: Vec<Timer<S>>) -> Result<Vec<(TimerPeriod,
     timers.into_iter().map(with_period).collect()
 }
 
+/// Refuses timers of a cluster that keeps no leases, before any starts.
+pub(crate) fn check_cluster<S>(timers: &[(TimerPeriod, Timer<S>)], worker: &Worker) -> Result<()> {
+    let is_clusters =
+        |(_, timer): &(TimerPeriod, Timer<S>)| matches!(timer.on, On::OneInCluster { .. });
+    match timers.iter().any(is_clusters) {
+        true => Ok(worker.cluster().check_leases()?),
+        false => Ok(()),
+    }
+}
+
 /// Starts a timer, if it is one of this worker. It ends when `stop` is given.
 pub(crate) fn start<S: 'static>(
     worker: &Worker,
