@@ -133,7 +133,7 @@ fn refused_record_does_not_stop_the_others() {
     let address = serve_tcp(|settings| {
         let mut small = Spec::memory();
         small.value_max = 16;
-        settings.databases = vec![KvDatabase::open(&small).unwrap()];
+        settings.databases = vec![KvDatabase::open(&small).unwrap().into()];
     });
     for place in [
         format!("'tkrzw://{address}'"),
