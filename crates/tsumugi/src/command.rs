@@ -1,6 +1,7 @@
 //! The command line of a native application: `serve` with the options of `tsumugi serve`, `check`, `routes`, `migrate` and `seed`.
 //! Exit codes: 0 ok, 1 failed, 2 wrong usage.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -116,16 +117,25 @@ impl<F> Commands<F> {
         S: Plugin,
         F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
     {
-        run(self.routes, self.database)
+        run(self.routes, self.database, Arguments::parse())
+    }
+
+    /// The same with other arguments than those of the process, the name of the program first. Like [`main`] it ends the process with the exit code 2 where they
+    /// are wrong.
+    pub fn main_with<S>(self, arguments: impl IntoIterator<Item = OsString>) -> ExitCode
+    where
+        S: Plugin,
+        F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
+    {
+        run(self.routes, self.database, Arguments::parse_from(arguments))
     }
 }
 
-fn run<S, F>(routes: F, database: DatabaseCommands) -> ExitCode
+fn run<S, F>(routes: F, database: DatabaseCommands, arguments: Arguments) -> ExitCode
 where
     S: Plugin,
     F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
 {
-    let arguments = Arguments::parse();
     let level = match &arguments.command {
         Command::Serve(_) => "info,tsumugi_db=debug",
         _ => "warn,tsumugi_db=debug",

@@ -1,8 +1,10 @@
 //! Acceptance of the Ruby face, black box: the real binary serves an application file, the tests talk to it over sockets
 //! and read its log. Knows no crate of the product; one worker unless a test says otherwise.
 
+mod bank;
 mod cluster;
 mod concurrency;
+mod events;
 mod handover;
 mod isolation;
 mod memory;

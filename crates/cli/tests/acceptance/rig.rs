@@ -103,12 +103,19 @@ impl Site {
             true => &[],
             false => &["--workers", "1"],
         };
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
-            .current_dir(folder.path())
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+        command
             .args(["serve", "app.rb", "--listen", listen])
             .args(workers)
             .args(arguments)
-            .envs(variables.iter().copied())
+            .envs(variables.iter().copied());
+        Site::launch(folder, command)
+    }
+
+    /// Runs a program in a folder that serves as `tsumugi` does; it may not listen yet.
+    pub fn launch(folder: Arc<TempDir>, mut command: Command) -> Site {
+        let mut child = command
+            .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -136,7 +143,7 @@ impl Site {
     }
 
     /// Waits until it listens.
-    fn listening(mut self) -> Site {
+    pub fn listening(mut self) -> Site {
         let line = self.expect_log("127.0.0.1:");
         let port = line.split("127.0.0.1:").nth(1).unwrap();
         let digits: String = port.chars().take_while(char::is_ascii_digit).collect();
@@ -333,8 +340,20 @@ impl Client {
 
     /// Asks a server that may go for something; nothing when it cannot be asked any more.
     pub fn try_ask(&mut self, path: &str) -> Option<()> {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\n\r\n");
+        self.try_send("GET", path, "")
+    }
+
+    /// The same with another method. `headers` are lines that end in CRLF.
+    pub fn try_send(&mut self, method: &str, path: &str, headers: &str) -> Option<()> {
+        let request = format!("{method} {path} HTTP/1.1\r\nhost: test\r\n{headers}\r\n");
         self.stream.get_mut().write_all(request.as_bytes()).ok()
+    }
+
+    /// Gives up an answer after another time than [`PATIENCE`].
+    pub fn waiting(self, patience: Duration) -> Client {
+        let stream = self.stream.get_ref();
+        stream.set_read_timeout(Some(patience)).unwrap();
+        self
     }
 
     /// GET of a server that may go; nothing when there is no answer.
