@@ -115,7 +115,7 @@ fn configuration(at: SocketAddr, servers: &[SocketAddr], admins: &[SocketAddr]) 
     assert_eq!(servers.len(), admins.len(), "each server has its --admin");
     let mut text = format!(
         "global
-  maxconn 20000
+  maxconn 4000
   log stderr format raw daemon notice
 defaults
   mode http
