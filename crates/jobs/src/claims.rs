@@ -64,7 +64,8 @@ pub(crate) struct Claimer {
 
 impl Claimer {
     /// Claims jobs, and makes those ready before whose time has come or whose process died.
-    pub async fn claim(&self, wanted: &[Wanted]) -> Result<Claimed> {
+    /// There is room for so many together.
+    pub async fn claim(&self, wanted: &[Wanted], mut room: usize) -> Result<Claimed> {
         let engine = self.queue.engine();
         let names = self.kinds.iter().map(|kind| &*kind.name);
         let rows = self.queue.ask(statements::look(engine, names)).await?;
@@ -81,8 +82,13 @@ impl Claimer {
         let mut claimed = Claimed::default();
         if is_ready {
             for wanted in wanted {
-                let jobs = self.claim_of(wanted).await?;
-                claimed.is_full |= jobs.len() == wanted.room.min(JOB_CLAIMS_MAX);
+                let count = wanted.room.min(room).min(JOB_CLAIMS_MAX);
+                if count == 0 {
+                    continue;
+                }
+                let jobs = self.claim_of(wanted, count).await?;
+                room -= jobs.len();
+                claimed.is_full |= jobs.len() == count;
                 claimed.jobs.extend(jobs);
             }
         }
@@ -93,11 +99,7 @@ impl Claimer {
         Ok(claimed)
     }
 
-    async fn claim_of(&self, wanted: &Wanted) -> Result<Vec<ClaimedJob>> {
-        let count = wanted.room.min(JOB_CLAIMS_MAX);
-        if count == 0 || wanted.names.is_empty() {
-            return Ok(Vec::new());
-        }
+    async fn claim_of(&self, wanted: &Wanted, count: usize) -> Result<Vec<ClaimedJob>> {
         let engine = self.queue.engine();
         let names = wanted.names.iter().map(|name| &**name);
         let lease = millis(self.lease);
@@ -166,11 +168,14 @@ impl Claimer {
     pub async fn record(&self, job: &ClaimedJob, outcome: &Result<(), String>) -> Result<bool> {
         let engine = self.queue.engine();
         let Err(error) = outcome else {
-            let done = self.queue.change(statements::done(engine, job.claim())).await?.affected == 1;
-            if done && (self.queue.table.take_keyed(job.id) || job.attempt > 1) {
-                self.queue.change(statements::forget_keys(engine, job.id)).await?;
+            let done = statements::done(engine, job.claim());
+            if self.queue.table.is_keyed(job.id) || job.attempt > 1 {
+                let keys = statements::forget_keys(engine, job.id);
+                let is_done = self.queue.change_if(done, keys).await?;
+                self.queue.table.forget_keyed(job.id);
+                return Ok(is_done);
             }
-            return Ok(done);
+            return Ok(self.queue.change(done).await?.affected == 1);
         };
         let again = (job.failures < job.retries).then(|| back_off(job.failures + 1));
         let failed = statements::failed(engine, job.claim(), again, shortened(error));

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use tsumugi_db::{Database, Error as DatabaseError, ExecuteResult, Executor, Row, Rows, ValueRef};
+use tsumugi_db::{Database, Error as DatabaseError, ExecuteResult, Executor, Row, Rows, TransactionOptions, ValueRef};
 
 use crate::error::{Error, Result};
 use crate::kind::{JobPush, check_key, millis};
@@ -278,6 +278,18 @@ impl JobQueue {
 
     pub(crate) async fn ask(&self, sql: Sql) -> Result<Rows> {
         Ok(self.table.database().await?.query(sql.text, sql.values).await?)
+    }
+
+    /// Both or none: the second where the first has changed a row. Says whether it has.
+    pub(crate) async fn change_if(&self, first: Sql, second: Sql) -> Result<bool> {
+        let database = self.table.database().await?;
+        let transaction = database.begin(TransactionOptions::default()).await?;
+        let is_changed = transaction.execute(first.text, first.values).await?.affected == 1;
+        if is_changed {
+            transaction.execute(second.text, second.values).await?;
+        }
+        transaction.commit().await?;
+        Ok(is_changed)
     }
 
     pub(crate) async fn change(&self, sql: Sql) -> Result<ExecuteResult> {

@@ -100,8 +100,13 @@ impl JobTable {
     }
 
     /// Whether it did.
-    pub fn take_keyed(&self, job: i64) -> bool {
-        self.keyed.borrow_mut().remove(&job)
+    pub fn is_keyed(&self, job: i64) -> bool {
+        self.keyed.borrow().contains(&job)
+    }
+
+    /// It has none any more.
+    pub fn forget_keyed(&self, job: i64) {
+        self.keyed.borrow_mut().remove(&job);
     }
 
     /// The database as all statements use that are not the caller's.

@@ -157,7 +157,7 @@ impl JobWorker {
     pub async fn run_ready(self) -> Result<usize> {
         let mut count = 0;
         loop {
-            let jobs = self.inner.claimer.claim(&self.inner.wanted()).await?.jobs;
+            let jobs = self.inner.claimer.claim(&self.inner.wanted(), self.inner.room()).await?.jobs;
             if jobs.is_empty() {
                 return Ok(count);
             }
@@ -185,7 +185,7 @@ impl Asking {
         let inner = Rc::clone(inner);
         self.question = Some(Box::pin(async move {
             let wanted = inner.wanted();
-            inner.claimer.claim(&wanted).await
+            inner.claimer.claim(&wanted, inner.room()).await
         }));
     }
 
@@ -223,10 +223,16 @@ impl Inner {
         self.options.poll.unwrap_or(poll)
     }
 
+    /// How many more jobs may run.
+    fn room(&self) -> usize {
+        let running = self.running.borrow().len();
+        self.options.running_max.saturating_sub(running)
+    }
+
     /// For which kinds there is room: those of queues with a limit of their own each by themselves, the others together.
     fn wanted(&self) -> Vec<Wanted> {
         let running = self.running.borrow();
-        let mut room = self.options.running_max.saturating_sub(running.len());
+        let room = self.room();
         let of_queue = |queue: &str| running.values().filter(|job| job.queue == queue).count();
         let mut wanted = Vec::new();
         for (queue, max) in &self.options.queues {
@@ -237,16 +243,10 @@ impl Inner {
             }
         }
         let names = self.names(|kind| !self.options.queues.contains_key(&kind.queue));
+        // Behind those, which leave them room.
         if room > 0 && !names.is_empty() {
-            // First, so that what is left of the room is that of the others.
-            wanted.insert(0, Wanted { names, room });
+            wanted.push(Wanted { names, room });
         }
-        // Together they have no more room than the worker.
-        wanted.retain_mut(|wanted| {
-            wanted.room = wanted.room.min(room);
-            room -= wanted.room;
-            wanted.room > 0
-        });
         wanted
     }
 

@@ -6,6 +6,14 @@ module Tsumugi
     def request = @request ||= Request.new(self)
     def worker = Tsumugi::WORKER
 
+    # Runs the block once the response is on its way, unless that is an error of the server. It is lost when the process ends before; what may not be
+    # lost is a job.
+    def after_response(&block)
+      raise ArgumentError, "after_response needs a block" unless block
+
+      Native.after_response(self, Task.new(&block))
+    end
+
     # Parameters of the URL's query (`query`, which is Rust's), of the path and of the body stay apart.
     def captures = Native.captures(self)
     def body = @body ||= Body.new(self)

@@ -163,11 +163,34 @@ impl App {
             stream,
             file: _,
         } = finished;
+        self.run_later(exchange, response.status, &job);
         match stream.filter(|_| exchange.request.method != Method::HEAD) {
             Some(plan) => streaming::start(&self.host, exchange, &mut response, plan, job),
             None => exchange.streams.close(),
         }
         response
+    }
+
+    /// Runs what the handler has left for after its response, a block behind the other.
+    fn run_later(&self, exchange: &Rc<Exchange>, status: StatusCode, job: &JobGuard<App>) {
+        let later = exchange.later.take();
+        if later.is_empty() || status.is_server_error() {
+            return;
+        }
+        let (host, kept, line) = (Rc::clone(&self.host), job.another(), exchange.line());
+        let worker = self.host.worker.clone();
+        worker.spawn(async move {
+            // The response goes out at the end of the turn.
+            tokio::task::yield_now().await;
+            for task in later {
+                let finish = |scope: &Scope<'_>, ended: JobResult<'_>| driver::failure_of(scope, &ended);
+                let task = driver::job_of(task);
+                if let Some(report) = driver::run(&host, task, &Bounds::default(), finish).await {
+                    host.log_exception(&format!("after the response of {line}"), &report);
+                }
+            }
+            drop(kept);
+        });
     }
 
     /// Waits for the file that the handler named.

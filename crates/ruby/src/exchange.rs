@@ -31,6 +31,8 @@ pub(crate) struct Exchange {
     pub recency: OnceCell<Rc<Recency>>,
     /// What its handler and the branches of that have opened. They end with the response.
     pub streams: HeldStreams,
+    /// What is to be run after the response.
+    pub later: RefCell<Vec<Root>>,
     _entry: Entry,
 }
 
@@ -119,6 +121,7 @@ impl Exchange {
             session: OnceCell::new(),
             recency: OnceCell::new(),
             streams: HeldStreams::default(),
+            later: RefCell::default(),
             _entry: entry,
         }
     }

@@ -16,6 +16,9 @@ pub(crate) const STRING_BYTES_MAX: usize = 64 << 20;
 /// Frames of one backtrace in the log and on an error page.
 pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
 
+/// Blocks that one request leaves for after its response.
+pub(crate) const AFTER_RESPONSE_MAX: usize = 16;
+
 /// Cookies that one response sets; browsers keep fewer of a site.
 pub(crate) const COOKIES_SET_MAX: usize = 200;
 

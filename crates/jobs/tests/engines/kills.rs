@@ -89,7 +89,17 @@ fn child_that_is_killed() {
     });
 }
 
-fn child(url: &str) -> (Child, BufReader<ChildStdout>) {
+/// A process that is killed when it is dropped.
+struct Victim(Child);
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+fn child(url: &str) -> (Victim, BufReader<ChildStdout>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kills::child_that_is_killed", "--nocapture"])
         .env(URL, url)
@@ -98,7 +108,7 @@ fn child(url: &str) -> (Child, BufReader<ChildStdout>) {
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap());
-    (child, lines)
+    (Victim(child), lines)
 }
 
 fn number_of(variable: &str, default: u64) -> u64 {
@@ -126,7 +136,7 @@ async fn kill_again_and_again(place: &Place, kills: u64) {
         }
         let state = STATES[dice.place(STATES.len())];
         let skipped = dice.below(3);
-        let (mut child, mut lines) = child(&place.url());
+        let (child, mut lines) = child(&place.url());
         let mut seen = 0;
         let mut line = String::new();
         // What is not reached is over when there is nothing more to do, or soon: then it is killed at any time.
@@ -146,11 +156,10 @@ async fn kill_again_and_again(place: &Place, kills: u64) {
                 break;
             }
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        drop(child);
         assert_eq!(queue.counts().await.unwrap().dead, 0, "seed {seed}, round {round}, {state}");
     }
-    let (mut last, lines) = child(&place.url());
+    let (last, lines) = child(&place.url());
     drop(std::thread::spawn(move || lines.lines().count()));
     eventually("all end", async || {
         for job in queue.list(Some(JobState::Scheduled), 0, 1_000).await.unwrap() {
@@ -159,8 +168,7 @@ async fn kill_again_and_again(place: &Place, kills: u64) {
         queue.list(None, 0, 1).await.unwrap().is_empty()
     })
     .await;
-    last.kill().unwrap();
-    last.wait().unwrap();
+    drop(last);
     for name in ["effect", "second"] {
         let count = "select count(*), count(distinct n) from effects where name = ?";
         let rows = here(&queue).query(count, values![name]).await.unwrap();

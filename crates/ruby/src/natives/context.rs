@@ -14,6 +14,7 @@ use tsumugi_server::dispatch::SharedSender;
 use super::standard::pages::TemplatePage;
 use crate::answer::{operation, raise};
 use crate::exchange::{Capture, Content, ContentBody, Exchange, StreamPlan};
+use crate::limits::AFTER_RESPONSE_MAX;
 use crate::natives::arguments::{data, text, whole, with_name, wrong_type};
 use crate::natives::definitions::{Natives, exchange};
 use crate::{finish, json};
@@ -67,6 +68,15 @@ fn response<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     response_headers(natives)?;
     natives.of_request("handler_ends", |_, _, exchange, _| {
         exchange.draft.borrow_mut().filtering = true;
+        Ok(Value::nil())
+    })?;
+    natives.of_request("after_response", |_, scope, exchange, call| {
+        let mut later = exchange.later.borrow_mut();
+        if later.len() >= AFTER_RESPONSE_MAX {
+            let message = format!("a request has {AFTER_RESPONSE_MAX} blocks for after its response (AFTER_RESPONSE_MAX) already");
+            return Err(scope.error("ArgumentError", message));
+        }
+        later.push(scope.root(call.argument(1))?);
         Ok(Value::nil())
     })?;
     natives.of_request("handler_begins", |_, _, exchange, _| {

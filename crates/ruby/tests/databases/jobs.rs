@@ -14,7 +14,7 @@ const SETUP: &str = "
     raise 'after it' if job.attempt < 3
   }
   db.create(:made) { integer :id; integer :size }
-  helpers { def made = db.query('select id, size from made order by id').map { |row| [row['id'], row['size']] } }
+  helpers { def made = db.query('select id, size from made order by id').map { |row| [row[:id], row[:size]] } }
 ";
 
 #[test]

@@ -5,11 +5,13 @@ mod rig;
 
 mod bodies;
 mod calls;
+mod channels;
 mod contexts;
 mod cookies;
 mod ending;
 mod fibres;
 mod hostile;
+mod later;
 mod memory;
 mod parameters;
 mod pool;

@@ -64,6 +64,12 @@ impl<A: HasJobs> JobGuard<A> {
         JobGuard(Rc::clone(app))
     }
 
+    /// One more, for what goes on when this is over.
+    #[must_use]
+    pub fn another(&self) -> JobGuard<A> {
+        JobGuard::begin(&self.0)
+    }
+
     /// The application.
     pub fn app(&self) -> &Rc<A> {
         &self.0
