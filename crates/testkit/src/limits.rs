@@ -12,6 +12,9 @@ pub const STOP_S_MAX: u64 = 60;
 /// From the end of a server's connections to that of its process. A test that failed for another reason waits that long.
 pub const END_SEEN_MAX: Duration = Duration::from_secs(1);
 
+/// For a server to answer a question about its status. One that is stopped in its tracks does not.
+pub const STATUS_ANSWER_MAX: Duration = Duration::from_secs(1);
+
 /// Lines of a server's log that a failure shows.
 pub const LOG_LINES_MAX: usize = 60;
 

@@ -154,12 +154,21 @@ impl PatroniCluster {
         self.members.iter().map(url).collect()
     }
 
-    /// Makes a database that belongs to the role of applications.
+    /// Makes a database that belongs to the role of applications, and waits until all members have it: who connects to one that lacks it does not
+    /// go on to the next.
     #[track_caller]
     pub fn create_database(&self, database: &str) {
         let primary = self.wait_primary(self.failover_max());
         let sql = format!("create database {database} owner {}", APPLICATION.0);
         self.psql(primary, "postgres", &sql);
+        let is_there = format!("select count(*) from pg_database where datname = '{database}'");
+        let have_it = || {
+            let mut members = self.members.iter().filter(|member| member.runs());
+            let has_it =
+                |member: &PatroniMember| member.psql("postgres", &is_there) == Ok("1".to_owned());
+            members.all(has_it).then_some(())
+        };
+        self.await_or_panic("the database everywhere", self.failover_max(), have_it);
     }
 
     /// The member that holds the leader's key, writes, and can be reached by clients; none during a failover.

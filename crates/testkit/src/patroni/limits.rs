@@ -1,15 +1,10 @@
 //! How long a cluster may take, how often its start is tried, and Patroni's own times. Generous: a busy machine must not fail a test.
 
-use std::time::Duration;
-
 /// For a cluster to be whole: initdb, two base backups, a standby that is synchronous.
 pub const START_S_MAX: u64 = 180;
 
 /// Ports that were free may be taken by others before they are used.
 pub const START_TRIES_MAX: usize = 3;
-
-/// For a member's REST API to answer. One that is stopped in its tracks does not.
-pub const REST_ANSWER_MAX: Duration = Duration::from_secs(1);
 
 /// How long the leader's key outlives its holder, unless another time is asked for. Patroni wants `loop_wait` and twice `retry_timeout` in it, and its
 /// loop takes a while where many tests run.

@@ -2,6 +2,7 @@
 //! Rule: others reach it by its proxies alone, and it reaches etcd by its own, so that its gate cuts it off whole.
 
 use std::fs::Permissions;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -10,12 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nix::sys::signal::Signal;
 
 use super::configuration::MemberConfiguration;
-use super::rest;
 use crate::etcd::EtcdCluster;
 use crate::postgres::process_user::ProcessUser;
 use crate::postgres::{programs as postgres_programs, psql};
 use crate::process_tree::ProcessTree;
-use crate::{ClientGates, GateProxy, NetworkGate, ServerProcess, free_port, log_of, programs};
+use crate::{
+    ClientGates, GateProxy, NetworkGate, ServerProcess, free_port, http_status, log_of, programs,
+};
 
 /// What Patroni starts, and itself. What it starts in turn is found by its parent.
 const PROGRAMS: [&str; 5] = [
@@ -157,13 +159,19 @@ impl PatroniMember {
     pub fn is_primary(&self) -> bool {
         !self.gate.is_closed()
             && self.runs()
-            && rest::agrees(self.rest.port(), "/primary")
+            && self.says_yes("/primary")
             && self.psql("postgres", "select pg_is_in_recovery()") == Ok("f".to_owned())
     }
 
     /// Whether it is a standby that has what was acknowledged, and can be reached.
     pub fn is_synchronous(&self) -> bool {
-        !self.gate.is_closed() && self.runs() && rest::agrees(self.rest.port(), "/synchronous")
+        !self.gate.is_closed() && self.runs() && self.says_yes("/synchronous")
+    }
+
+    /// What Patroni answers to a balancer that looks for members of one kind.
+    fn says_yes(&self, path: &str) -> bool {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.rest.port()));
+        http_status(address, path) == Some(200)
     }
 
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, String> {

@@ -14,6 +14,5 @@ mod cluster;
 mod configuration;
 mod limits;
 mod member;
-mod rest;
 
 pub use self::cluster::{PatroniCluster, PatroniOptions};

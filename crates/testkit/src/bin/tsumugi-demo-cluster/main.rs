@@ -1,0 +1,160 @@
+//! `tsumugi-demo-cluster`: the demo on three processes behind a balancer, over three PostgreSQL under Patroni and an etcd of three; in another
+//! terminal, the commands that kill, stop and start its parts. Not a test, and no way to run an application: everything ends with it.
+//! Rule: what it prints as a command can be typed as it stands.
+#![forbid(unsafe_code)]
+
+mod command;
+mod control;
+mod parts;
+mod web;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tsumugi_testkit::{Guard, pause};
+
+use crate::command::{Command, Request};
+use crate::parts::Parts;
+use crate::web::Program;
+
+const USAGE: &str = "usage: tsumugi-demo-cluster [--listen ADDRESS] [--program TSUMUGI] [--app FILE] [--at FOLDER]
+  serves FILE (examples/demo/app.rb) by three processes of TSUMUGI (that beside this program) behind a balancer at ADDRESS (127.0.0.1:8080)
+usage: tsumugi-demo-cluster [--at FOLDER] COMMAND
+  status                     what runs
+  kill PART                  ends it at once, as a machine's death does
+  start PART                 starts it again
+  freeze PART, thaw PART     stops it in its tracks, and lets it go on
+  cut PART, heal PART        cuts a PostgreSQL off from all others, and ends that
+PART is primary (the PostgreSQL that writes), postgres N, web N or etcd N, where N is 1 to 3.
+FOLDER has the socket by which a running cluster is reached; a cluster started without one is found by the commands of the same build.";
+
+/// Between two looks at what runs.
+const LOOKS_APART: usize = 30;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match command::read(&words) {
+        Ok(Request::Help) => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        Ok(Request::Tell { at, command }) => {
+            let folder = at.unwrap_or_else(usual_folder);
+            control::tell(&folder, command)
+        }
+        Ok(Request::Serve(options)) => serve(&options),
+        Err(reason) => {
+            eprintln!("{reason}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Where commands of this build look: it leads to the folder of the cluster that was started last.
+fn usual_folder() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.with_file_name("tsumugi-demo-cluster.running")
+}
+
+/// How a cluster is to be.
+pub struct ServeOptions {
+    listen: SocketAddr,
+    program: Option<PathBuf>,
+    app: PathBuf,
+    at: Option<PathBuf>,
+}
+
+fn serve(options: &ServeOptions) -> ExitCode {
+    let own = tempfile::Builder::new()
+        .prefix("tsumugi-demo-")
+        .tempdir()
+        .unwrap_or_else(|error| panic!("cannot make a temporary directory: {error}"))
+        .keep();
+    let _guard = Guard::over(&own, "KILL");
+    let folder = options.at.clone().unwrap_or_else(|| own.clone());
+    let socket = match control::bind(&folder) {
+        Ok(socket) => socket,
+        Err(reason) => return fail(&reason),
+    };
+    let program = Program {
+        tsumugi: options.program.clone().unwrap_or_else(beside),
+        app: options.app.clone(),
+        folder: own,
+    };
+    eprintln!("starting PostgreSQL, etcd, the demo and a balancer …");
+    let parts = match Parts::start(&program, options.listen) {
+        Ok(parts) => Arc::new(parts),
+        Err(reason) => return fail(&reason),
+    };
+    println!("{}", greeting(&parts.url(), &command_prefix(&folder)));
+    let told = Arc::clone(&parts);
+    std::thread::spawn(move || control::listen(&socket, |command| told.run(command)));
+    report(&parts)
+}
+
+/// Says what changes, for ever: an interrupt ends this process, and the guards of all parts end them.
+fn report(parts: &Parts) -> ExitCode {
+    let mut before = Vec::new();
+    loop {
+        let now = parts.lines();
+        for line in now.iter().filter(|line| !before.contains(*line)) {
+            println!("{line}");
+        }
+        before = now;
+        (0..LOOKS_APART).for_each(|_| pause());
+    }
+}
+
+fn fail(reason: &str) -> ExitCode {
+    eprintln!("{reason}");
+    ExitCode::FAILURE
+}
+
+/// The server's program of the same build.
+fn beside() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.with_file_name("tsumugi")
+}
+
+/// How this program is called for a cluster in that folder.
+fn command_prefix(folder: &Path) -> String {
+    let own = std::env::current_exe().unwrap_or_default();
+    let current = std::env::current_dir().unwrap_or_default();
+    let shown = own.strip_prefix(&current).unwrap_or(&own).display();
+    let usual = usual_folder();
+    let _ = std::fs::remove_file(&usual);
+    match std::os::unix::fs::symlink(folder, &usual) {
+        Ok(()) => shown.to_string(),
+        // Not ours to write, as where another user has built it.
+        Err(_) => format!("{shown} --at {}", folder.display()),
+    }
+}
+
+fn greeting(url: &str, own: &str) -> String {
+    let of = |words: &[Command]| {
+        let lines = words.iter().map(|word| format!("  {own} {word}"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    format!(
+        "
+The demo runs as three processes over three PostgreSQL and an etcd of three:
+
+  {url}/
+
+Open it, add tasks, and meanwhile type in another terminal:
+
+{}
+
+Another PostgreSQL takes over within some ten seconds; what is sent meanwhile waits, and nothing is lost. Then start again what you killed, or
+stop something in its tracks:
+
+{}
+
+{own} status says what runs, --help what else there is. Ctrl-C ends everything.
+",
+        of(&command::KILLS),
+        of(&command::OTHERS)
+    )
+}
