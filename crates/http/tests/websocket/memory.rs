@@ -12,9 +12,15 @@ use crate::{ask, echo, ended, frame, rig::Rig, server, switch_over, switched};
 
 /// The beginning of a message in binary that fills so many bytes with its head, and has more to come.
 fn unfinished(bytes: usize) -> Vec<u8> {
-    let payload = vec![7; bytes - 14];
-    let length = (payload.len() as u64).to_be_bytes();
-    [&b"\x02\xff"[..], &length, &[0; 4], &payload].concat()
+    let head = |payload: usize| {
+        let length = (payload as u64).to_be_bytes();
+        match payload {
+            126..65_536 => [&b"\x02\xfe"[..], &length[6..], &[0; 4]].concat(),
+            _ => [&b"\x02\xff"[..], &length, &[0; 4]].concat(),
+        }
+    };
+    let payload = bytes - head(bytes - 8).len();
+    [head(payload), vec![7; payload]].concat()
 }
 
 /// Bytes of unfinished messages, and of unsent ones, that are not counted.
