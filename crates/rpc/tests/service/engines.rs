@@ -202,7 +202,7 @@ fn call_that_an_engine_cannot_do_is_not_implemented_with_the_names_of_both() {
             let expected = format!("{call}: a store of tests ");
             assert!(text.starts_with(&expected), "{call}: {text}");
         }
-        let mut cursor = kv.iterate(10).await.unwrap();
+        let mut cursor = kv.iterate(11).await.unwrap();
         for operation in 1..=11 {
             let request = IterateRequest {
                 operation,
