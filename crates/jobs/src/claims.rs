@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
+use tsumugi_db::Error as DatabaseError;
+
 use crate::backoff::back_off;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kind::{JobKind, millis};
 use crate::limits::{EXPIRED_MAX, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX};
 use crate::queue::{JobQueue, integer, maybe_integer, text};
-use crate::sql::Engine;
+use crate::sql::{Engine, Sql};
 use crate::statements::{self, Claim};
 
 /// A job that this process has claimed.
@@ -102,32 +104,39 @@ impl Claimer {
     async fn claim_of(&self, wanted: &Wanted, count: usize) -> Result<Vec<ClaimedJob>> {
         let engine = self.queue.engine();
         let names = wanted.names.iter().map(|name| &**name);
-        let lease = millis(self.lease);
         if engine == Engine::Firebird {
-            let candidates = self.queue.ask(statements::candidates(engine, names, count)).await?;
-            let mut claimed = Vec::new();
-            for (_, job) in candidates.iter().filter_map(claimed_job) {
-                let one = statements::claim_one(engine, job.id, job.attempt, lease, &self.worker);
-                match self.queue.change(one).await {
-                    Ok(changed) if changed.affected == 1 => {
-                        let attempt = job.attempt + 1;
-                        claimed.push(ClaimedJob { attempt, ..job });
-                    }
-                    Ok(_) => {}
-                    // Another one was just about to claim it.
-                    Err(crate::Error::Database(
-                        tsumugi_db::Error::SerializationFailure { .. } | tsumugi_db::Error::Deadlock { .. },
-                    )) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            return Ok(claimed);
+            return self.claim_each(statements::candidates(engine, names, count)).await;
         }
-        let claim = statements::claim(engine, names, count, lease, &self.worker);
+        let claim = statements::claim(engine, names, count, millis(self.lease), &self.worker);
         let rows = self.queue.ask(claim).await?;
         let mut claimed: Vec<_> = rows.iter().filter_map(claimed_job).collect();
         claimed.sort_by_key(|(sort_order, job)| (*sort_order, job.id));
         Ok(claimed.into_iter().map(|(_, job)| job).collect())
+    }
+
+    /// One by one, as Firebird does it.
+    async fn claim_each(&self, candidates: Sql) -> Result<Vec<ClaimedJob>> {
+        let engine = self.queue.engine();
+        let rows = self.queue.ask(candidates).await?;
+        let mut all = Vec::new();
+        for row in rows.iter() {
+            let (id, attempt) = (integer(row, 0), integer(row, 1));
+            let lease = millis(self.lease);
+            let one = statements::claim_one(engine, id, attempt, lease, &self.worker);
+            match self.queue.change(one).await {
+                Ok(changed) if changed.affected == 1 => {}
+                Ok(_) => continue,
+                // Another one was just about to claim it.
+                Err(Error::Database(
+                    DatabaseError::SerializationFailure { .. } | DatabaseError::Deadlock { .. },
+                )) => continue,
+                Err(error) => return Err(error),
+            }
+            let claim = Claim { id, attempt: attempt + 1 };
+            let claimed = self.queue.ask(statements::claimed(engine, claim)).await?;
+            all.extend(claimed.first().and_then(claimed_job).map(|(_, job)| job));
+        }
+        Ok(all)
     }
 
     /// Counts a failure of jobs whose claims have run out, and says whether there were any.

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use tsumugi_db::{Database, Error as DatabaseError, ExecuteResult, Executor, Row, Rows, TransactionOptions, ValueRef};
+use tsumugi_db::{Database, Error as DatabaseError, ExecuteResult, Executor, Isolation, Row, Rows, TransactionOptions, ValueRef};
 
 use crate::error::{Error, Result};
 use crate::kind::{JobPush, check_key, millis};
@@ -222,7 +222,19 @@ impl JobQueue {
     pub async fn list(&self, of: Option<JobState>, after: i64, count: usize) -> Result<Vec<JobRow>> {
         let count = count.min(JOBS_LISTED_MAX);
         let sql = statements::list(self.table.engine, of.map(JobState::number), after, count);
-        let rows = self.ask(sql).await?;
+        // Firebird's texts are read behind their rows, which must not end meanwhile.
+        let database = self.table.database().await?;
+        let rows = match self.table.engine {
+            Engine::Firebird => {
+                let mut options = TransactionOptions::read_only();
+                options.isolation = Isolation::RepeatableRead;
+                let transaction = database.begin(options).await?;
+                let rows = transaction.query(sql.text, sql.values).await?;
+                transaction.commit().await?;
+                rows
+            }
+            _ => database.query(sql.text, sql.values).await?,
+        };
         Ok(rows.iter().filter_map(job_row).collect())
     }
 

@@ -97,15 +97,18 @@ pub(crate) fn claim<'a>(
     }
 }
 
-/// Jobs that may be claimed, each with its attempt.
+/// Jobs that may be claimed, each with its attempt. Their arguments are read by [`claimed`]: what another one ends meanwhile has none any more.
 pub(crate) fn candidates<'a>(engine: Engine, names: impl IntoIterator<Item = &'a str>, count: usize) -> Sql {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    Sql::new(engine, "select ")
-        .add(CLAIMED)
-        .add(" from tsumugi_jobs where state = 1 and name in ")
+    Sql::new(engine, "select id, attempt from tsumugi_jobs where state = 1 and name in ")
         .list(names)
         .add(" order by sort_order, id rows ")
         .bind(count)
+}
+
+/// A job that is claimed.
+pub(crate) fn claimed(engine: Engine, claim: Claim) -> Sql {
+    of_claim(Sql::new(engine, "select ").add(CLAIMED).add(" from tsumugi_jobs"), claim)
 }
 
 /// Claims this one unless another has.

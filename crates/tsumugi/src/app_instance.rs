@@ -69,6 +69,7 @@ impl<S: Plugin> AppInstance<S> {
         let lines = declared.lines();
         let router = router(&mut declared)?;
         let timers = timers::with_periods(std::mem::take(&mut declared.timers))?;
+        let kinds = std::mem::take(&mut declared.jobs);
         let folders = folders(&worker, &mut declared).await?;
         let not_found = declared.take_not_found();
         let not_found = not_found.map(|endpoint| declared.around_handler(endpoint));
@@ -103,6 +104,17 @@ impl<S: Plugin> AppInstance<S> {
         } = worker.settings().limits;
         let lifecycle = Lifecycle::new(router, folders, requests_max, request_ms_max);
         let jobs = lifecycle.jobs();
+        let started = match crate::job::start(&worker, &state, kinds, jobs.stop_signal()) {
+            Ok(started) => started,
+            Err(error) => {
+                for Mounting { mounted, .. } in &mounts {
+                    mounted.retire().await;
+                }
+                state.stop().await;
+                return Err(error);
+            }
+        };
+        jobs.add_timers(started);
         let start = |timer| timers::start(&worker, &state, timer, jobs.stop_signal());
         jobs.add_timers(timers.into_iter().filter_map(start));
         Ok(Rc::new(AppInstance {

@@ -43,6 +43,9 @@ pub enum Error {
     /// A lock or a channel of the cluster failed, or a lock was lost.
     #[error(transparent)]
     Cluster(#[from] tsumugi_cluster::Error),
+    /// A job was not pushed, or another process has begun it anew.
+    #[error(transparent)]
+    Jobs(#[from] tsumugi_jobs::Error),
     /// A variable of the environment is missing. Set it.
     #[error("{name} is not set in the environment, or is not UTF-8")]
     Environment {

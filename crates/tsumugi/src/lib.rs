@@ -35,6 +35,7 @@ mod error;
 mod extract;
 mod feed;
 mod handler;
+mod job;
 mod layer;
 mod ledger;
 mod limits;
@@ -90,8 +91,10 @@ pub use tsumugi_http::{CachePolicy, HttpResponse, Request};
 pub use tsumugi_server::commands::RouteLine;
 pub use tsumugi_server::{AdminView, Mode};
 
+pub use job::{Job, Jobs, PushOptions};
 pub use tsumugi_cluster as cluster;
 pub use tsumugi_db as db;
+pub use tsumugi_jobs as jobs;
 pub use tsumugi_kv as kv;
 pub use tsumugi_sql as sql;
 pub use tsumugi_stores as stores;

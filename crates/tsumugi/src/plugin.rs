@@ -15,6 +15,7 @@ use tsumugi_stores::StoreOpener;
 
 use crate::builder::Db;
 use crate::error::{Error, Result};
+use crate::job::Jobs;
 use crate::lineage::{self, ComputationFuture};
 use crate::settings::Settings;
 
@@ -52,6 +53,7 @@ struct Parts {
     /// For applications that are mounted.
     shared: RefCell<Vec<SharedDatabase>>,
     cluster: RefCell<Cluster>,
+    jobs: RefCell<Option<Jobs>>,
 }
 
 /// A database that mounted applications can use, with its name.
@@ -67,7 +69,19 @@ impl Worker {
             stores,
             shared: RefCell::default(),
             cluster: RefCell::default(),
+            jobs: RefCell::default(),
         }))
+    }
+
+    /// Keeps the jobs of [`Router::job`](crate::Router::job) in a database, and has this worker run them: `worker.use_jobs(Jobs::over(&db))`. For
+    /// [`Plugin::start`].
+    pub fn use_jobs(&self, jobs: Jobs) {
+        self.0.jobs.replace(Some(jobs));
+    }
+
+    /// The jobs of [`Worker::use_jobs`].
+    pub fn jobs(&self) -> Option<Jobs> {
+        self.0.jobs.borrow().clone()
     }
 
     /// Lets applications that are mounted have this database, under a name: in Ruby `DB.shared(:name)`. For [`Plugin::start`], after

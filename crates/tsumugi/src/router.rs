@@ -22,7 +22,9 @@ use crate::local::Local;
 use crate::plugin::Worker;
 use crate::response::{Answer, IntoResponse, Response};
 use crate::session::Sessions;
+use crate::job::{self, DeclaredJob, Job};
 use crate::timers::{self, On, TickOutcome, Timer};
+use tsumugi_jobs::ClaimedJob;
 
 /// Routes with what stands around them. Made anew on each worker by the function given to the server.
 ///
@@ -34,6 +36,7 @@ pub struct Router<S> {
     mapper: Option<Mapper>,
     not_found: Option<Endpoint<S>>,
     pub(crate) timers: Vec<Timer<S>>,
+    pub(crate) jobs: Vec<DeclaredJob<S>>,
     pub(crate) folders: Vec<FolderSpec>,
     pub(crate) mounts: Vec<MountSpec<S>>,
     sessions: Option<Sessions>,
@@ -102,6 +105,7 @@ impl<S: 'static> Router<S> {
             mapper: None,
             not_found: None,
             timers: Vec::new(),
+            jobs: Vec::new(),
             folders: Vec::new(),
             mounts: Vec::new(),
             sessions: None,
@@ -133,6 +137,7 @@ impl<S: 'static> Router<S> {
             layers,
             mapper,
             timers,
+            jobs,
             folders,
             mounts,
             not_found: _,
@@ -148,6 +153,7 @@ impl<S: 'static> Router<S> {
             ..route
         }));
         self.timers.extend(timers);
+        self.jobs.extend(jobs);
         self.folders
             .extend(folders.into_iter().map(|folder| FolderSpec {
                 at: format!("{prefix}{}", folder.at),
@@ -258,6 +264,31 @@ impl<S: 'static> Router<S> {
             location: Location::caller(),
             job: timers::job(tick),
         });
+        self
+    }
+
+    /// Runs jobs of a kind, each once at least: `.job(async |app: &App, job: Thumbnail, run: &ClaimedJob| …)`. They are kept where
+    /// [`Worker::use_jobs`](crate::Worker::use_jobs) says, without which the application does not load.
+    #[must_use]
+    pub fn job<J, F, R>(mut self, perform: F) -> Router<S>
+    where
+        J: Job,
+        F: AsyncFn(&S, J, &ClaimedJob) -> R + 'static,
+        R: TickOutcome,
+    {
+        self.jobs.push(job::declared(perform));
+        self
+    }
+
+    /// Runs this as a job by a line of cron in a time zone, once for all processes: `.every_line("0 3 * * *", "Asia/Tokyo", "report", …)`. It is the same
+    /// in all of them by its name.
+    #[must_use]
+    pub fn every_line<F, R>(mut self, line: &str, zone: &str, name: &str, tick: F) -> Router<S>
+    where
+        F: AsyncFn(&S) -> R + 'static,
+        R: TickOutcome,
+    {
+        self.jobs.push(job::scheduled(line, zone, name, tick));
         self
     }
 

@@ -76,6 +76,7 @@ fn child_that_is_killed() {
     let Ok(url) = std::env::var(URL) else {
         return;
     };
+    let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).try_init();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let database = Database::connect(&url, Options::default()).await.unwrap();
@@ -104,7 +105,6 @@ fn child(url: &str) -> (Victim, BufReader<ChildStdout>) {
         .args(["--exact", "kills::child_that_is_killed", "--nocapture"])
         .env(URL, url)
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap());

@@ -64,6 +64,8 @@ impl Place {
 
 /// Runs a test at a place, on a runtime like a worker's.
 fn at(place: &Place, test: impl AsyncFnOnce(&Place)) {
+    // Which has been done before, but for the first test.
+    let _ = tracing_subscriber::fmt().with_test_writer().with_ansi(false).try_init();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -2,7 +2,6 @@
 //! Rule: a push runs where the statements of its fibre run, so that it belongs to their transaction.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::time::Duration;
 
 use tsumugi_jobs::{

@@ -203,6 +203,11 @@ impl Tx {
         }
     }
 
+    /// Where its statements run.
+    pub(crate) fn executor(&self) -> Executor {
+        Executor::Transaction(Rc::clone(&self.transaction))
+    }
+
     /// The rows of a table, as this transaction sees them.
     pub fn table(&self, source: impl Into<Source>) -> Table {
         let executor = Executor::Transaction(Rc::clone(&self.transaction));
