@@ -78,7 +78,7 @@ fn processes_find_each_other_by_a_store_in_etcd() {
         }
         assert!(held.join().unwrap().contains("end"));
     });
-    until(&other, "/try", "held");
+    until(&other, "/try", "nothing was raised");
     assert_eq!(one.get("/lock").text(), "true");
     assert_eq!(one.get("/fetch").text(), "one");
     assert_eq!(other.get("/fetch").text(), "one");
