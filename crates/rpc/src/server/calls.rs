@@ -303,7 +303,9 @@ impl Calls {
             LaneStore::Local(database) => database,
             LaneStore::Engine(engine) => {
                 let count = request.keys.len();
-                let pairs = engine.call("GetMulti").records(request.keys).await;
+                // Boxed, as everywhere: calls of databases here are not to be moved about with the room for those of engines.
+                let engine = engine.call("GetMulti");
+                let pairs = Box::pin(engine.records(request.keys)).await;
                 return self.found(FoundRecords::of_pairs(pairs, count));
             }
         };

@@ -109,11 +109,15 @@ fn stream_that_is_left_gives_its_connection_back_at_once() {
     let app = "ROWS = 'with recursive t(n) as (select 1 union all select n + 1 from t where n < 30000) select n from t'
          get('/left') { 5.times.map { db.stream(ROWS).first[:n] }.uniq }
          get('/raised') { 5.times.map { db.stream(ROWS).each { raise 'no' } rescue 2 }.uniq }
+         get('/given') { seen = []; db.stream(ROWS) { |row| seen << row[:n]; break if seen.size == 2 }; seen }
+         get('/built') { seen = []; db.raw(ROWS).stream { |row| seen << row[:n] }; [seen.size, seen.last] }
          get('/again') { rows = db.stream(ROWS); rows.first; begin; rows.first; rescue TypeError => e; e.message[/not read yet/]; end }";
     for engine in BOTH {
         let served = Served::new(engine, "pool: 1, acquire: 1", app);
         served.check("/left", "[1]");
         served.check("/raised", "[2]");
+        served.check("/given", "[1,2]");
+        served.check("/built", "[30000,30000]");
         served.check("/again", "not read yet");
     }
 }
