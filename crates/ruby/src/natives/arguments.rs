@@ -12,6 +12,19 @@ pub(crate) fn text<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Re
         .ok_or_else(|| wrong_type(scope, value, what, "a String"))
 }
 
+/// The same where another text must not stand for it: one that is no UTF-8 is refused.
+pub(crate) fn exact_text<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    what: &str,
+) -> Result<'c, String> {
+    match scope.bytes(value) {
+        None => text(scope, value, what),
+        Some(bytes) => String::from_utf8(bytes)
+            .map_err(|_| scope.error("ArgumentError", format!("{what} must be UTF-8"))),
+    }
+}
+
 /// A copy of the bytes of a String argument.
 pub(crate) fn bytes<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c, Vec<u8>> {
     scope

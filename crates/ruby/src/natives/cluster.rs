@@ -16,7 +16,7 @@ use super::kv::store;
 use crate::answer::{Failure, Operation, attempt, attempt_only, nil};
 use crate::host::Host;
 use crate::job_lock::JobLock;
-use crate::natives::arguments::{bytes, data, float, text, wrong_type};
+use crate::natives::arguments::{bytes, data, exact_text, float, wrong_type};
 use crate::natives::definitions::{Natives, alive};
 use crate::natives::timer_period;
 
@@ -50,7 +50,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Value::nil())
     })?;
     natives.plain("check_cluster_timer", |host, scope, call| {
-        let name = text(scope, call.argument(1), "the name of a timer")?;
+        let name = exact_text(scope, call.argument(1), "the name of a timer")?;
         let period = timer_period(scope, call.argument(0))?;
         let checked = period.check_in_cluster(&name);
         let refused = |error: Error| scope.error("ArgumentError", error.to_string());
@@ -61,7 +61,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("db_fence", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
-        let name = text(scope, call.argument(1), "the name of a lock")?;
+        let name = exact_text(scope, call.argument(1), "the name of a lock")?;
         let Some(token) = call.argument(2).as_integer() else {
             return Err(wrong_type(
                 scope,
@@ -81,7 +81,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Lock")?;
     natives.waiting("lock_acquire", |host, scope, call| {
-        let name = text(scope, call.argument(0), "the name of a lock")?;
+        let name = exact_text(scope, call.argument(0), "the name of a lock")?;
         let ttl = seconds(scope, call.argument(1), "ttl:")?;
         let wait = match call.argument(2) {
             wait if wait.is_nil() => LockWait::Forever,
@@ -161,14 +161,14 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c,
 fn channels<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("ChannelSubscription")?;
     natives.plain("check_channel", |_, scope, call| {
-        let name = text(scope, call.argument(0), "the name of a channel")?;
+        let name = exact_text(scope, call.argument(0), "the name of a channel")?;
         let checked = Cluster::of_process().channel(&name);
         checked.map_err(|error| error.raise(scope))?;
         Ok(Value::nil())
     })?;
     natives.waiting("channel_publish", |host, scope, call| {
         let channel = message_channel(host, scope, call)?;
-        let message = text(scope, call.argument(2), "the message")?;
+        let message = exact_text(scope, call.argument(2), "the message")?;
         Ok(attempt_only(async move { channel.publish(&message).await }))
     })?;
     natives.waiting("channel_subscribe", |host, scope, call| {
@@ -208,7 +208,7 @@ pub(super) fn message_channel<'c>(
     scope: &'c Scope<'c>,
     call: &NativeCall<'c>,
 ) -> Result<'c, MessageChannel> {
-    let name = text(scope, call.argument(0), "the name of a channel")?;
+    let name = exact_text(scope, call.argument(0), "the name of a channel")?;
     let cluster = match call.argument(1).truthy() {
         true => host.resources.cluster.borrow().clone(),
         false => Cluster::of_process(),

@@ -9,7 +9,7 @@ use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use crate::answer::{Failure as _, attempt};
 use crate::host::Host;
-use crate::natives::arguments::{data, text, wrong_type};
+use crate::natives::arguments::{data, exact_text, wrong_type};
 use crate::natives::cluster::message_channel;
 use crate::natives::definitions::Natives;
 
@@ -19,7 +19,7 @@ type FollowerHandle = Rc<RefCell<Option<Follower>>>;
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("ChannelFollower")?;
     natives.plain("check_kept_channel", |_, scope, call| {
-        let name = text(scope, call.argument(0), "the name of a channel")?;
+        let name = exact_text(scope, call.argument(0), "the name of a channel")?;
         let keep = integer(scope, call.argument(1), "keep:")?;
         let channel = Cluster::of_process().channel(&name);
         let checked = channel.and_then(|channel| channel.keeping(keep));
@@ -28,7 +28,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("channel_publish_kept", |host, scope, call| {
         let channel = kept_channel(host, scope, call)?;
-        let message = text(scope, call.argument(3), "the message")?;
+        let message = exact_text(scope, call.argument(3), "the message")?;
         let published = async move { channel.publish(&message).await };
         Ok(attempt(published, |scope, id| Ok(scope.integer(id))))
     })?;
