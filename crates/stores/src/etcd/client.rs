@@ -184,6 +184,12 @@ impl EtcdClient {
         }
     }
 
+    /// Logs in anew before the next call. False where nobody is to log in.
+    pub(super) fn forget_token(&self) -> bool {
+        self.token.take();
+        self.settings.login.is_some()
+    }
+
     /// Goes on with the next server, unless another call has done so.
     pub(super) fn rotate_from(&self, at: usize) {
         if self.current.get() == at {

@@ -28,6 +28,8 @@ const LEASE_MISSING: &str = "requested lease not found";
 const TOKEN_INVALID: &str = "invalid auth token";
 const TOKEN_MISSING: &str = "user name is empty";
 const TOKEN_OLD: &str = "revision of auth store is old";
+/// Of a prefix that a user may not read; some versions say it of a token that has ended.
+pub(super) const DENIED: &str = "permission denied";
 const NOT_ENABLED: &str = "authentication is not enabled";
 
 impl StatusVerdict {
@@ -73,6 +75,12 @@ impl StatusVerdict {
             _ => StatusVerdict::Unknown,
         }
     }
+}
+
+/// Whether a watch may be refused because the token has ended, so that a new one helps.
+pub(super) fn may_be_of_token(reason: &str) -> bool {
+    let texts = [TOKEN_INVALID, TOKEN_MISSING, TOKEN_OLD, DENIED];
+    texts.iter().any(|text| reason.contains(text))
 }
 
 /// Whether a write was refused because its lease is gone.

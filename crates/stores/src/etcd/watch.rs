@@ -15,6 +15,7 @@ use super::messages::{
     Event, EventType, WatchCreateRequest, WatchProgressRequest, WatchRequest, WatchRequestUnion,
     WatchResponse,
 };
+use super::status::{DENIED, may_be_of_token};
 use super::table::ENGINE;
 use super::txn::prefix_end;
 use super::watch_permit::WatchPermit;
@@ -24,8 +25,6 @@ use crate::watch::{StoreWatch, WatchSender, watch_queue};
 
 /// First rest before a watch begins again, and the spread of all of them.
 const REST_MS_MIN: u64 = 50;
-/// What etcd says to a user who may not read the prefix.
-const DENIED: &str = "permission denied";
 
 type Stream = GrpcStream<WatchRequest, WatchResponse>;
 
@@ -133,37 +132,12 @@ struct OpenWatch {
 impl WatchTask {
     /// Begins at the server that calls go to, or at another one.
     async fn begin(&mut self) -> Result<OpenWatch> {
-        let create = WatchRequest {
-            request: Some(WatchRequestUnion::Create(WatchCreateRequest {
-                key: self.key.clone(),
-                range_end: self.range_end.clone(),
-                start_revision: self.next,
-                progress_notify: true,
-                fragment: true,
-            })),
-        };
-        let mut stream = self.client.watch(&create).await?;
-        let at = self.client.current();
-        let failed = |message: String| Error::Unavailable {
-            engine: ENGINE,
-            reason: message,
-            fate: CallFate::NotApplied,
-        };
-        let first = tokio::time::timeout(self.client.timeout(), stream.next()).await;
-        let created = match first {
-            Ok(Ok(Some(created))) if created.created => created,
-            Ok(Ok(_)) => {
-                return Err(failed(
-                    "a watch does not begin with its creation".to_owned(),
-                ));
-            }
-            Ok(Err(failure)) => return Err(failed(format!("{failure:?}"))),
-            Err(_) => {
-                stream.abandon();
-                self.client.rotate_from(at);
-                return Err(failed("a watch was not created in time".to_owned()));
-            }
-        };
+        let (mut open, mut created) = self.create().await?;
+        // A token that has ended is told by the answer alone.
+        let may_be_of_token = created.canceled && may_be_of_token(&created.cancel_reason);
+        if may_be_of_token && self.client.forget_token() {
+            (open, created) = self.create().await?;
+        }
         if created.canceled {
             if created.compact_revision > 0 {
                 self.next = created.compact_revision;
@@ -181,7 +155,35 @@ impl WatchTask {
             let header = created.header.unwrap_or_default();
             self.next = header.revision + 1;
         }
-        Ok(OpenWatch { stream, at })
+        Ok(open)
+    }
+
+    /// Asks for it, and has the answer that says whether it was begun.
+    async fn create(&self) -> Result<(OpenWatch, WatchResponse)> {
+        let create = WatchRequest {
+            request: Some(WatchRequestUnion::Create(WatchCreateRequest {
+                key: self.key.clone(),
+                range_end: self.range_end.clone(),
+                start_revision: self.next,
+                progress_notify: true,
+                fragment: true,
+            })),
+        };
+        let mut stream = self.client.watch(&create).await?;
+        let at = self.client.current();
+        let first = tokio::time::timeout(self.client.timeout(), stream.next()).await;
+        match first {
+            Ok(Ok(Some(created))) if created.created => Ok((OpenWatch { stream, at }, created)),
+            Ok(Ok(_)) => Err(failed(
+                "a watch does not begin with its creation".to_owned(),
+            )),
+            Ok(Err(failure)) => Err(failed(format!("{failure:?}"))),
+            Err(_) => {
+                stream.abandon();
+                self.client.rotate_from(at);
+                Err(failed("a watch was not created in time".to_owned()))
+            }
+        }
     }
 
     async fn run(mut self, begun: OpenWatch, sink: impl EventSink) {
@@ -308,6 +310,14 @@ impl WatchTask {
             }
             None => {}
         }
+    }
+}
+
+fn failed(reason: String) -> Error {
+    Error::Unavailable {
+        engine: ENGINE,
+        reason,
+        fate: CallFate::NotApplied,
     }
 }
 

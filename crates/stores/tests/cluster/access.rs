@@ -1,5 +1,8 @@
 //! Who may use a cluster: users with passwords, servers with certificates, namespaces beside each other.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
 use tsumugi_kv::Write;
 use tsumugi_stores::{Error, StoreAddress, StoreSettings};
 use tsumugi_testkit::etcd::{EtcdCluster, EtcdOptions};
@@ -46,6 +49,18 @@ fn user_is_let_in_with_the_right_password_and_stays_in() {
         let mut watch = store.watch("b").await.unwrap();
         store.write(Write::set("b", "1")).await.unwrap();
         watch.next().await.unwrap();
+        // A watch alone logs in again, too: one that goes on, and one that begins.
+        cluster.kill(0);
+        cluster.start_again(0);
+        let put = |value| cluster.etcdctl(&["--user", "root:r00t", "put", "app/b", value]);
+        put("2");
+        let soon = Duration::from_secs(60);
+        timeout(soon, watch.next()).await.unwrap().unwrap();
+        cluster.kill(0);
+        cluster.start_again(0);
+        let mut begun = store.watch("b").await.unwrap();
+        put("3");
+        timeout(soon, begun.next()).await.unwrap().unwrap();
         for (place, expected) in [
             (
                 format!("etcd://me:wr0ng@{servers}/app"),
