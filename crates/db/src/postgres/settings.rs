@@ -85,10 +85,18 @@ pub(super) async fn replicas(config: &mut Config, options: &Options) -> Result<V
         return Ok(replicas);
     }
     check_replicas(config, &replicas)?;
+    replicas.iter_mut().for_each(only_read);
     if config.target_session_attrs == TargetSessionAttrs::Any {
         config.target_session_attrs = TargetSessionAttrs::Primary;
     }
     Ok(replicas)
+}
+
+/// Has the server itself refuse what writes, also once it is a standby no more: until that is noticed, reads still go there.
+fn only_read(replica: &mut Config) {
+    const NAME: &str = "default_transaction_read_only";
+    replica.parameters.retain(|(name, _)| name != NAME);
+    replica.parameters.push((NAME.to_owned(), "on".to_owned()));
 }
 
 fn check_replicas(config: &Config, replicas: &[Config]) -> Result<()> {

@@ -1,6 +1,9 @@
 //! Reads on replicas: where they go, what they see while replicas are behind, paused, dead or promoted, and what is refused. Rule: a user sees what that user
 //! has written and seen before, wherever the read ran, and no read fails because a replica does.
 
+mod cost;
+mod frozen;
+
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -321,6 +324,35 @@ fn replica_that_dies_fails_no_read_and_comes_back() {
         living.kill_9();
         for _ in 0..20 {
             assert_eq!(db.read(&bob).await.0, cluster.port());
+        }
+        db.0.close();
+    });
+}
+
+#[test]
+fn read_that_writes_is_refused_by_a_replica_that_has_just_been_promoted() {
+    let cluster = Cluster::start();
+    let add = "create function add() returns int language sql as 'update t set n = n + 1 where id = 1 returning n'";
+    cluster.primary.psql(add);
+    for replica in &cluster.replicas {
+        replica.catch_up(&cluster.primary);
+    }
+    run(async {
+        let db = cluster.connect(cluster.options()).await;
+        let ann = user();
+        for _ in 0..4 {
+            assert!(cluster.is_replica(db.read(&ann).await.0));
+        }
+        for replica in &cluster.replicas {
+            replica.psql("select pg_promote()");
+        }
+        // Whether that has been noticed or not.
+        for _ in 0..4 {
+            let error = db.reads().query("select add()", []).await.unwrap_err();
+            assert!(matches!(error, Error::Usage { .. }), "{error}");
+        }
+        for server in cluster.replicas.iter().chain([&cluster.primary]) {
+            assert_eq!(server.psql("select n from t where id = 1"), "0");
         }
         db.0.close();
     });
