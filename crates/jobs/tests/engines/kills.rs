@@ -47,7 +47,7 @@ async fn say(state: &str, id: i64) {
 /// Writes a row for its number, once, and pushes another job in the same transaction.
 async fn perform(queue: &JobQueue, job: &ClaimedJob) -> Result<(), Box<dyn std::error::Error>> {
     say("claimed", job.id).await;
-    if job.name == "effect" && job.failures == 0 && job.id % 5 == 0 {
+    if job.name == "effect" && job.attempt == 1 && job.id % 5 == 0 {
         say("failing", job.id).await;
         return Err("the first time".into());
     }
