@@ -160,7 +160,7 @@ fn main() -> ExitCode {
         Command::Serve(_) => "info,tsumugi_db=debug",
         Command::Kv(arguments) if arguments.is_server() => "info",
         // Between the lines of tests nothing else is read; what a test is about can be shown with TSUMUGI_LOG.
-        Command::Test(_) | Command::Check(_) | Command::Routes(_) => "warn",
+        Command::Test(_) | Command::Check(_) | Command::Routes(_) | Command::Jobs(_) => "warn",
         _ => "warn,tsumugi_db=debug",
     };
     let log_file = match &arguments.command {

@@ -500,3 +500,44 @@ fn in_production_files_are_not_watched_and_errors_not_shown() {
     assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
     assert!(!answer.contains("secret"), "{answer}");
 }
+
+#[test]
+fn jobs_are_listed_retried_and_dropped() {
+    let app = "db = DB.connect
+jobs db
+job(:note) { |n:| n }
+job(:other) { 1 }
+";
+    let folder = folder_with(&[("app.rb", app)]);
+    let said = |words: &[&str], code: i32, expected: &[&str]| {
+        let (actual, text) = run(folder.path(), words);
+        for piece in expected {
+            assert!(text.contains(piece), "{words:?}: no {piece:?} in:\n{text}");
+        }
+        assert_eq!(actual, code, "{words:?}:\n{text}");
+    };
+    said(&["jobs", "list"], 1, &["there is no database data/app.db"]);
+    let mut console = tsumugi(folder.path(), &["console"]);
+    let mut child = console.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = "jobs.push :note, n: 7\njobs.push :note, after: 100, n: 8\njobs.push :other, unique: 'k'\n";
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    said(
+        &["jobs", "list"],
+        0,
+        &[
+            "1  ready ",
+            "note {\"n\":7}  queue default, begun 0 times\n",
+            "2  scheduled ",
+            "3  ready ",
+            "1 scheduled (0 after a failure), 2 ready, 0 running, 0 dead\n",
+        ],
+    );
+    said(&["jobs", "retry", "2"], 0, &["1 retried\n"]);
+    said(&["jobs", "list", "--state", "ready", "--after", "1"], 0, &["2  ready ", "3  ready "]);
+    said(&["jobs", "drop", "1", "9"], 1, &["1 dropped; not there, or running: 9"]);
+    said(&["jobs", "retry", "--all"], 0, &["0 retried\n"]);
+    said(&["jobs", "drop"], 2, &["<IDS>"]);
+    said(&["jobs", "list", "--database", "sqlite::memory:"], 1, &["there are no jobs in this database"]);
+}
