@@ -56,7 +56,7 @@ module Tsumugi
     def insert(row = {}, **columns)
       row = columns if row == {}
       __report_rows(row)
-      # A `super` without arguments would leave keywords behind.
+      # The row, whichever way it was given.
       super(row)
     end
 
