@@ -322,7 +322,12 @@ mod tests {
         ] {
             assert!(TargetUrl::parse(wrong).is_err(), "{wrong}");
         }
-        for usual in ["http://x:/", "http://u:p@x", "http://x:65535/", "http://[::1]/"] {
+        for usual in [
+            "http://x:/",
+            "http://u:p@x",
+            "http://x:65535/",
+            "http://[::1]/",
+        ] {
             assert!(TargetUrl::parse(usual).is_ok(), "{usual}");
         }
         let target = TargetUrl::parse("http://[::1]:8080?a").unwrap();

@@ -28,7 +28,8 @@ const LET_GO_SQLITE: &str = "delete from tsumugi_messages where channel = ? and 
 const RANGE: &str = "select last, (select min(id) from tsumugi_messages where channel = name) \
     from tsumugi_channels where name = ?";
 
-const AFTER: &str = "select id, message from tsumugi_messages where channel = ? and id > ? order by id limit ?";
+const AFTER: &str =
+    "select id, message from tsumugi_messages where channel = ? and id > ? order by id limit ?";
 
 /// The messages that a database keeps.
 #[derive(Debug)]

@@ -69,10 +69,7 @@ fn keywords_are_those_that_were_given_or_their_defaults() {
 fn rest_of_the_keywords_is_passed_as_a_hash_of_its_own() {
     check("Below.new.rest", "{:a=>1}");
     check("Below.new.rest(a: 5, z: 6)", "{:z=>6, :a=>5}");
-    check(
-        "Beside.new.rest(q: 1)",
-        "[{:q=>1}, {:q=>1, :late=>1}]",
-    );
+    check("Beside.new.rest(q: 1)", "[{:q=>1}, {:q=>1, :late=>1}]");
     check(
         "given = { k: 1, m: 2 }; [Below.new.all(0, **given), given]",
         "[[0, 7, [], 1, 6, {:m=>2}, nil], {:k=>1, :m=>2}]",
@@ -86,10 +83,7 @@ fn block_passes_on_the_keywords_of_its_method_whatever_its_own_variables_are_cal
     check("Beside.new.one(1)", "[1, 3]");
     check("Beside.new.one(1, k: 2)", "[1, 2]");
     check("Beside.new.defaults(l: 4)", "[1, 4]");
-    check(
-        "Beside.new.all(1, k: 2)",
-        "[1, 2, [], 4, 5, {}, :own]",
-    );
+    check("Beside.new.all(1, k: 2)", "[1, 2, [], 4, 5, {}, :own]");
 }
 
 #[test]

@@ -114,9 +114,9 @@ pub mod prelude {
 
     pub use crate::{
         BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader, Header,
-        Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message, Methods, Migration, Mode,
-        Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response, Result,
-        Router, Session, Sessions, Sse, State, StreamResponse, Table, Tx, WebSocket,
+        Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message, Methods, Migration,
+        Mode, Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response,
+        Result, Router, Session, Sessions, Sse, State, StreamResponse, Table, Tx, WebSocket,
         WebSocketResponse, WebSocketUpgrade, Worker, any, delete, get, head, options, patch, post,
         put,
     };

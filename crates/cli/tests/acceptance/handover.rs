@@ -546,7 +546,10 @@ fn activated_versions_follow_each_other_and_the_supervisors_socket_outlives_them
             let new = activated(folder.path(), &listener, "$$", &handover);
             assert!(old.wait().unwrap().success(), "{number}");
             load.answered_more(20);
-            assert_eq!(Client::new(address).get("/version").text(), number.to_string());
+            assert_eq!(
+                Client::new(address).get("/version").text(),
+                number.to_string()
+            );
             old = new;
         }
         load.over.store(true, Relaxed);

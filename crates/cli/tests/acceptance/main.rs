@@ -13,4 +13,5 @@ mod returning;
 mod rig;
 mod stores;
 mod succession;
+mod unknown_commits;
 mod waiting;

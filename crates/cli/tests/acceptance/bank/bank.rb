@@ -45,8 +45,9 @@ post "/pair" do
 end
 
 get "/last" do
-  sql = "select coalesce(max(sequence), 0) as last from entries where client = ?"
-  text "read #{db.read { db.query(sql, query.int(:client)).first[:last] }}"
+  sql = "select coalesce(max(sequence), 0) as last, pg_is_in_recovery()::int as standby from entries where client = ?"
+  found = db.read { db.query(sql, query.int(:client)).first }
+  text "read #{found[:last]} #{found[:standby]}"
 end
 
 get "/sum" do

@@ -30,6 +30,8 @@ pub struct BankClient {
     acknowledged: i64,
     visit: i64,
     pub history: ClientHistory,
+    /// Reads of its own changes that a standby answered.
+    pub standby_reads: usize,
     /// Answers of somebody who does not know, by their status.
     pub strange: BTreeMap<u16, usize>,
 }
@@ -63,6 +65,7 @@ impl BankClient {
             acknowledged: 0,
             visit: 0,
             history: ClientHistory::default(),
+            standby_reads: 0,
             strange: BTreeMap::new(),
         }
     }
@@ -133,7 +136,8 @@ impl BankClient {
 
     fn read(&mut self, addresses: &[SocketAddr]) {
         let path = format!("/last?client={}", self.number);
-        if let Some(found) = self.number_at(addresses, &path) {
+        if let Some([found, is_standby]) = self.numbers_at(addresses, &path) {
+            self.standby_reads += usize::from(is_standby == 1);
             self.history.reads.push(Read {
                 acknowledged: self.acknowledged,
                 asked: self.sequence,
@@ -143,8 +147,8 @@ impl BankClient {
     }
 
     fn sum(&mut self, addresses: &[SocketAddr]) {
-        let sum = self.number_at(addresses, "/sum");
-        self.history.sums.extend(sum);
+        let sum = self.numbers_at(addresses, "/sum");
+        self.history.sums.extend(sum.map(|[sum]| sum));
     }
 
     fn set_visit(&mut self, addresses: &[SocketAddr]) {
@@ -155,8 +159,9 @@ impl BankClient {
     }
 
     fn find_visit(&mut self, addresses: &[SocketAddr]) {
-        let found = self.number_at(addresses, "/visit");
-        self.history.visits.extend(found.map(Visit::Found));
+        let found = self.numbers_at(addresses, "/visit");
+        let found = found.map(|[found]| Visit::Found(found));
+        self.history.visits.extend(found);
     }
 
     fn ask_for_change(&mut self, addresses: &[SocketAddr], path: &str) -> (Answer, String) {
@@ -177,11 +182,17 @@ impl BankClient {
         (answer, format!("{} {text}", reply.status))
     }
 
-    fn number_at(&mut self, addresses: &[SocketAddr], path: &str) -> Option<i64> {
+    fn numbers_at<const N: usize>(
+        &mut self,
+        addresses: &[SocketAddr],
+        path: &str,
+    ) -> Option<[i64; N]> {
         let reply = self.ask(addresses, "GET", path)?;
         let text = reply.text();
         let found = text.strip_prefix("read ").filter(|_| reply.status == 200)?;
-        Some(found.parse().unwrap_or_else(|_| panic!("{path}: {text}")))
+        let numbers: Result<Vec<i64>, _> = found.split(' ').map(str::parse).collect();
+        let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+        Some(numbers.unwrap_or_else(|| panic!("{path}: {text}")))
     }
 
     /// The answer, unless the connection ends before or within it.

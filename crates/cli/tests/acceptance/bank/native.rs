@@ -118,20 +118,23 @@ async fn pair(bank: State<Bank>, Query(entry): Query<Entry>) -> Result<&'static 
     Ok("committed")
 }
 
-async fn number(bank: &Bank, sql: &str, values: Vec<Value>) -> Result<String> {
+async fn numbers(bank: &Bank, sql: &str, values: Vec<Value>) -> Result<String> {
     let rows = bank.db.read().query(sql, values).await?;
     let row = rows.first().ok_or_else(|| Error::not_found("no row"))?;
-    let number = row.value(0).and_then(|value| value.as_integer());
-    Ok(format!("read {}", number.unwrap_or(-1)))
+    let mut text = "read".to_owned();
+    for value in (0..).map_while(|column| row.value(column)) {
+        text += &format!(" {}", value.as_integer().unwrap_or(-1));
+    }
+    Ok(text)
 }
 
 async fn last(bank: State<Bank>, Query(of): Query<Client>) -> Result<String> {
-    let sql = "select coalesce(max(sequence), 0) as last from entries where client = ?";
-    number(&bank, sql, values![of.client]).await
+    let sql = "select coalesce(max(sequence), 0) as last, pg_is_in_recovery()::int as standby from entries where client = ?";
+    numbers(&bank, sql, values![of.client]).await
 }
 
 async fn sum(bank: State<Bank>) -> Result<String> {
-    number(
+    numbers(
         &bank,
         "select sum(balance)::bigint as sum from accounts",
         Vec::new(),

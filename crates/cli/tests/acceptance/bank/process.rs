@@ -33,7 +33,7 @@ pub struct BankProcess {
 }
 
 /// For the places in the log that cookies carry from process to process.
-const SECRET: &str = "a secret of the tests, thirty-two bytes and more";
+const SECRET: &str = "a secret of the tests that has thirty-two bytes and more";
 
 impl BankProcess {
     /// Starts it and waits until it serves.
@@ -108,10 +108,16 @@ impl BankProcess {
         self.site.as_ref().expect("it runs").signal(signal);
     }
 
-    /// The last of what it has said, with those before it.
-    pub fn log(&self) -> String {
+    /// All that it has said, with those before it.
+    pub fn whole_log(&self) -> String {
         let mut text = self.logs.concat();
         text += &self.site.as_ref().map(Site::log).unwrap_or_default();
+        text
+    }
+
+    /// The last of that.
+    pub fn log(&self) -> String {
+        let text = self.whole_log();
         let lines: Vec<&str> = text.lines().collect();
         let shown = &lines[lines.len().saturating_sub(60)..];
         format!("--- {} ({:?})\n{}", self.name, self.face, shown.join("\n"))

@@ -290,7 +290,8 @@ impl Body {
         if self.raw.len() < end + 2 {
             return Ok(false);
         }
-        self.text.push_str(std::str::from_utf8(&self.raw[begin..end])?);
+        self.text
+            .push_str(std::str::from_utf8(&self.raw[begin..end])?);
         self.raw.drain(..end + 2);
         self.is_over = size == 0;
         Ok(true)

@@ -101,7 +101,11 @@ fn silent_websocket(address: SocketAddr) -> TcpStream {
         stream.read_exact(&mut byte).unwrap();
         head.extend(byte);
     }
-    assert!(head.starts_with(b"HTTP/1.1 101 "), "{}", String::from_utf8_lossy(&head));
+    assert!(
+        head.starts_with(b"HTTP/1.1 101 "),
+        "{}",
+        String::from_utf8_lossy(&head)
+    );
     stream
 }
 
@@ -118,7 +122,12 @@ fn check_going_away(mut stream: TcpStream) {
 
 fn publish(address: SocketAddr, number: usize) {
     let mut client = Client::new(address);
-    client.send("POST", "/chat", "connection: close\r\n", &number.to_string());
+    client.send(
+        "POST",
+        "/chat",
+        "connection: close\r\n",
+        &number.to_string(),
+    );
     let reply = client.receive();
     assert_eq!(reply.status, 202, "{number}: {}", reply.text());
 }

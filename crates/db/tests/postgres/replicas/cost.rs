@@ -23,7 +23,9 @@ impl Recorder {
                 let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 let kept = Arc::clone(&kept);
-                std::thread::spawn(move || pass(from, to, |bytes| kept.lock().unwrap().extend(bytes)));
+                std::thread::spawn(move || {
+                    pass(from, to, |bytes| kept.lock().unwrap().extend(bytes))
+                });
                 std::thread::spawn(move || pass(server, client, |_| {}));
             }
         });
