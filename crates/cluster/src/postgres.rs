@@ -17,7 +17,7 @@ use crate::engine::{
 };
 use crate::error::Result;
 use crate::hub::{Hub, Subscription};
-use crate::kept::KeptMessages;
+use crate::message_table::KeptMessages;
 use crate::limits::{LISTEN_PAUSE, LISTEN_SILENCE, LOCK_POLL_MIN};
 use crate::table::SharedTable;
 

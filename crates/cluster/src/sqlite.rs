@@ -16,7 +16,7 @@ use crate::engine::{
 };
 use crate::error::Result;
 use crate::hub::Subscription;
-use crate::kept::KeptMessages;
+use crate::message_table::KeptMessages;
 use crate::process::PROCESS_HUB;
 use crate::table::SharedTable;
 

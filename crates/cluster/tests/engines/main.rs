@@ -3,7 +3,7 @@
 #[path = "../behaviour/mod.rs"]
 mod behaviour;
 mod channels;
-mod kept;
+mod followers;
 mod locks;
 mod timers;
 

@@ -2,7 +2,7 @@
 //! has written and seen before, wherever the read ran, and no read fails because a replica does.
 
 mod cost;
-mod frozen;
+mod standstill;
 
 use std::rc::Rc;
 use std::time::Duration;

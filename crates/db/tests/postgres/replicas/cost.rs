@@ -64,13 +64,13 @@ const WRITE: &str = "update t set n = n + 1 where id = ?";
 const READ: &str = "select n from t where id = ?";
 
 /// What is sent for five of each, once their statements are known.
-struct Sent {
+struct SentBytes {
     writes: Vec<u8>,
     reads: Vec<u8>,
     marked_reads: Vec<u8>,
 }
 
-async fn sent(recorder: &Recorder, options: Options) -> Sent {
+async fn sent(recorder: &Recorder, options: Options) -> SentBytes {
     let url = format!(
         "postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable&pool=1",
         recorder.port
@@ -99,7 +99,7 @@ async fn sent(recorder: &Recorder, options: Options) -> Sent {
     }
     let marked_reads = recorder.take();
     db.0.close();
-    Sent {
+    SentBytes {
         writes,
         reads: plain,
         marked_reads,
