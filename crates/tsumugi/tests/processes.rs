@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 use tsumugi::cluster::{Error as LockError, ReleaseKind};
 use tsumugi::prelude::*;
-use tsumugi::trial;
+use tsumugi::{Settings, trial};
 use tsumugi_testkit::etcd::EtcdCluster;
 use tsumugi_testkit::postgres::Server;
 use tsumugi_testkit::redis::RedisServer;
@@ -33,12 +33,11 @@ async fn connect(url: &str) -> Db {
 
 /// The cluster at a place, as another process has it.
 async fn cluster_at(worker: &Worker, place: &str) -> Result<Cluster> {
-    match place.starts_with("postgres") {
-        true => Ok(Cluster::over(
-            &Db::connect(place, Options::default()).await?,
-        )?),
-        false => Ok(Kv::open(worker, place).await?.cluster()?),
+    if place.starts_with("postgres") {
+        let db = Db::connect(place, Options::default()).await?;
+        return Ok(Cluster::over(&db)?);
     }
+    Ok(Kv::open(worker, place).await?.cluster()?)
 }
 
 struct App {
@@ -294,7 +293,8 @@ fn process_that_stood_still_for_longer_than_its_lock_lasts_does_not_go_on() {
     assert_eq!(holder.until("holds"), "holds 1");
     freeze(holder.number());
     let outcome = tsumugi::alone(Settings::default(), async |_| {
-        let cluster = Cluster::over(&connect(&database.url()).await).unwrap();
+        let db = connect(&database.url()).await;
+        let cluster = Cluster::over(&db).unwrap();
         let wait = LockWait::UpTo(SECOND * 30);
         let lease = cluster
             .acquire("rust job", SECOND * 60, wait)
