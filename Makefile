@@ -39,6 +39,12 @@ release: ## build what is installed and measured: target/release/tsumugi, with b
 	@scripts/setup run
 	cargo build --release --package tsumugi-cli
 
+demo-cluster: ## the demo as three processes over three PostgreSQL, etcd and a balancer on http://LISTEN; says what to kill
+	@scripts/setup cluster
+	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
+	cargo build --profile quick --package tsumugi-testkit --bin tsumugi-demo-cluster
+	@$(TARGET)/quick/tsumugi-demo-cluster --listen $(LISTEN)
+
 test: ## set up, then format, clippy, tidy and every test; ends with "N passed, N failed"
 	@scripts/setup test
 	@cargo xtask test

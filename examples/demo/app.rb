@@ -3,7 +3,7 @@
 require_relative "texts"
 require_relative "live"
 
-plugin(:db) { DB.connect(acquire: 20) }                # DATABASE_URL, else a file among the data; waits while another server takes over
+plugin(:db) { DB.connect(acquire: 20, timeout: 5) }    # DATABASE_URL, else a file among the data; waits while another server takes over
 db.migrate                                             # migrations/: whoever starts first, once
 cluster db if ENV["DATABASE_URL"].to_s.start_with?("postgres") # the other processes, by the database that all use
 plugin(:live) { Live.new(db, channel("board", cluster: true)) }

@@ -7,6 +7,7 @@
 
 mod certificates;
 mod cut_proxy;
+pub mod demo;
 mod dice;
 pub mod etcd;
 pub mod firebird;

@@ -1,6 +1,7 @@
 //! The cluster itself: it starts whole, another member takes over where the primary is killed, stopped or cut off, and it leaves nothing behind.
 //! Uses psql only. Rule: what a test of another crate relies on is shown here first.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tsumugi_testkit::patroni::PatroniCluster;
@@ -51,4 +52,31 @@ fn primary_that_is_killed_frozen_or_cut_off_is_replaced_and_comes_back() {
     cluster.heal(third);
     assert_eq!(cluster.wait_whole(WHOLE_MAX), fourth);
     assert_eq!(numbers(&cluster, fourth), "1 2 3 4");
+
+    let folders: Vec<PathBuf> = (0..3).map(|at| folder(&cluster, at)).collect();
+    // One that is stopped in its tracks ends with the others.
+    cluster.freeze(first);
+    drop(cluster);
+    for folder in folders {
+        assert!(!folder.exists(), "{} is left", folder.display());
+        assert_eq!(processes_of(&folder), 0, "{}", folder.display());
+    }
+}
+
+fn folder(cluster: &PatroniCluster, at: usize) -> PathBuf {
+    let data = cluster.psql(at, "postgres", "show data_directory");
+    let folder = Path::new(&data).parent().unwrap();
+    assert!(processes_of(folder) > 0);
+    folder.to_owned()
+}
+
+/// Those that name the directory on their command lines.
+fn processes_of(folder: &Path) -> usize {
+    let name = folder.as_os_str().as_encoded_bytes();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let names_it = |line: &Vec<u8>| line.windows(name.len()).any(|window| window == name);
+    entries
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .filter(names_it)
+        .count()
 }

@@ -3,21 +3,14 @@
 //! Rule: what it prints as a command can be typed as it stands.
 #![forbid(unsafe_code)]
 
-mod command;
-mod control;
-mod parts;
-mod web;
-
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use tsumugi_testkit::demo::command::{self, Command};
+use tsumugi_testkit::demo::{DemoCluster, DemoProgram, control};
 use tsumugi_testkit::{Guard, pause};
-
-use crate::command::{Command, Request};
-use crate::parts::Parts;
-use crate::web::Program;
 
 const USAGE: &str = "usage: tsumugi-demo-cluster [--listen ADDRESS] [--program TSUMUGI] [--app FILE] [--at FOLDER]
   serves FILE (examples/demo/app.rb) by three processes of TSUMUGI (that beside this program) behind a balancer at ADDRESS (127.0.0.1:8080)
@@ -35,7 +28,7 @@ const LOOKS_APART: usize = 30;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    match command::read(&words) {
+    match read(&words) {
         Ok(Request::Help) => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -58,8 +51,18 @@ fn usual_folder() -> PathBuf {
     own.with_file_name("tsumugi-demo-cluster.running")
 }
 
+/// What this program was called for.
+enum Request {
+    Help,
+    Serve(ServeOptions),
+    Tell {
+        at: Option<PathBuf>,
+        command: Command,
+    },
+}
+
 /// How a cluster is to be.
-pub struct ServeOptions {
+struct ServeOptions {
     listen: SocketAddr,
     program: Option<PathBuf>,
     app: PathBuf,
@@ -78,27 +81,27 @@ fn serve(options: &ServeOptions) -> ExitCode {
         Ok(socket) => socket,
         Err(reason) => return fail(&reason),
     };
-    let program = Program {
+    let program = DemoProgram {
         tsumugi: options.program.clone().unwrap_or_else(beside),
         app: options.app.clone(),
         folder: own,
     };
     eprintln!("starting PostgreSQL, etcd, the demo and a balancer …");
-    let parts = match Parts::start(&program, options.listen) {
-        Ok(parts) => Arc::new(parts),
+    let cluster = match DemoCluster::start(&program, Some(options.listen)) {
+        Ok(cluster) => Arc::new(cluster),
         Err(reason) => return fail(&reason),
     };
-    println!("{}", greeting(&parts.url(), &command_prefix(&folder)));
-    let told = Arc::clone(&parts);
+    println!("{}", greeting(&cluster.url(), &command_prefix(&folder)));
+    let told = Arc::clone(&cluster);
     std::thread::spawn(move || control::listen(&socket, |command| told.run(command)));
-    report(&parts)
+    report(&cluster)
 }
 
 /// Says what changes, for ever: an interrupt ends this process, and the guards of all parts end them.
-fn report(parts: &Parts) -> ExitCode {
+fn report(cluster: &DemoCluster) -> ExitCode {
     let mut before = Vec::new();
     loop {
-        let now = parts.lines();
+        let now = cluster.lines();
         for line in now.iter().filter(|line| !before.contains(*line)) {
             println!("{line}");
         }
@@ -157,4 +160,40 @@ stop something in its tracks:
         of(&command::KILLS),
         of(&command::OTHERS)
     )
+}
+
+fn read(words: &[String]) -> Result<Request, String> {
+    let mut words = words.iter().map(String::as_str);
+    let mut listen = SocketAddr::from(([127, 0, 0, 1], 8080));
+    let (mut program, mut app, mut at) = (None, PathBuf::from("examples/demo/app.rb"), None);
+    while let Some(word) = words.next() {
+        if matches!(word, "-h" | "--help") {
+            return Ok(Request::Help);
+        }
+        if !word.starts_with('-') {
+            let command: Vec<&str> = std::iter::once(word).chain(words).collect();
+            let command = command::parse(&command)?;
+            return Ok(Request::Tell { at, command });
+        }
+        let value = words
+            .next()
+            .ok_or_else(|| format!("{word} takes a value"))?;
+        match word {
+            "--listen" => {
+                listen = value
+                    .parse()
+                    .map_err(|_| format!("--listen takes an address and a port, not {value}"))?;
+            }
+            "--program" => program = Some(PathBuf::from(value)),
+            "--app" => app = PathBuf::from(value),
+            "--at" => at = Some(PathBuf::from(value)),
+            _ => return Err(format!("there is no option {word}")),
+        }
+    }
+    Ok(Request::Serve(ServeOptions {
+        listen,
+        program,
+        app,
+        at,
+    }))
 }

@@ -1,49 +1,47 @@
-//! The words of a command line: what is to be served, or what is to become of a part. Does nothing about it.
+//! What a running cluster is asked to do, as words. Does nothing about it.
 //! Rule: a command prints as the words that it is read from.
 
 use std::fmt;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-
-use crate::ServeOptions;
 
 /// How many there are of each.
 pub const COUNT: usize = 3;
 
-/// What this program was called for.
-pub enum Request {
-    Help,
-    Serve(ServeOptions),
-    Tell {
-        at: Option<PathBuf>,
-        command: Command,
-    },
-}
-
 /// What a running cluster is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
+    /// To say what runs.
     Status,
+    /// To do something to a part.
     To(Verb, Part),
 }
 
 /// What becomes of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
+    /// It ends at once, as by a machine's death.
     Kill,
+    /// It is started again.
     Start,
+    /// It is stopped in its tracks.
     Freeze,
+    /// It goes on.
     Thaw,
+    /// It is cut off from all others.
     Cut,
+    /// It is no longer cut off.
     Heal,
 }
 
 /// A part, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// The PostgreSQL that writes.
     Primary,
+    /// A PostgreSQL.
     Postgres(usize),
+    /// A process of the demo.
     Web(usize),
+    /// A member of etcd.
     Etcd(usize),
 }
 
@@ -97,6 +95,9 @@ impl fmt::Display for Part {
 }
 
 /// A command by its words.
+///
+/// # Errors
+/// What is wrong with them.
 pub fn parse(words: &[&str]) -> Result<Command, String> {
     let (verb, part) = match words {
         ["status"] => return Ok(Command::Status),
@@ -126,43 +127,6 @@ fn part(words: &[&str]) -> Result<Part, String> {
         "etcd" => Ok(Part::Etcd(at)),
         _ => Err(format!("there is no {kind}")),
     }
-}
-
-/// A command line.
-pub fn read(words: &[String]) -> Result<Request, String> {
-    let mut words = words.iter().map(String::as_str);
-    let mut listen = SocketAddr::from(([127, 0, 0, 1], 8080));
-    let (mut program, mut app, mut at) = (None, PathBuf::from("examples/demo/app.rb"), None);
-    while let Some(word) = words.next() {
-        if matches!(word, "-h" | "--help") {
-            return Ok(Request::Help);
-        }
-        if !word.starts_with('-') {
-            let command: Vec<&str> = std::iter::once(word).chain(words).collect();
-            let command = parse(&command)?;
-            return Ok(Request::Tell { at, command });
-        }
-        let value = words
-            .next()
-            .ok_or_else(|| format!("{word} takes a value"))?;
-        match word {
-            "--listen" => {
-                listen = value
-                    .parse()
-                    .map_err(|_| format!("--listen takes an address and a port, not {value}"))?;
-            }
-            "--program" => program = Some(PathBuf::from(value)),
-            "--app" => app = PathBuf::from(value),
-            "--at" => at = Some(PathBuf::from(value)),
-            _ => return Err(format!("there is no option {word}")),
-        }
-    }
-    Ok(Request::Serve(ServeOptions {
-        listen,
-        program,
-        app,
-        at,
-    }))
 }
 
 #[cfg(test)]

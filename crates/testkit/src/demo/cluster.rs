@@ -1,4 +1,4 @@
-//! All that runs, and what a command does to a part of it. It reads no words.
+//! The demo on three processes behind a balancer, over three PostgreSQL and their etcd, and what a command does to a part of it. It reads no words.
 //! Rule: a part that runs is not started, and one that does not is neither killed nor stopped.
 
 use std::collections::BTreeSet;
@@ -6,11 +6,10 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
-use tsumugi_testkit::haproxy::Balancer;
-use tsumugi_testkit::patroni::PatroniCluster;
-
-use crate::command::{COUNT, Command, Part, Verb};
-use crate::web::{Program, Shared, WebProcess};
+use super::command::{COUNT, Command, Part, Verb};
+use super::process::{DemoProcess, DemoProgram, SharedSettings};
+use crate::haproxy::Balancer;
+use crate::patroni::PatroniCluster;
 
 const DATABASE: &str = "board";
 
@@ -18,17 +17,20 @@ const DATABASE: &str = "board";
 const SECRET_BYTES: usize = 32;
 
 /// What runs. The balancer is first to end, and the database last.
-pub struct Parts {
+pub struct DemoCluster {
     balancer: Balancer,
-    web: Vec<WebProcess>,
+    web: Vec<DemoProcess>,
     postgres: PatroniCluster,
-    /// Parts that were stopped in their tracks or cut off, by their names.
+    /// DemoCluster that were stopped in their tracks or cut off, by their names.
     marks: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
-impl Parts {
-    /// Starts all of it.
-    pub fn start(program: &Program, listen: SocketAddr) -> Result<Parts, String> {
+impl DemoCluster {
+    /// Starts all of it, with the balancer at an address; without one it has a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    /// When the address is taken, or a process does not start.
+    pub fn start(program: &DemoProgram, listen: Option<SocketAddr>) -> Result<DemoCluster, String> {
         if !program.tsumugi.is_file() {
             let path = program.tsumugi.display();
             return Err(format!(
@@ -38,19 +40,22 @@ impl Parts {
         let secret = secret()?;
         let postgres = PatroniCluster::start();
         postgres.create_database(DATABASE);
-        let shared = Shared {
+        let shared = SharedSettings {
             database: postgres.urls(DATABASE),
             secret,
         };
-        let web: Vec<WebProcess> = (0..COUNT)
-            .map(|at| WebProcess::prepare(at, program, &shared))
+        let web: Vec<DemoProcess> = (0..COUNT)
+            .map(|at| DemoProcess::prepare(at, program, &shared))
             .collect();
-        web.iter().try_for_each(WebProcess::start)?;
+        web.iter().try_for_each(DemoProcess::start)?;
         let servers: Vec<SocketAddr> = web.iter().map(|web| web.address).collect();
         let admins: Vec<SocketAddr> = web.iter().map(|web| web.admin).collect();
-        let balancer = Balancer::listen(listen, &servers, &admins)
-            .map_err(|log| format!("the balancer does not start at {listen}\n{log}"))?;
-        Ok(Parts {
+        let balancer = match listen {
+            None => Balancer::start(&servers, &admins),
+            Some(at) => Balancer::listen(at, &servers, &admins)
+                .map_err(|log| format!("the balancer does not start at {at}\n{log}"))?,
+        };
+        Ok(DemoCluster {
             balancer,
             web,
             postgres,
@@ -79,6 +84,9 @@ impl Parts {
     }
 
     /// Does what a command says; a sentence for who typed it.
+    ///
+    /// # Errors
+    /// Why nothing was done.
     pub fn run(&self, command: Command) -> Result<String, String> {
         let (verb, part) = match command {
             Command::Status => return Ok(self.lines().join("\n")),
@@ -97,8 +105,14 @@ impl Parts {
         self.apply(verb, part)?;
         self.mark(verb, part);
         let mut text = format!("{part}: {}", self.state(part));
-        if verb == Verb::Kill {
-            let _ = write!(text, "; {} brings it back", Command::To(Verb::Start, part));
+        let back = match verb {
+            Verb::Kill => Some(Verb::Start),
+            Verb::Freeze => Some(Verb::Thaw),
+            Verb::Cut => Some(Verb::Heal),
+            _ => None,
+        };
+        if let Some(back) = back {
+            let _ = write!(text, "; {} brings it back", Command::To(back, part));
         }
         Ok(text)
     }

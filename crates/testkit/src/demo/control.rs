@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::command::{self, Command};
+use super::command::{self, Command};
 
 /// Bytes of a command. The longest is far shorter.
 const COMMAND_BYTES_MAX: u64 = 256;
@@ -16,6 +16,9 @@ fn path(folder: &Path) -> PathBuf {
 }
 
 /// Listens in the folder, in place of a cluster that is gone.
+///
+/// # Errors
+/// When one runs there, or the folder is not ours.
 pub fn bind(folder: &Path) -> Result<UnixListener, String> {
     let path = path(folder);
     if UnixStream::connect(&path).is_ok() {

@@ -7,26 +7,29 @@ use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::{ServerProcess, free_port, freeze, http_status, log_of, pause, thaw};
 use nix::sys::signal::Signal;
-use tsumugi_testkit::{ServerProcess, free_port, freeze, http_status, log_of, pause, thaw};
 
 /// For a process to be ready. Generous: a busy machine takes its time.
 const START_S_MAX: u64 = 60;
 
 /// What is run, and where it may keep its files.
-pub struct Program {
+pub struct DemoProgram {
+    /// The server's program.
     pub tsumugi: PathBuf,
+    /// The application's file.
     pub app: PathBuf,
+    /// A directory for what the processes write.
     pub folder: PathBuf,
 }
 
 /// What all processes have in common.
-pub struct Shared {
+pub struct SharedSettings {
     pub database: String,
     pub secret: String,
 }
 
-pub struct WebProcess {
+pub struct DemoProcess {
     name: String,
     folder: PathBuf,
     arguments: Vec<String>,
@@ -37,9 +40,9 @@ pub struct WebProcess {
     process: Mutex<ServerProcess>,
 }
 
-impl WebProcess {
+impl DemoProcess {
     /// Nothing runs yet.
-    pub fn prepare(at: usize, program: &Program, shared: &Shared) -> WebProcess {
+    pub fn prepare(at: usize, program: &DemoProgram, shared: &SharedSettings) -> DemoProcess {
         let name = format!("web {}", at + 1);
         let folder = program.folder.join(format!("web-{}", at + 1));
         std::fs::create_dir_all(&folder).expect("the directory is ours");
@@ -54,7 +57,7 @@ impl WebProcess {
         ] {
             arguments.extend([option.to_owned(), value]);
         }
-        WebProcess {
+        DemoProcess {
             arguments,
             tsumugi: program.tsumugi.clone(),
             variables: [
