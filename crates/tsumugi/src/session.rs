@@ -137,7 +137,7 @@ impl Sessions {
         let worker = worker.clone();
         let signer = move || {
             let signer = worker.mode().signer(worker.secret());
-            signer.ok().map(Rc::new)
+            signer.map(Rc::new)
         };
         Ok(SessionStore::new(declared, store, cookies_max)?.signed_by(signer))
     }

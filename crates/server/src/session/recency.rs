@@ -6,7 +6,7 @@ use std::rc::Rc;
 use http::{HeaderMap, HeaderValue};
 use tsumugi_db::limits::REPLICA_LAG_MAX;
 use tsumugi_db::{Recency, RecencyTexts};
-use tsumugi_http::secret::Signer;
+use tsumugi_http::secret::{SecretError, Signer};
 use tsumugi_http::session::{RecencyPart, SessionStorage};
 
 use super::recency_signer::RecencySigner;
@@ -15,7 +15,10 @@ use super::state::SessionStore;
 impl SessionStore {
     /// Sessions in a store need no signature; what is said of them here does.
     #[must_use]
-    pub fn signed_by(mut self, make: impl Fn() -> Option<Rc<Signer>> + 'static) -> SessionStore {
+    pub fn signed_by(
+        mut self,
+        make: impl Fn() -> Result<Rc<Signer>, SecretError> + 'static,
+    ) -> SessionStore {
         if matches!(self.declared.keeping, SessionStorage::Store) {
             self.recency_signer = RecencySigner::made_by(make);
         }

@@ -4,12 +4,12 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use tsumugi_http::secret::Signer;
+use tsumugi_http::secret::{SecretError, Signer};
 use tsumugi_http::session::SessionStorage;
 
 /// What signs the cookie.
 pub(super) struct RecencySigner {
-    make: Box<dyn Fn() -> Option<Rc<Signer>>>,
+    make: Box<dyn Fn() -> Result<Rc<Signer>, SecretError>>,
     made: OnceCell<Option<Rc<Signer>>>,
 }
 
@@ -19,10 +19,12 @@ impl RecencySigner {
             SessionStorage::Cookie(signer) => Some(Rc::clone(signer)),
             SessionStorage::Store => None,
         };
-        RecencySigner::made_by(move || signer.clone())
+        RecencySigner::made_by(move || signer.clone().ok_or(SecretError::Missing))
     }
 
-    pub(super) fn made_by(make: impl Fn() -> Option<Rc<Signer>> + 'static) -> RecencySigner {
+    pub(super) fn made_by(
+        make: impl Fn() -> Result<Rc<Signer>, SecretError> + 'static,
+    ) -> RecencySigner {
         RecencySigner {
             make: Box::new(make),
             made: OnceCell::new(),
@@ -31,13 +33,12 @@ impl RecencySigner {
 
     pub(super) fn signer(&self) -> Option<&Signer> {
         let make = || {
-            let made = (self.make)();
-            if made.is_none() {
+            let refused = |error: SecretError| {
                 tracing::warn!(
-                    "TSUMUGI_SECRET is not set: reads from replicas follow what was written in the same request, not in those before it"
+                    "reads from replicas follow what was written in the same request, not in those before it: {error}"
                 );
-            }
-            made
+            };
+            (self.make)().map_err(refused).ok()
         };
         self.made.get_or_init(make).as_deref()
     }

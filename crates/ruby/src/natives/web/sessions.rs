@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use tsumugi_http::secret::SecretError;
 use tsumugi_http::session::{self, Forms, SessionSettings, SessionStorage, Transport};
 use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 use tsumugi_server::session::{
@@ -61,8 +62,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let cookies_max = host.settings.http.parameters_max;
         let weak = Rc::downgrade(host);
         let signer = move || {
-            let host = weak.upgrade()?;
-            host.web.signer(&host.settings).ok()
+            let host = weak.upgrade().ok_or(SecretError::Missing)?;
+            host.web.signer(&host.settings)
         };
         let sessions = SessionStore::new(sessions, store, cookies_max);
         let sessions = sessions.map_err(|error| error.raise(scope))?;
