@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
 use futures_util::Stream;
 use prost::Message as _;
 use tonic::{Status, Streaming};
@@ -19,7 +18,7 @@ use super::outcome::{compact, missing, of_error, status, success};
 use crate::code::TkrzwCode;
 use crate::limits::STREAM_MESSAGES_PER_TURN;
 use crate::proto::iterate_request::OpType;
-use crate::proto::{IterateRequest, IterateResponse, StatusProto};
+use crate::proto::{IterateRequest, IterateResponse};
 
 /// A stream of requests to one cursor.
 pub(crate) struct Iteration {
