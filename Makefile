@@ -145,6 +145,7 @@ soak: bench-build bench-peers ## every allocation of the VM failing, the demo wh
 	TSUMUGI_CHAOS_ROUNDS=20 TSUMUGI_CHAOS_SECONDS=30 TSUMUGI_CHAOS_ROWS=10000000 cargo test --package tsumugi-db --test postgres -- --nocapture chaos:: load::
 	TSUMUGI_CHAOS_ROUNDS=20 cargo test --package tsumugi-db --test firebird -- --nocapture chaos::
 	TSUMUGI_LOST_ANSWERS_ROUNDS=2000 cargo test --package tsumugi-db --test transactions -- --nocapture lost_answers::
+	TSUMUGI_JOB_KILLS=200 cargo test --package tsumugi-jobs --test engines -- --nocapture kills::process
 	TSUMUGI_HISTORIES=10000 cargo test --package tsumugi-db --test transactions -- --nocapture histories::
 	TSUMUGI_AUTOMATIC_HISTORIES=100 cargo test --package tsumugi-firebird --test live -- --nocapture automatic::
 	TSUMUGI_LEASE_HISTORIES=200000 cargo test --release --package tsumugi-cluster --test model
