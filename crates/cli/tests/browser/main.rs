@@ -2,6 +2,7 @@
 //! live, its pages look like pages. Needs Chromium: without one it says so loudly, and fails where CI is set.
 
 mod chromium;
+mod cluster;
 mod report;
 
 use std::io::{BufRead, BufReader};

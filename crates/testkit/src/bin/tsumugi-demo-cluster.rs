@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tsumugi_testkit::demo::command::{self, Command};
+use tsumugi_testkit::demo::command::{self, PartCommand};
 use tsumugi_testkit::demo::{DemoCluster, DemoProgram, control};
 use tsumugi_testkit::{Guard, pause};
 
@@ -57,7 +57,7 @@ enum Request {
     Serve(ServeOptions),
     Tell {
         at: Option<PathBuf>,
-        command: Command,
+        command: PartCommand,
     },
 }
 
@@ -136,7 +136,7 @@ fn command_prefix(folder: &Path) -> String {
 }
 
 fn greeting(url: &str, own: &str) -> String {
-    let of = |words: &[Command]| {
+    let of = |words: &[PartCommand]| {
         let lines = words.iter().map(|word| format!("  {own} {word}"));
         lines.collect::<Vec<_>>().join("\n")
     };

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
-use super::command::{COUNT, Command, Part, Verb};
+use super::command::{COUNT, Part, PartCommand, Verb};
 use super::process::{DemoProcess, DemoProgram, SharedSettings};
 use crate::haproxy::Balancer;
 use crate::patroni::PatroniCluster;
@@ -87,11 +87,11 @@ impl DemoCluster {
     ///
     /// # Errors
     /// Why nothing was done.
-    pub fn run(&self, command: Command) -> Result<String, String> {
+    pub fn run(&self, command: PartCommand) -> Result<String, String> {
         let (verb, part) = match command {
-            Command::Status => return Ok(self.lines().join("\n")),
-            Command::To(verb, Part::Primary) => (verb, self.primary()?),
-            Command::To(verb, part) => (verb, part),
+            PartCommand::Status => return Ok(self.lines().join("\n")),
+            PartCommand::To(verb, Part::Primary) => (verb, self.primary()?),
+            PartCommand::To(verb, part) => (verb, part),
         };
         let runs = self.runs(part);
         match verb {
@@ -112,7 +112,7 @@ impl DemoCluster {
             _ => None,
         };
         if let Some(back) = back {
-            let _ = write!(text, "; {} brings it back", Command::To(back, part));
+            let _ = write!(text, "; {} brings it back", PartCommand::To(back, part));
         }
         Ok(text)
     }

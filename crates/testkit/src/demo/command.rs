@@ -8,7 +8,7 @@ pub const COUNT: usize = 3;
 
 /// What a running cluster is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum PartCommand {
     /// To say what runs.
     Status,
     /// To do something to a part.
@@ -46,20 +46,20 @@ pub enum Part {
 }
 
 /// What is shown first.
-pub const KILLS: [Command; 3] = [
-    Command::To(Verb::Kill, Part::Primary),
-    Command::To(Verb::Kill, Part::Web(0)),
-    Command::To(Verb::Kill, Part::Etcd(0)),
+pub const KILLS: [PartCommand; 3] = [
+    PartCommand::To(Verb::Kill, Part::Primary),
+    PartCommand::To(Verb::Kill, Part::Web(0)),
+    PartCommand::To(Verb::Kill, Part::Etcd(0)),
 ];
 
 /// What is shown then.
-pub const OTHERS: [Command; 6] = [
-    Command::To(Verb::Start, Part::Postgres(0)),
-    Command::To(Verb::Start, Part::Web(0)),
-    Command::To(Verb::Start, Part::Etcd(0)),
-    Command::To(Verb::Freeze, Part::Primary),
-    Command::To(Verb::Thaw, Part::Postgres(1)),
-    Command::To(Verb::Freeze, Part::Web(1)),
+pub const OTHERS: [PartCommand; 6] = [
+    PartCommand::To(Verb::Start, Part::Postgres(0)),
+    PartCommand::To(Verb::Start, Part::Web(0)),
+    PartCommand::To(Verb::Start, Part::Etcd(0)),
+    PartCommand::To(Verb::Freeze, Part::Primary),
+    PartCommand::To(Verb::Thaw, Part::Postgres(1)),
+    PartCommand::To(Verb::Freeze, Part::Web(1)),
 ];
 
 const VERBS: [(&str, Verb); 6] = [
@@ -71,11 +71,11 @@ const VERBS: [(&str, Verb); 6] = [
     ("heal", Verb::Heal),
 ];
 
-impl fmt::Display for Command {
+impl fmt::Display for PartCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Command::Status => f.write_str("status"),
-            Command::To(verb, part) => {
+            PartCommand::Status => f.write_str("status"),
+            PartCommand::To(verb, part) => {
                 let word = VERBS.iter().find(|(_, known)| known == verb);
                 write!(f, "{} {part}", word.map_or("", |(word, _)| word))
             }
@@ -98,15 +98,15 @@ impl fmt::Display for Part {
 ///
 /// # Errors
 /// What is wrong with them.
-pub fn parse(words: &[&str]) -> Result<Command, String> {
+pub fn parse(words: &[&str]) -> Result<PartCommand, String> {
     let (verb, part) = match words {
-        ["status"] => return Ok(Command::Status),
+        ["status"] => return Ok(PartCommand::Status),
         [verb, part @ ..] => (verb, part),
         [] => return Err("a command is missing".to_owned()),
     };
     let known = VERBS.iter().find(|(word, _)| word == verb);
     let (_, verb) = known.ok_or_else(|| format!("there is no command {verb}"))?;
-    Ok(Command::To(*verb, self::part(part)?))
+    Ok(PartCommand::To(*verb, self::part(part)?))
 }
 
 fn part(words: &[&str]) -> Result<Part, String> {
@@ -136,9 +136,9 @@ mod tests {
     #[test]
     fn command_is_read_from_the_words_that_it_prints() {
         let more = [
-            Command::Status,
-            Command::To(Verb::Cut, Part::Postgres(2)),
-            Command::To(Verb::Heal, Part::Primary),
+            PartCommand::Status,
+            PartCommand::To(Verb::Cut, Part::Postgres(2)),
+            PartCommand::To(Verb::Heal, Part::Primary),
         ];
         for command in KILLS.into_iter().chain(OTHERS).chain(more) {
             let text = command.to_string();

@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::command::{self, Command};
+use super::command::{self, PartCommand};
 
 /// Bytes of a command. The longest is far shorter.
 const COMMAND_BYTES_MAX: u64 = 256;
@@ -29,7 +29,7 @@ pub fn bind(folder: &Path) -> Result<UnixListener, String> {
 }
 
 /// Answers one command after the other.
-pub fn listen(socket: &UnixListener, run: impl Fn(Command) -> Result<String, String>) {
+pub fn listen(socket: &UnixListener, run: impl Fn(PartCommand) -> Result<String, String>) {
     for stream in socket.incoming().flatten() {
         let Ok(reading) = stream.try_clone() else {
             continue;
@@ -50,7 +50,7 @@ pub fn listen(socket: &UnixListener, run: impl Fn(Command) -> Result<String, Str
 }
 
 /// Sends a command, and prints what became of it.
-pub fn tell(folder: &Path, command: Command) -> ExitCode {
+pub fn tell(folder: &Path, command: PartCommand) -> ExitCode {
     let mut answer = String::new();
     let asked = UnixStream::connect(path(folder)).and_then(|mut stream| {
         writeln!(stream, "{command}")?;

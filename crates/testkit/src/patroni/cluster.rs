@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::configuration::APPLICATION;
+use super::configuration::{APPLICATION, SynchronousMode};
 use super::limits::{START_S_MAX, START_TRIES_MAX, TTL_S};
 use super::member::{PatroniMember, name};
 use crate::etcd::{EtcdCluster, EtcdOptions};
@@ -14,14 +14,14 @@ const MEMBERS: usize = 3;
 /// How a cluster is to be.
 #[derive(Clone, Debug)]
 pub struct PatroniOptions {
-    is_strict: bool,
+    synchronous: SynchronousMode,
     ttl_s: u32,
 }
 
 impl Default for PatroniOptions {
     fn default() -> PatroniOptions {
         PatroniOptions {
-            is_strict: false,
+            synchronous: SynchronousMode::default(),
             ttl_s: TTL_S,
         }
     }
@@ -31,7 +31,7 @@ impl PatroniOptions {
     /// Commits wait for a synchronous standby even where there is none (`synchronous_mode_strict`).
     #[must_use]
     pub fn strict(mut self) -> PatroniOptions {
-        self.is_strict = true;
+        self.synchronous = SynchronousMode::Strict;
         self
     }
 
@@ -88,7 +88,7 @@ impl PatroniCluster {
             ttl_s: options.ttl_s,
         };
         for member in &cluster.members {
-            member.configure(options.ttl_s, options.is_strict);
+            member.configure(options.ttl_s, options.synchronous);
         }
         cluster
     }

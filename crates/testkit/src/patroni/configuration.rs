@@ -12,6 +12,16 @@ const SCOPE: &str = "tsumugi";
 /// The role of applications, and its password.
 pub const APPLICATION: (&str, &str) = ("app", "app-secret");
 
+/// What becomes of a commit where no standby is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SynchronousMode {
+    /// The primary goes on alone.
+    #[default]
+    Usual,
+    /// It waits.
+    Strict,
+}
+
 /// What one member is told.
 pub struct MemberConfiguration<'a> {
     pub name: &'a str,
@@ -24,7 +34,7 @@ pub struct MemberConfiguration<'a> {
     /// Its ways to the members of etcd.
     pub etcd: &'a [u16],
     pub ttl_s: u32,
-    pub is_strict: bool,
+    pub synchronous: SynchronousMode,
 }
 
 impl MemberConfiguration<'_> {
@@ -62,7 +72,8 @@ etcd:
 
     /// What the first member writes to etcd, for all. Nothing is synced: what is killed is a process, and the system keeps what it wrote.
     fn bootstrap(&self) -> String {
-        let (ttl, is_strict) = (self.ttl_s, self.is_strict);
+        let ttl = self.ttl_s;
+        let is_strict = self.synchronous == SynchronousMode::Strict;
         format!(
             "bootstrap:
   dcs:

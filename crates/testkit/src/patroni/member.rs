@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::Signal;
 
-use super::configuration::MemberConfiguration;
+use super::configuration::{MemberConfiguration, SynchronousMode};
 use crate::etcd::EtcdCluster;
 use crate::postgres::process_user::ProcessUser;
 use crate::postgres::{programs as postgres_programs, psql};
@@ -93,7 +93,7 @@ impl PatroniMember {
     }
 
     /// Writes what Patroni reads.
-    pub fn configure(&self, ttl_s: u32, is_strict: bool) {
+    pub fn configure(&self, ttl_s: u32, synchronous: SynchronousMode) {
         let programs = postgres_programs::find("postgres");
         let etcd: Vec<u16> = self.etcd.iter().map(GateProxy::port).collect();
         let text = MemberConfiguration {
@@ -104,7 +104,7 @@ impl PatroniMember {
             reached: [self.postgres.port(), self.rest.port()],
             etcd: &etcd,
             ttl_s,
-            is_strict,
+            synchronous,
         }
         .text();
         let file = self.file();
