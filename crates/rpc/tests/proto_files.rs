@@ -49,7 +49,7 @@ fn generated_code_is_what_the_protocol_files_make() {
             fs::read(kept.join(&name)).unwrap() == fs::read(made.path().join(&name)).unwrap();
         assert!(
             equal,
-            "generated/{} is out of date: UPDATE_GENERATED=1 cargo test --package tsumugi-rpc --test generated",
+            "generated/{} is out of date: UPDATE_GENERATED=1 cargo test --package tsumugi-rpc --test proto_files",
             name.display()
         );
     }
