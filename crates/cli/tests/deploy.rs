@@ -246,6 +246,61 @@ fn haproxy_and_patroni_take_their_configurations() {
     succeeds(validate.envs(environment("cluster/patroni.env")));
 }
 
+fn page() -> String {
+    text("../docs/scale.md")
+}
+
+#[test]
+fn page_shows_the_application_that_is_deployed() {
+    let page = page();
+    let shown = page.split("```ruby\n").nth(1).unwrap();
+    let shown = shown.split("```").next().unwrap();
+    let app = text("app.rb");
+    let (_, app) = app.split_once('\n').unwrap();
+    assert_eq!(shown, app);
+}
+
+#[test]
+fn figures_of_limits_on_the_page_are_those_of_the_code() {
+    let page = page();
+    let worker = tsumugi_worker::WorkerLimits::default();
+    let ruby = tsumugi_ruby::Limits::default();
+    let limits = [
+        ("connections_max", worker.connections_max),
+        ("backlog_max", worker.backlog_max as usize),
+        ("requests_max", ruby.requests_max),
+        ("vm_bytes_max", ruby.vm_bytes_max),
+    ];
+    let digits = |number: usize| {
+        let text = number.to_string();
+        let groups = text.as_bytes().rchunks(3).rev();
+        let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
+        groups.join(",")
+    };
+    for (name, value) in limits {
+        let said = format!("`{name}` ({})", digits(value));
+        assert!(page.contains(&said), "{said}");
+    }
+    let built_in = [
+        (
+            "CHANNEL_MESSAGES_MAX",
+            tsumugi::cluster::limits::CHANNEL_MESSAGES_MAX,
+        ),
+        ("CHANNELS_MAX", tsumugi::cluster::limits::CHANNELS_MAX),
+        (
+            "REMOTE_WATCHES_MAX",
+            tsumugi_stores::limits::REMOTE_WATCHES_MAX,
+        ),
+    ];
+    for (name, value) in built_in {
+        let row = page
+            .lines()
+            .find(|line| line.contains(&format!("`{name}`, built in")));
+        let row = row.unwrap_or_else(|| panic!("{name} is not on the page"));
+        assert!(row.contains(&digits(value)), "{name}: {row}");
+    }
+}
+
 /// The balancer's configuration with a certificate of its own, and other words in place of some.
 fn balancer_at(folder: &Path, others: &[(&str, &str)]) -> String {
     let certificate = server_certificate(folder);

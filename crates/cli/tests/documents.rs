@@ -142,6 +142,11 @@ fn every_application_of_the_page_on_jobs_loads() {
 }
 
 #[test]
+fn application_of_the_page_on_scale_loads() {
+    check_with("docs/scale.md", 1, "sqlite::memory:");
+}
+
+#[test]
 fn every_application_of_the_page_on_redis_loads() {
     check("docs/redis.md", 2);
 }
