@@ -39,9 +39,9 @@ enum Word {
     /// Show jobs, in the order in which they were pushed
     List(List),
     /// Begin jobs again that are dead or wait for their time
-    Retry(Chosen),
+    Retry(JobSelection),
     /// Drop jobs that do not run
-    Drop(Chosen),
+    Drop(JobSelection),
 }
 
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ struct List {
 }
 
 #[derive(clap::Args)]
-struct Chosen {
+struct JobSelection {
     #[command(flatten)]
     place: JobPlace,
     /// Their ids
@@ -102,12 +102,19 @@ impl State {
 
 impl JobPlace {
     fn url(&self) -> Result<String> {
-        if let Some(url) = self.database.clone().or_else(|| std::env::var("DATABASE_URL").ok()) {
+        if let Some(url) = self
+            .database
+            .clone()
+            .or_else(|| std::env::var("DATABASE_URL").ok())
+        {
             return Ok(url);
         }
         let file = self.data.join("app.db");
         if !file.exists() {
-            bail!("there is no database {}: --database or DATABASE_URL names another", file.display());
+            bail!(
+                "there is no database {}: --database or DATABASE_URL names another",
+                file.display()
+            );
         }
         Ok(format!("sqlite:{}", file.display()))
     }
@@ -118,8 +125,13 @@ impl JobPlace {
         let text = tsumugi_worker::alone(WorkerLimits::default(), async |_| {
             let work = async {
                 let database = Database::connect(&url, Options::default()).await?;
-                if !Executor::Database(database.clone()).has_table("tsumugi_jobs").await? {
-                    bail!("there are no jobs in this database: an application with `jobs db` makes their table");
+                if !Executor::Database(database.clone())
+                    .has_table("tsumugi_jobs")
+                    .await?
+                {
+                    bail!(
+                        "there are no jobs in this database: an application with `jobs db` makes their table"
+                    );
                 }
                 work(&JobQueue::over(&database)).await
             };
@@ -156,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
-impl Chosen {
+impl JobSelection {
     async fn each(
         &self,
         queue: &JobQueue,
@@ -186,19 +198,35 @@ impl Chosen {
             }
         }
         if !missing.is_empty() {
-            bail!("{changed} {done}; not there, or running: {}", missing.join(", "));
+            bail!(
+                "{changed} {done}; not there, or running: {}",
+                missing.join(", ")
+            );
         }
         Ok(format!("{changed} {done}\n"))
     }
 }
 
 fn line(text: &mut String, job: &JobRow) {
-    let JobRow { id, name, queue, attempts, arguments, .. } = job;
+    let JobRow {
+        id,
+        name,
+        queue,
+        attempts,
+        arguments,
+        ..
+    } = job;
     let state = job.state.name();
     let due = moment(job.due_ms);
-    let error = job.error.as_deref().map_or(String::new(), |error| format!("  {}", first_line(error)));
+    let error = job
+        .error
+        .as_deref()
+        .map_or(String::new(), |error| format!("  {}", first_line(error)));
     // A text that is written to memory has room.
-    let _ = writeln!(text, "{id}  {state:<9}  {due}  {name} {arguments}  queue {queue}, begun {attempts} times{error}");
+    let _ = writeln!(
+        text,
+        "{id}  {state:<9}  {due}  {name} {arguments}  queue {queue}, begun {attempts} times{error}"
+    );
 }
 
 fn first_line(text: &str) -> &str {

@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::kind::{JobKind, millis};
 use crate::limits::{EXPIRED_MAX, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX};
 use crate::queue::{JobQueue, integer, maybe_integer, text};
-use crate::sql::{Engine, Sql};
-use crate::statements::{self, Claim};
+use crate::sql::{JobEngine, Sql};
+use crate::statements::{self, JobClaim};
 
 /// A job that this process has claimed.
 #[non_exhaustive]
@@ -32,8 +32,11 @@ pub struct ClaimedJob {
 }
 
 impl ClaimedJob {
-    pub(crate) fn claim(&self) -> Claim {
-        Claim { id: self.id, attempt: self.attempt }
+    pub(crate) fn claim(&self) -> JobClaim {
+        JobClaim {
+            id: self.id,
+            attempt: self.attempt,
+        }
     }
 }
 
@@ -46,7 +49,7 @@ pub(crate) struct Wanted {
 
 /// What a worker got.
 #[derive(Debug, Default)]
-pub(crate) struct Claimed {
+pub(crate) struct ClaimAnswer {
     pub jobs: Vec<ClaimedJob>,
     /// Whether there may be more.
     pub is_full: bool,
@@ -67,7 +70,7 @@ pub(crate) struct Claimer {
 impl Claimer {
     /// Claims jobs, and makes those ready before whose time has come or whose process died.
     /// There is room for so many together.
-    pub async fn claim(&self, wanted: &[Wanted], mut room: usize) -> Result<Claimed> {
+    pub async fn claim(&self, wanted: &[Wanted], mut room: usize) -> Result<ClaimAnswer> {
         let engine = self.queue.engine();
         let names = self.kinds.iter().map(|kind| &*kind.name);
         let rows = self.queue.ask(statements::look(engine, names)).await?;
@@ -81,7 +84,7 @@ impl Claimer {
         if claims.is_some_and(|wait| wait <= 0) {
             is_ready |= self.expire().await?;
         }
-        let mut claimed = Claimed::default();
+        let mut claimed = ClaimAnswer::default();
         if is_ready {
             for wanted in wanted {
                 let count = wanted.room.min(room).min(JOB_CLAIMS_MAX);
@@ -95,7 +98,10 @@ impl Claimer {
             }
         }
         // What is due by now is looked at again at once.
-        let waits = [scheduled, claims].into_iter().flatten().filter(|wait| *wait > 0);
+        let waits = [scheduled, claims]
+            .into_iter()
+            .flatten()
+            .filter(|wait| *wait > 0);
         let next = waits.min().and_then(|wait| u64::try_from(wait).ok());
         claimed.next = next.map(Duration::from_millis);
         Ok(claimed)
@@ -104,8 +110,10 @@ impl Claimer {
     async fn claim_of(&self, wanted: &Wanted, count: usize) -> Result<Vec<ClaimedJob>> {
         let engine = self.queue.engine();
         let names = wanted.names.iter().map(|name| &**name);
-        if engine == Engine::Firebird {
-            return self.claim_each(statements::candidates(engine, names, count)).await;
+        if engine == JobEngine::Firebird {
+            return self
+                .claim_each(statements::candidates(engine, names, count))
+                .await;
         }
         let claim = statements::claim(engine, names, count, millis(self.lease), &self.worker);
         let rows = self.queue.ask(claim).await?;
@@ -132,7 +140,10 @@ impl Claimer {
                 )) => continue,
                 Err(error) => return Err(error),
             }
-            let claim = Claim { id, attempt: attempt + 1 };
+            let claim = JobClaim {
+                id,
+                attempt: attempt + 1,
+            };
             let claimed = self.queue.ask(statements::claimed(engine, claim)).await?;
             all.extend(claimed.first().and_then(claimed_job).map(|(_, job)| job));
         }
@@ -142,14 +153,23 @@ impl Claimer {
     /// Counts a failure of jobs whose claims have run out, and says whether there were any.
     async fn expire(&self) -> Result<bool> {
         let engine = self.queue.engine();
-        let rows = self.queue.ask(statements::expired(engine, EXPIRED_MAX)).await?;
+        let rows = self
+            .queue
+            .ask(statements::expired(engine, EXPIRED_MAX))
+            .await?;
         for row in rows.iter() {
-            let claim = Claim { id: integer(row, 0), attempt: integer(row, 1) };
+            let claim = JobClaim {
+                id: integer(row, 0),
+                attempt: integer(row, 1),
+            };
             let is_last = integer(row, 2) >= integer(row, 3);
             // Its time has been over for a while: it is due at once.
             let again = (!is_last).then_some(0);
             let error = "its process ended or stood still";
-            let expired = self.queue.change(statements::expire(engine, claim, again, error)).await?;
+            let expired = self
+                .queue
+                .change(statements::expire(engine, claim, again, error))
+                .await?;
             if expired.affected == 1 {
                 let rest = if is_last { "; it is dead" } else { "" };
                 tracing::warn!("the job {} was left by its process{rest}", claim.id);
@@ -162,14 +182,23 @@ impl Claimer {
     }
 
     /// Renews all claims. Answers those that are held, where they are not as many as those that run.
-    pub async fn renew(&self, running: usize) -> Result<Option<Vec<Claim>>> {
+    pub async fn renew(&self, running: usize) -> Result<Option<Vec<JobClaim>>> {
         let engine = self.queue.engine();
-        let renewed = self.queue.change(statements::renew(engine, millis(self.lease), &self.worker)).await?;
+        let renewed = self
+            .queue
+            .change(statements::renew(engine, millis(self.lease), &self.worker))
+            .await?;
         if usize::try_from(renewed.affected).is_ok_and(|renewed| renewed >= running) {
             return Ok(None);
         }
-        let rows = self.queue.ask(statements::claimed_by(engine, &self.worker)).await?;
-        let claim = |row| Claim { id: integer(row, 0), attempt: integer(row, 1) };
+        let rows = self
+            .queue
+            .ask(statements::claimed_by(engine, &self.worker))
+            .await?;
+        let claim = |row| JobClaim {
+            id: integer(row, 0),
+            attempt: integer(row, 1),
+        };
         Ok(Some(rows.iter().map(claim).collect()))
     }
 
@@ -200,7 +229,7 @@ impl Claimer {
     }
 
     /// Gives a job back that has not ended.
-    pub async fn give_back(&self, claim: Claim) -> Result<bool> {
+    pub async fn give_back(&self, claim: JobClaim) -> Result<bool> {
         let given = statements::give_back(self.queue.engine(), claim);
         Ok(self.queue.change(given).await?.affected == 1)
     }

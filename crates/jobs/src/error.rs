@@ -58,7 +58,9 @@ pub(crate) fn check_text(
     max: usize,
 ) -> Result<()> {
     if text.is_empty() || text.contains('\0') {
-        return Err(Error::Usage(format!("{what} is a text without zero bytes, and not empty")));
+        return Err(Error::Usage(format!(
+            "{what} is a text without zero bytes, and not empty"
+        )));
     }
     check_bytes(what, text.len(), limit, max)
 }
@@ -70,7 +72,12 @@ pub(crate) fn check_bytes(
     max: usize,
 ) -> Result<()> {
     match given > max {
-        true => Err(Error::TooLarge { what, given, limit, max }),
+        true => Err(Error::TooLarge {
+            what,
+            given,
+            limit,
+            max,
+        }),
         false => Ok(()),
     }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Result, check_bytes, check_text};
 use crate::limits::{
-    JOB_ARGUMENTS_BYTES_MAX, JOB_DELAY_MAX, JOB_GRACE_DEFAULT, JOB_KEY_BYTES_MAX, JOB_LEASE_DEFAULT,
-    JOB_LEASE_MAX, JOB_LEASE_MIN, JOB_NAME_BYTES_MAX, JOB_PRIORITY_MAX, JOB_RETRIES_DEFAULT,
-    JOB_RETRIES_MAX, JOB_TIMEOUT_DEFAULT, JOB_TIMEOUT_MAX, JOBS_RUNNING_DEFAULT, JOBS_RUNNING_MAX,
+    JOB_ARGUMENTS_BYTES_MAX, JOB_DELAY_MAX, JOB_GRACE_DEFAULT, JOB_KEY_BYTES_MAX,
+    JOB_LEASE_DEFAULT, JOB_LEASE_MAX, JOB_LEASE_MIN, JOB_NAME_BYTES_MAX, JOB_PRIORITY_MAX,
+    JOB_RETRIES_DEFAULT, JOB_RETRIES_MAX, JOB_TIMEOUT_DEFAULT, JOB_TIMEOUT_MAX,
+    JOBS_RUNNING_DEFAULT, JOBS_RUNNING_MAX,
 };
 
 /// The queue of kinds that name none.
@@ -54,12 +55,16 @@ impl JobKind {
         check_name("the name of a queue", &self.queue)?;
         if self.retries > JOB_RETRIES_MAX {
             let given = self.retries;
-            let message = format!("a job takes from 0 to {JOB_RETRIES_MAX} retries (JOB_RETRIES_MAX), not {given}");
+            let message = format!(
+                "a job takes from 0 to {JOB_RETRIES_MAX} retries (JOB_RETRIES_MAX), not {given}"
+            );
             return Err(Error::Usage(message));
         }
         if self.timeout.is_zero() || self.timeout > JOB_TIMEOUT_MAX {
             let (max, given) = (JOB_TIMEOUT_MAX.as_secs(), self.timeout.as_secs_f64());
-            let message = format!("a job takes a timeout above 0 and up to {max} seconds (JOB_TIMEOUT_MAX), not {given}");
+            let message = format!(
+                "a job takes a timeout above 0 and up to {max} seconds (JOB_TIMEOUT_MAX), not {given}"
+            );
             return Err(Error::Usage(message));
         }
         check_priority(self.priority)?;
@@ -163,8 +168,13 @@ impl WorkerOptions {
     /// [`Error::Usage`], [`Error::TooLarge`] of a long name.
     pub fn checked(self) -> Result<WorkerOptions> {
         let rooms = self.queues.values().chain([&self.running_max]);
-        if let Some(given) = rooms.into_iter().find(|room| !(1..=JOBS_RUNNING_MAX).contains(*room)) {
-            let message = format!("a worker runs from 1 to {JOBS_RUNNING_MAX} jobs at once (JOBS_RUNNING_MAX), not {given}");
+        if let Some(given) = rooms
+            .into_iter()
+            .find(|room| !(1..=JOBS_RUNNING_MAX).contains(*room))
+        {
+            let message = format!(
+                "a worker runs from 1 to {JOBS_RUNNING_MAX} jobs at once (JOBS_RUNNING_MAX), not {given}"
+            );
             return Err(Error::Usage(message));
         }
         for queue in self.queues.keys() {

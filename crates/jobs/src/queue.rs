@@ -3,20 +3,23 @@
 
 use std::rc::Rc;
 
-use tsumugi_db::{Database, Error as DatabaseError, ExecuteResult, Executor, Isolation, Row, Rows, TransactionOptions, ValueRef};
+use tsumugi_db::{
+    Database, Error as DatabaseError, ExecuteResult, Executor, Isolation, Row, Rows,
+    TransactionOptions, ValueRef,
+};
 
 use crate::error::{Error, Result};
 use crate::kind::{JobPush, check_key, millis};
 use crate::limits::{JOB_POLL_WITH_NOTICES, JOBS_LISTED_MAX};
-use crate::sql::{Engine, Sql, unix_millis};
-use crate::statements::{self, Claim};
-use crate::table::{JobTable, state};
+use crate::sql::{JobEngine, Sql, unix_millis};
+use crate::statements::{self, JobClaim, PushNotice};
+use crate::table::{JobTables, state};
 use crate::wake::wake_process;
 
 /// The jobs in one database. Cheap to clone; belongs to its thread.
 #[derive(Clone, Debug)]
 pub struct JobQueue {
-    pub(crate) table: Rc<JobTable>,
+    pub(crate) table: Rc<JobTables>,
 }
 
 /// What a job waits for.
@@ -62,7 +65,9 @@ impl JobState {
     }
 
     fn of(number: i64) -> Option<JobState> {
-        JobState::ALL.into_iter().find(|state| state.number() == number)
+        JobState::ALL
+            .into_iter()
+            .find(|state| state.number() == number)
     }
 }
 
@@ -121,7 +126,7 @@ impl JobQueue {
     #[must_use]
     pub fn over(database: &Database) -> JobQueue {
         JobQueue {
-            table: Rc::new(JobTable::of(database.clone())),
+            table: Rc::new(JobTables::of(database.clone())),
         }
     }
 
@@ -148,15 +153,25 @@ impl JobQueue {
         push.check(now)?;
         self.table.prepare(executor).await?;
         let soon = now.saturating_add(millis(JOB_POLL_WITH_NOTICES));
-        let notifies = push.at_ms.is_none_or(|at| at <= soon);
-        let pushed = ask(executor, statements::push(self.table.engine, push, notifies)).await;
+        let notice = match push.at_ms.is_none_or(|at| at <= soon) {
+            true => PushNotice::Given,
+            false => PushNotice::Omitted,
+        };
+        let pushed = ask(executor, statements::push(self.table.engine, push, notice)).await;
         let id = match pushed {
             Ok(rows) => rows.first().map(|row| integer(row, 0)),
             // On Firebird; elsewhere the statement says so itself.
-            Err(Error::Database(DatabaseError::UniqueViolation { .. })) if push.unique.is_some() => None,
+            Err(Error::Database(DatabaseError::UniqueViolation { .. }))
+                if push.unique.is_some() =>
+            {
+                None
+            }
             Err(error) => return Err(error),
         };
-        if id.is_some() && notifies && !matches!(executor, Executor::Transaction(_)) {
+        if id.is_some()
+            && notice == PushNotice::Given
+            && !matches!(executor, Executor::Transaction(_))
+        {
             self.wake();
         }
         Ok(id)
@@ -207,7 +222,7 @@ impl JobQueue {
             Err(error) => return Err(error),
         };
         if let Some((id, attempt)) = job {
-            let held = ask(executor, statements::hold(engine, Claim { id, attempt })).await?;
+            let held = ask(executor, statements::hold(engine, JobClaim { id, attempt })).await?;
             if held.is_empty() {
                 return Err(Error::Lost { id });
             }
@@ -219,13 +234,18 @@ impl JobQueue {
     ///
     /// # Errors
     /// Of the database.
-    pub async fn list(&self, of: Option<JobState>, after: i64, count: usize) -> Result<Vec<JobRow>> {
+    pub async fn list(
+        &self,
+        of: Option<JobState>,
+        after: i64,
+        count: usize,
+    ) -> Result<Vec<JobRow>> {
         let count = count.min(JOBS_LISTED_MAX);
         let sql = statements::list(self.table.engine, of.map(JobState::number), after, count);
         // Firebird's texts are read behind their rows, which must not end meanwhile.
         let database = self.table.database().await?;
         let rows = match self.table.engine {
-            Engine::Firebird => {
+            JobEngine::Firebird => {
                 let mut options = TransactionOptions::read_only();
                 options.isolation = Isolation::RepeatableRead;
                 let transaction = database.begin(options).await?;
@@ -243,7 +263,11 @@ impl JobQueue {
     /// # Errors
     /// Of the database.
     pub async fn retry(&self, id: i64) -> Result<bool> {
-        let is_there = self.change(statements::retry(self.table.engine, id)).await?.affected == 1;
+        let is_there = self
+            .change(statements::retry(self.table.engine, id))
+            .await?
+            .affected
+            == 1;
         if is_there {
             self.wake();
         }
@@ -255,7 +279,11 @@ impl JobQueue {
     /// # Errors
     /// Of the database.
     pub async fn remove(&self, id: i64) -> Result<bool> {
-        Ok(self.change(statements::remove(self.table.engine, id)).await?.affected == 1)
+        Ok(self
+            .change(statements::remove(self.table.engine, id))
+            .await?
+            .affected
+            == 1)
     }
 
     /// How many jobs there are. Reads all of them: not for every request.
@@ -284,19 +312,28 @@ impl JobQueue {
         Ok(counts)
     }
 
-    pub(crate) fn engine(&self) -> Engine {
+    pub(crate) fn engine(&self) -> JobEngine {
         self.table.engine
     }
 
     pub(crate) async fn ask(&self, sql: Sql) -> Result<Rows> {
-        Ok(self.table.database().await?.query(sql.text, sql.values).await?)
+        Ok(self
+            .table
+            .database()
+            .await?
+            .query(sql.text, sql.values)
+            .await?)
     }
 
     /// Both or none: the second where the first has changed a row. Says whether it has.
     pub(crate) async fn change_if(&self, first: Sql, second: Sql) -> Result<bool> {
         let database = self.table.database().await?;
         let transaction = database.begin(TransactionOptions::default()).await?;
-        let is_changed = transaction.execute(first.text, first.values).await?.affected == 1;
+        let is_changed = transaction
+            .execute(first.text, first.values)
+            .await?
+            .affected
+            == 1;
         if is_changed {
             transaction.execute(second.text, second.values).await?;
         }
@@ -305,7 +342,12 @@ impl JobQueue {
     }
 
     pub(crate) async fn change(&self, sql: Sql) -> Result<ExecuteResult> {
-        Ok(self.table.database().await?.execute(sql.text, sql.values).await?)
+        Ok(self
+            .table
+            .database()
+            .await?
+            .execute(sql.text, sql.values)
+            .await?)
     }
 }
 

@@ -14,7 +14,8 @@ use tsumugi_db::{Executor, TransactionOptions};
 use crate::error::{Error, Result, check_text};
 use crate::kind::{JobKind, JobPush, millis};
 use crate::limits::{
-    CRON_LINE_BYTES_MAX, FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, SCHEDULE_KEYS_KEPT, SCHEDULE_LOOK_MAX,
+    CRON_LINE_BYTES_MAX, FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, SCHEDULE_KEYS_KEPT,
+    SCHEDULE_LOOK_MAX,
 };
 use crate::queue::JobQueue;
 use crate::sql::unix_millis;
@@ -36,9 +37,14 @@ impl CronSchedule {
         let max = CRON_LINE_BYTES_MAX;
         check_text("a line of cron", line, "CRON_LINE_BYTES_MAX", max)?;
         check_text("the name of a zone", zone, "CRON_LINE_BYTES_MAX", max)?;
-        let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+        let parser = CronParser::builder()
+            .seconds(Seconds::Disallowed)
+            .year(Year::Disallowed)
+            .build();
         let refused = |error: String| Error::Usage(format!("{line:?} is no line of cron: {error}"));
-        let cron = parser.parse(line).map_err(|error| refused(error.to_string()))?;
+        let cron = parser
+            .parse(line)
+            .map_err(|error| refused(error.to_string()))?;
         let zone = TimeZone::get(zone);
         let zone = zone.map_err(|error| Error::Usage(format!("there is no such zone: {error}")))?;
         let schedule = CronSchedule { cron, zone };
@@ -64,7 +70,9 @@ pub async fn run_schedules(
     schedules: Vec<(JobKind, CronSchedule)>,
     stop: impl Future<Output = ()>,
 ) {
-    let all = schedules.iter().map(|(kind, schedule)| follow(&queue, kind, schedule));
+    let all = schedules
+        .iter()
+        .map(|(kind, schedule)| follow(&queue, kind, schedule));
     tokio::select! {
         biased;
         () = stop => {}
@@ -98,21 +106,35 @@ async fn follow(queue: &JobQueue, kind: &JobKind, schedule: &CronSchedule) {
 async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool) -> Result<()> {
     let engine = queue.engine();
     let key = format!("{} {at_ms}", kind.name);
-    let is_pushed = !queue.ask(statements::remembered(engine, &key)).await?.is_empty();
+    let is_pushed = !queue
+        .ask(statements::remembered(engine, &key))
+        .await?
+        .is_empty();
     if is_pushed && !is_first {
         return Ok(());
     }
-    let transaction = Rc::new(queue.database().begin(TransactionOptions::default()).await?);
+    let transaction = Rc::new(
+        queue
+            .database()
+            .begin(TransactionOptions::default())
+            .await?,
+    );
     let inside = Executor::Transaction(Rc::clone(&transaction));
     let is_new = queue.begin_once(&inside, Some(&key), None).await?;
     let mut rest = Vec::new();
     if is_first {
         let now = unix_millis();
         rest.push(statements::forget_scheduled(engine, &kind.name, at_ms, now));
-        rest.push(statements::forget_later_keys(engine, &kind.name, at_ms, now));
+        rest.push(statements::forget_later_keys(
+            engine, &kind.name, at_ms, now,
+        ));
     }
     if is_new {
-        rest.push(statements::forget_old_keys(engine, &kind.name, millis(SCHEDULE_KEYS_KEPT)));
+        rest.push(statements::forget_old_keys(
+            engine,
+            &kind.name,
+            millis(SCHEDULE_KEYS_KEPT),
+        ));
     }
     for sql in rest {
         inside.execute(sql.text, sql.values).await?;
@@ -139,7 +161,9 @@ mod tests {
             .map(|_| {
                 at = schedule.next_after(at).unwrap();
                 let time = Timestamp::from_millisecond(at).unwrap();
-                time.to_zoned(schedule.zone.clone()).strftime("%m-%dT%H:%M%:z").to_string()
+                time.to_zoned(schedule.zone.clone())
+                    .strftime("%m-%dT%H:%M%:z")
+                    .to_string()
             })
             .collect()
     }
@@ -149,31 +173,63 @@ mod tests {
         let found = times("0 3 * * *", "Asia/Tokyo", "2026-01-31T17:59:59Z", 2);
         assert_eq!(found, ["02-01T03:00+09:00", "02-02T03:00+09:00"]);
         let found = times("*/20 9-10 * * mon", "UTC", "2026-11-26T00:00:00Z", 7);
-        let monday = ["11-30T09:00+00:00", "11-30T09:20+00:00", "11-30T09:40+00:00"];
+        let monday = [
+            "11-30T09:00+00:00",
+            "11-30T09:20+00:00",
+            "11-30T09:40+00:00",
+        ];
         assert_eq!(found[..3], monday);
         assert_eq!(found[6], "12-07T09:00+00:00");
     }
 
     #[test]
-    fn time_that_a_day_does_not_have_is_when_its_clock_goes_on_and_one_that_it_has_twice_is_the_first() {
+    fn time_that_a_day_does_not_have_is_when_its_clock_goes_on_and_one_that_it_has_twice_is_the_first()
+     {
         let found = times("30 2 * * *", "Europe/Berlin", "2026-03-28T00:00:00Z", 3);
-        assert_eq!(found, ["03-28T02:30+01:00", "03-29T03:00+02:00", "03-30T02:30+02:00"]);
+        assert_eq!(
+            found,
+            [
+                "03-28T02:30+01:00",
+                "03-29T03:00+02:00",
+                "03-30T02:30+02:00"
+            ]
+        );
         let found = times("30 2 * * *", "Europe/Berlin", "2026-10-24T00:00:00Z", 3);
-        assert_eq!(found, ["10-24T02:30+02:00", "10-25T02:30+02:00", "10-26T02:30+01:00"]);
+        assert_eq!(
+            found,
+            [
+                "10-24T02:30+02:00",
+                "10-25T02:30+02:00",
+                "10-26T02:30+01:00"
+            ]
+        );
     }
 
     #[test]
     fn line_for_every_so_often_goes_on_through_a_change_of_the_clock() {
         let found = times("*/30 * * * *", "Europe/Berlin", "2026-03-29T00:29:00Z", 3);
-        assert_eq!(found, ["03-29T01:30+01:00", "03-29T03:00+02:00", "03-29T03:30+02:00"]);
+        assert_eq!(
+            found,
+            [
+                "03-29T01:30+01:00",
+                "03-29T03:00+02:00",
+                "03-29T03:30+02:00"
+            ]
+        );
         let found = times("0 * * * *", "Europe/Berlin", "2026-10-24T23:59:00Z", 4);
-        let twice = ["10-25T02:00+02:00", "10-25T02:00+01:00", "10-25T03:00+01:00", "10-25T04:00+01:00"];
+        let twice = [
+            "10-25T02:00+02:00",
+            "10-25T02:00+01:00",
+            "10-25T03:00+01:00",
+            "10-25T04:00+01:00",
+        ];
         assert_eq!(found, twice);
     }
 
     #[test]
     fn line_or_zone_that_is_none_is_refused() {
-        let said = |line: &str, zone: &str| CronSchedule::parse(line, zone).unwrap_err().to_string();
+        let said =
+            |line: &str, zone: &str| CronSchedule::parse(line, zone).unwrap_err().to_string();
         for line in ["60 * * * *", "* * *", "0 0 0 * * *", "x", "0 0 31 2 *"] {
             assert!(said(line, "UTC").contains("is no line of cron"), "{line}");
         }

@@ -7,18 +7,18 @@ use tsumugi_db::{Database, Value};
 
 /// Which database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Engine {
+pub(crate) enum JobEngine {
     Sqlite,
     Postgres,
     Firebird,
 }
 
-impl Engine {
-    pub fn of(database: &Database) -> Engine {
+impl JobEngine {
+    pub fn of(database: &Database) -> JobEngine {
         match database {
-            Database::Sqlite(_) => Engine::Sqlite,
-            Database::Postgres(_) => Engine::Postgres,
-            _ => Engine::Firebird,
+            Database::Sqlite(_) => JobEngine::Sqlite,
+            Database::Postgres(_) => JobEngine::Postgres,
+            _ => JobEngine::Firebird,
         }
     }
 }
@@ -35,14 +35,18 @@ const POSTGRES_NOW: &str = "((extract(epoch from statement_timestamp()) * 1000):
 /// A statement.
 #[derive(Debug)]
 pub(crate) struct Sql {
-    engine: Engine,
+    engine: JobEngine,
     pub text: String,
     pub values: Vec<Value>,
 }
 
 impl Sql {
-    pub fn new(engine: Engine, text: &str) -> Sql {
-        Sql { engine, text: text.to_owned(), values: Vec::new() }
+    pub fn new(engine: JobEngine, text: &str) -> Sql {
+        Sql {
+            engine,
+            text: text.to_owned(),
+            values: Vec::new(),
+        }
     }
 
     pub fn add(mut self, text: &str) -> Sql {
@@ -58,13 +62,13 @@ impl Sql {
 
     /// So many milliseconds from now.
     pub fn now_plus(mut self, millis: i64) -> Sql {
-        if self.engine == Engine::Postgres {
+        if self.engine == JobEngine::Postgres {
             self.text.push_str(POSTGRES_NOW);
             self.values.push(millis.into());
             return self;
         }
         let now = unix_millis().saturating_add(millis);
-        if self.engine == Engine::Firebird {
+        if self.engine == JobEngine::Firebird {
             // It asks what a value is that stands by itself.
             return self.add("cast(").bind(now).add(" as bigint)");
         }

@@ -2,7 +2,7 @@
 //! one who was replaced changes nothing.
 
 use crate::kind::JobPush;
-use crate::sql::{Engine, Sql};
+use crate::sql::{JobEngine, Sql};
 use crate::table::state::{DEAD, READY, RUNNING, SCHEDULED};
 
 /// The channel of PostgreSQL that says that a job was pushed.
@@ -14,14 +14,25 @@ pub(crate) fn row_key(push: &JobPush) -> Option<String> {
     Some(format!("{}:{key}", push.kind.name))
 }
 
+/// Whether workers are woken, where the database can do that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PushNotice {
+    Given,
+    Omitted,
+}
+
 /// Answers the id, or no row where the key is there.
-pub(crate) fn push(engine: Engine, push: &JobPush, notifies: bool) -> Sql {
-    let state = if push.at_ms.is_some() { SCHEDULED } else { READY };
+pub(crate) fn push(engine: JobEngine, push: &JobPush, notice: PushNotice) -> Sql {
+    let state = if push.at_ms.is_some() {
+        SCHEDULED
+    } else {
+        READY
+    };
     let kind = &push.kind;
     let key = row_key(push);
     let is_unique = key.is_some();
-    let begin = match (engine, notifies) {
-        (Engine::Postgres, true) => "with pushed as (insert into tsumugi_jobs ",
+    let begin = match (engine, notice) {
+        (JobEngine::Postgres, PushNotice::Given) => "with pushed as (insert into tsumugi_jobs ",
         _ => "insert into tsumugi_jobs ",
     };
     let sql = Sql::new(engine, begin)
@@ -34,40 +45,54 @@ pub(crate) fn push(engine: Engine, push: &JobPush, notifies: bool) -> Sql {
     };
     let sql = sql.add(", ").now().add(")");
     let sql = match (is_unique, engine) {
-        (true, Engine::Sqlite | Engine::Postgres) => sql.add(" on conflict (unique_key) do nothing"),
+        (true, JobEngine::Sqlite | JobEngine::Postgres) => {
+            sql.add(" on conflict (unique_key) do nothing")
+        }
         _ => sql,
     };
     let sql = sql.add(" returning id");
-    match (engine, notifies) {
-        (Engine::Postgres, true) => sql
-            .add(") select id, pg_notify('tsumugi_jobs', '') from pushed"),
+    match (engine, notice) {
+        (JobEngine::Postgres, PushNotice::Given) => {
+            sql.add(") select id, pg_notify('tsumugi_jobs', '') from pushed")
+        }
         _ => sql,
     }
 }
 
 /// Milliseconds until the next scheduled job is due and until the next claim runs out, and the least place of one that is ready.
-pub(crate) fn look<'a>(engine: Engine, names: impl IntoIterator<Item = &'a str>) -> Sql {
-    let from = if engine == Engine::Firebird { " from rdb$database" } else { "" };
-    Sql::new(engine, "select (select min(due_at) from tsumugi_jobs where state = 0) - ")
-        .now()
-        .add(", (select min(due_at) from tsumugi_jobs where state = 2) - ")
-        .now()
-        .add(", (select min(sort_order) from tsumugi_jobs where state = 1 and name in ")
-        .list(names)
-        .add(")")
-        .add(from)
+pub(crate) fn look<'a>(engine: JobEngine, names: impl IntoIterator<Item = &'a str>) -> Sql {
+    let from = if engine == JobEngine::Firebird {
+        " from rdb$database"
+    } else {
+        ""
+    };
+    Sql::new(
+        engine,
+        "select (select min(due_at) from tsumugi_jobs where state = 0) - ",
+    )
+    .now()
+    .add(", (select min(due_at) from tsumugi_jobs where state = 2) - ")
+    .now()
+    .add(", (select min(sort_order) from tsumugi_jobs where state = 1 and name in ")
+    .list(names)
+    .add(")")
+    .add(from)
 }
 
 /// Makes what is due ready.
-pub(crate) fn promote(engine: Engine) -> Sql {
-    Sql::new(engine, "update tsumugi_jobs set state = 1 where state = 0 and due_at <= ").now()
+pub(crate) fn promote(engine: JobEngine) -> Sql {
+    Sql::new(
+        engine,
+        "update tsumugi_jobs set state = 1 where state = 0 and due_at <= ",
+    )
+    .now()
 }
 
 const CLAIMED: &str = "id, name, arguments, attempt, failures, retries, sort_order";
 
 /// Claims jobs of these kinds; answers them. On Firebird [`candidates`] and [`claim_one`] do.
 pub(crate) fn claim<'a>(
-    engine: Engine,
+    engine: JobEngine,
     names: impl IntoIterator<Item = &'a str> + Clone,
     count: usize,
     lease: i64,
@@ -76,17 +101,22 @@ pub(crate) fn claim<'a>(
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let set = "update tsumugi_jobs set state = 2, attempt = attempt + 1, claimed_by = ";
     let sql = match engine {
-        Engine::Postgres => Sql::new(engine, "with due as (select id as due_id from tsumugi_jobs where state = 1 and name in ")
-            .list(names.clone())
-            .add(" order by sort_order, id limit ")
-            .bind(count)
-            .add(" for update skip locked) ")
-            .add(set),
+        JobEngine::Postgres => Sql::new(
+            engine,
+            "with due as (select id as due_id from tsumugi_jobs where state = 1 and name in ",
+        )
+        .list(names.clone())
+        .add(" order by sort_order, id limit ")
+        .bind(count)
+        .add(" for update skip locked) ")
+        .add(set),
         _ => Sql::new(engine, set),
     };
     let sql = sql.bind(worker).add(", due_at = ").now_plus(lease);
     match engine {
-        Engine::Postgres => sql.add(" from due where id = due_id returning ").add(CLAIMED),
+        JobEngine::Postgres => sql
+            .add(" from due where id = due_id returning ")
+            .add(CLAIMED),
         _ => sql
             .add(" where id in (select id from tsumugi_jobs where state = 1 and name in ")
             .list(names)
@@ -98,39 +128,54 @@ pub(crate) fn claim<'a>(
 }
 
 /// Jobs that may be claimed, each with its attempt. Their arguments are read by [`claimed`]: what another one ends meanwhile has none any more.
-pub(crate) fn candidates<'a>(engine: Engine, names: impl IntoIterator<Item = &'a str>, count: usize) -> Sql {
+pub(crate) fn candidates<'a>(
+    engine: JobEngine,
+    names: impl IntoIterator<Item = &'a str>,
+    count: usize,
+) -> Sql {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    Sql::new(engine, "select id, attempt from tsumugi_jobs where state = 1 and name in ")
-        .list(names)
-        .add(" order by sort_order, id rows ")
-        .bind(count)
+    Sql::new(
+        engine,
+        "select id, attempt from tsumugi_jobs where state = 1 and name in ",
+    )
+    .list(names)
+    .add(" order by sort_order, id rows ")
+    .bind(count)
 }
 
 /// A job that is claimed.
-pub(crate) fn claimed(engine: Engine, claim: Claim) -> Sql {
-    of_claim(Sql::new(engine, "select ").add(CLAIMED).add(" from tsumugi_jobs"), claim)
+pub(crate) fn claimed(engine: JobEngine, claim: JobClaim) -> Sql {
+    of_claim(
+        Sql::new(engine, "select ")
+            .add(CLAIMED)
+            .add(" from tsumugi_jobs"),
+        claim,
+    )
 }
 
 /// Claims this one unless another has.
-pub(crate) fn claim_one(engine: Engine, id: i64, attempt: i64, lease: i64, worker: &str) -> Sql {
-    Sql::new(engine, "update tsumugi_jobs set state = 2, attempt = attempt + 1, claimed_by = ")
-        .bind(worker)
-        .add(", due_at = ")
-        .now_plus(lease)
-        .add(" where id = ")
-        .bind(id)
-        .add(" and state = 1 and attempt = ")
-        .bind(attempt)
+pub(crate) fn claim_one(engine: JobEngine, id: i64, attempt: i64, lease: i64, worker: &str) -> Sql {
+    Sql::new(
+        engine,
+        "update tsumugi_jobs set state = 2, attempt = attempt + 1, claimed_by = ",
+    )
+    .bind(worker)
+    .add(", due_at = ")
+    .now_plus(lease)
+    .add(" where id = ")
+    .bind(id)
+    .add(" and state = 1 and attempt = ")
+    .bind(attempt)
 }
 
 /// A claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct JobClaim {
     pub id: i64,
     pub attempt: i64,
 }
 
-fn of_claim(sql: Sql, claim: Claim) -> Sql {
+fn of_claim(sql: Sql, claim: JobClaim) -> Sql {
     sql.add(" where id = ")
         .bind(claim.id)
         .add(" and attempt = ")
@@ -140,12 +185,12 @@ fn of_claim(sql: Sql, claim: Claim) -> Sql {
 }
 
 /// The job has ended well.
-pub(crate) fn done(engine: Engine, claim: Claim) -> Sql {
+pub(crate) fn done(engine: JobEngine, claim: JobClaim) -> Sql {
     of_claim(Sql::new(engine, "delete from tsumugi_jobs"), claim)
 }
 
 /// The keys of its own effects are no more needed.
-pub(crate) fn forget_keys(engine: Engine, id: i64) -> Sql {
+pub(crate) fn forget_keys(engine: JobEngine, id: i64) -> Sql {
     Sql::new(engine, "delete from tsumugi_job_keys where name = ").bind(own_key(id))
 }
 
@@ -155,41 +200,60 @@ pub(crate) fn own_key(id: i64) -> String {
 }
 
 /// The job has failed: it is due again after so many milliseconds, or not any more.
-pub(crate) fn failed(engine: Engine, claim: Claim, again: Option<i64>, error: &str) -> Sql {
-    let sql = Sql::new(engine, "update tsumugi_jobs set failures = failures + 1, claimed_by = null, error = ")
-        .bind(error)
-        .add(", state = ")
-        .bind(if again.is_some() { SCHEDULED } else { DEAD });
+pub(crate) fn failed(engine: JobEngine, claim: JobClaim, again: Option<i64>, error: &str) -> Sql {
+    let sql = Sql::new(
+        engine,
+        "update tsumugi_jobs set failures = failures + 1, claimed_by = null, error = ",
+    )
+    .bind(error)
+    .add(", state = ")
+    .bind(if again.is_some() { SCHEDULED } else { DEAD });
     let sql = match again {
         Some(_) => sql,
         None => sql.add(", unique_key = null"),
     };
-    of_claim(sql.add(", due_at = ").now_plus(again.unwrap_or_default()), claim)
+    of_claim(
+        sql.add(", due_at = ").now_plus(again.unwrap_or_default()),
+        claim,
+    )
 }
 
 /// The job is given back as it was.
-pub(crate) fn give_back(engine: Engine, claim: Claim) -> Sql {
-    let sql = Sql::new(engine, "update tsumugi_jobs set state = 1, claimed_by = null, due_at = ").now();
+pub(crate) fn give_back(engine: JobEngine, claim: JobClaim) -> Sql {
+    let sql = Sql::new(
+        engine,
+        "update tsumugi_jobs set state = 1, claimed_by = null, due_at = ",
+    )
+    .now();
     of_claim(sql, claim)
 }
 
 /// Claims that have run out.
-pub(crate) fn expired(engine: Engine, count: usize) -> Sql {
-    let limit = if engine == Engine::Firebird { " rows " } else { " limit " };
-    Sql::new(engine, "select id, attempt, failures, retries from tsumugi_jobs where state = 2 and due_at <= ")
-        .now()
-        .add(" order by due_at")
-        .add(limit)
-        .bind(i64::try_from(count).unwrap_or(i64::MAX))
+pub(crate) fn expired(engine: JobEngine, count: usize) -> Sql {
+    let limit = if engine == JobEngine::Firebird {
+        " rows "
+    } else {
+        " limit "
+    };
+    Sql::new(
+        engine,
+        "select id, attempt, failures, retries from tsumugi_jobs where state = 2 and due_at <= ",
+    )
+    .now()
+    .add(" order by due_at")
+    .add(limit)
+    .bind(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// The same as [`failed`] for a claim that has run out and was not renewed meanwhile.
-pub(crate) fn expire(engine: Engine, claim: Claim, again: Option<i64>, error: &str) -> Sql {
-    failed(engine, claim, again, error).add(" and due_at <= ").now()
+pub(crate) fn expire(engine: JobEngine, claim: JobClaim, again: Option<i64>, error: &str) -> Sql {
+    failed(engine, claim, again, error)
+        .add(" and due_at <= ")
+        .now()
 }
 
 /// Renews the claims of a worker.
-pub(crate) fn renew(engine: Engine, lease: i64, worker: &str) -> Sql {
+pub(crate) fn renew(engine: JobEngine, lease: i64, worker: &str) -> Sql {
     Sql::new(engine, "update tsumugi_jobs set due_at = ")
         .now_plus(lease)
         .add(" where state = 2 and claimed_by = ")
@@ -197,27 +261,34 @@ pub(crate) fn renew(engine: Engine, lease: i64, worker: &str) -> Sql {
 }
 
 /// What a worker has claimed.
-pub(crate) fn claimed_by(engine: Engine, worker: &str) -> Sql {
-    Sql::new(engine, "select id, attempt from tsumugi_jobs where state = 2 and claimed_by = ").bind(worker)
+pub(crate) fn claimed_by(engine: JobEngine, worker: &str) -> Sql {
+    Sql::new(
+        engine,
+        "select id, attempt from tsumugi_jobs where state = 2 and claimed_by = ",
+    )
+    .bind(worker)
 }
 
 /// Remembers an effect; no row changed where it is remembered.
-pub(crate) fn remember(engine: Engine, key: &str, job: Option<i64>) -> Sql {
-    let sql = Sql::new(engine, "insert into tsumugi_job_keys (name, job_id, made_at) values (")
-        .bind(key)
-        .add(", ")
-        .bind(job)
-        .add(", ")
-        .now()
-        .add(")");
+pub(crate) fn remember(engine: JobEngine, key: &str, job: Option<i64>) -> Sql {
+    let sql = Sql::new(
+        engine,
+        "insert into tsumugi_job_keys (name, job_id, made_at) values (",
+    )
+    .bind(key)
+    .add(", ")
+    .bind(job)
+    .add(", ")
+    .now()
+    .add(")");
     match engine {
-        Engine::Firebird => sql,
+        JobEngine::Firebird => sql,
         _ => sql.add(" on conflict (name) do nothing"),
     }
 }
 
 /// Whether an effect with a key of the caller's is remembered.
-pub(crate) fn remembered(engine: Engine, key: &str) -> Sql {
+pub(crate) fn remembered(engine: JobEngine, key: &str) -> Sql {
     Sql::new(engine, "select name from tsumugi_job_keys where name = ").bind(named_key(key))
 }
 
@@ -227,17 +298,20 @@ pub(crate) fn named_key(key: &str) -> String {
 }
 
 /// Drops jobs of a kind that have not been begun and are due at another time than this one, later than now.
-pub(crate) fn forget_scheduled(engine: Engine, name: &str, at_ms: i64, now_ms: i64) -> Sql {
-    Sql::new(engine, "delete from tsumugi_jobs where state = 0 and attempt = 0 and name = ")
-        .bind(name)
-        .add(" and due_at <> ")
-        .bind(at_ms)
-        .add(" and due_at > ")
-        .bind(now_ms)
+pub(crate) fn forget_scheduled(engine: JobEngine, name: &str, at_ms: i64, now_ms: i64) -> Sql {
+    Sql::new(
+        engine,
+        "delete from tsumugi_jobs where state = 0 and attempt = 0 and name = ",
+    )
+    .bind(name)
+    .add(" and due_at <> ")
+    .bind(at_ms)
+    .add(" and due_at > ")
+    .bind(now_ms)
 }
 
 /// Drops the keys of these. Their numbers are of one length, so that they are in the order of their texts.
-pub(crate) fn forget_later_keys(engine: Engine, name: &str, at_ms: i64, now_ms: i64) -> Sql {
+pub(crate) fn forget_later_keys(engine: JobEngine, name: &str, at_ms: i64, now_ms: i64) -> Sql {
     let key = named_key(name);
     Sql::new(engine, "delete from tsumugi_job_keys where name > ")
         .bind(format!("{key} {now_ms}"))
@@ -248,7 +322,7 @@ pub(crate) fn forget_later_keys(engine: Engine, name: &str, at_ms: i64, now_ms: 
 }
 
 /// Drops the keys of a kind's times that are older than this.
-pub(crate) fn forget_old_keys(engine: Engine, name: &str, age: i64) -> Sql {
+pub(crate) fn forget_old_keys(engine: JobEngine, name: &str, age: i64) -> Sql {
     let key = named_key(name);
     Sql::new(engine, "delete from tsumugi_job_keys where name > ")
         .bind(format!("{key} "))
@@ -259,10 +333,10 @@ pub(crate) fn forget_old_keys(engine: Engine, name: &str, age: i64) -> Sql {
 }
 
 /// Whether a claim still holds, which it does until the end of the transaction then.
-pub(crate) fn hold(engine: Engine, claim: Claim) -> Sql {
+pub(crate) fn hold(engine: JobEngine, claim: JobClaim) -> Sql {
     let sql = of_claim(Sql::new(engine, "select id from tsumugi_jobs"), claim);
     match engine {
-        Engine::Postgres => sql.add(" for key share"),
+        JobEngine::Postgres => sql.add(" for key share"),
         _ => sql,
     }
 }
@@ -270,33 +344,49 @@ pub(crate) fn hold(engine: Engine, claim: Claim) -> Sql {
 const LISTED: &str = "id, name, queue, state, sort_order, attempt, failures, retries, due_at, pushed_at, claimed_by, error, arguments";
 
 /// Jobs in the order of their ids, of one state or of all, after an id.
-pub(crate) fn list(engine: Engine, state: Option<i64>, after: i64, count: usize) -> Sql {
-    let sql = Sql::new(engine, "select ").add(LISTED).add(" from tsumugi_jobs where id > ").bind(after);
+pub(crate) fn list(engine: JobEngine, state: Option<i64>, after: i64, count: usize) -> Sql {
+    let sql = Sql::new(engine, "select ")
+        .add(LISTED)
+        .add(" from tsumugi_jobs where id > ")
+        .bind(after);
     let sql = match state {
         Some(state) => sql.add(" and state = ").bind(state),
         None => sql,
     };
-    let limit = if engine == Engine::Firebird { " order by id rows " } else { " order by id limit " };
-    sql.add(limit).bind(i64::try_from(count).unwrap_or(i64::MAX))
+    let limit = if engine == JobEngine::Firebird {
+        " order by id rows "
+    } else {
+        " order by id limit "
+    };
+    sql.add(limit)
+        .bind(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// Makes a job that waits or is dead ready, with all of its retries.
-pub(crate) fn retry(engine: Engine, id: i64) -> Sql {
-    Sql::new(engine, "update tsumugi_jobs set state = 1, failures = 0, due_at = ")
-        .now()
-        .add(" where id = ")
-        .bind(id)
-        .add(" and state in (0, 3)")
+pub(crate) fn retry(engine: JobEngine, id: i64) -> Sql {
+    Sql::new(
+        engine,
+        "update tsumugi_jobs set state = 1, failures = 0, due_at = ",
+    )
+    .now()
+    .add(" where id = ")
+    .bind(id)
+    .add(" and state in (0, 3)")
 }
 
 /// Removes a job that does not run.
-pub(crate) fn remove(engine: Engine, id: i64) -> Sql {
-    Sql::new(engine, "delete from tsumugi_jobs where id = ").bind(id).add(" and state <> 2")
+pub(crate) fn remove(engine: JobEngine, id: i64) -> Sql {
+    Sql::new(engine, "delete from tsumugi_jobs where id = ")
+        .bind(id)
+        .add(" and state <> 2")
 }
 
 /// How many jobs there are of each state, how many of them have failed before, and since when the oldest that is ready has waited.
-pub(crate) fn counts(engine: Engine) -> Sql {
-    Sql::new(engine, "select state, count(*), sum(case when failures > 0 then 1 else 0 end), ")
-        .now()
-        .add(" - min(due_at) from tsumugi_jobs group by state")
+pub(crate) fn counts(engine: JobEngine) -> Sql {
+    Sql::new(
+        engine,
+        "select state, count(*), sum(case when failures > 0 then 1 else 0 end), ",
+    )
+    .now()
+    .add(" - min(due_at) from tsumugi_jobs group by state")
 }

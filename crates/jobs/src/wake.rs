@@ -44,7 +44,9 @@ impl Wake {
 
     /// Whether the database says when a job was pushed.
     pub fn is_noticed(&self) -> bool {
-        self.listening.as_ref().is_some_and(|listening| !listening.is_finished())
+        self.listening
+            .as_ref()
+            .is_some_and(|listening| !listening.is_finished())
     }
 
     /// Resolves when jobs may wait.

@@ -14,7 +14,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::claims::{Claimed, ClaimedJob, Claimer, Wanted};
+use crate::claims::{ClaimAnswer, ClaimedJob, Claimer, Wanted};
 use crate::error::{Error, Result};
 use crate::kind::{JobKind, WorkerOptions};
 use crate::limits::{
@@ -22,7 +22,7 @@ use crate::limits::{
     RECORDS_MAX,
 };
 use crate::queue::JobQueue;
-use crate::statements::Claim;
+use crate::statements::JobClaim;
 use crate::wake::Wake;
 
 /// A job that runs: nothing, or the text of its failure.
@@ -48,7 +48,7 @@ struct Inner {
 }
 
 struct RunningJob {
-    claim: Claim,
+    claim: JobClaim,
     queue: String,
     /// Given when the claim is lost.
     cut: Rc<Notify>,
@@ -57,7 +57,7 @@ struct RunningJob {
 /// When the worker asks for jobs the next time.
 struct Asking {
     /// The question that is under way.
-    question: Option<Local<Result<Claimed>>>,
+    question: Option<Local<Result<ClaimAnswer>>>,
     at: Instant,
     failure_pause: Duration,
 }
@@ -74,14 +74,21 @@ impl JobWorker {
         perform: Perform,
     ) -> Result<JobWorker> {
         if kinds.len() > JOB_KINDS_MAX {
-            let message = format!("there are more than {JOB_KINDS_MAX} kinds of jobs (JOB_KINDS_MAX)");
+            let message =
+                format!("there are more than {JOB_KINDS_MAX} kinds of jobs (JOB_KINDS_MAX)");
             return Err(Error::Usage(message));
         }
-        let kinds = kinds.into_iter().map(JobKind::checked).collect::<Result<Vec<_>>>()?;
+        let kinds = kinds
+            .into_iter()
+            .map(JobKind::checked)
+            .collect::<Result<Vec<_>>>()?;
         let mut names: Vec<_> = kinds.iter().map(|kind| &*kind.name).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::Usage(format!("there are two kinds of jobs named {}", pair[0])));
+            return Err(Error::Usage(format!(
+                "there are two kinds of jobs named {}",
+                pair[0]
+            )));
         }
         let options = options.checked()?;
         Ok(JobWorker {
@@ -144,7 +151,12 @@ impl JobWorker {
             }
         }
         drop(attempts);
-        let left: Vec<Claim> = inner.running.take().into_values().map(|job| job.claim).collect();
+        let left: Vec<JobClaim> = inner
+            .running
+            .take()
+            .into_values()
+            .map(|job| job.claim)
+            .collect();
         for claim in left {
             inner.give_back(claim).await;
         }
@@ -157,7 +169,12 @@ impl JobWorker {
     pub async fn run_ready(self) -> Result<usize> {
         let mut count = 0;
         loop {
-            let jobs = self.inner.claimer.claim(&self.inner.wanted(), self.inner.room()).await?.jobs;
+            let jobs = self
+                .inner
+                .claimer
+                .claim(&self.inner.wanted(), self.inner.room())
+                .await?
+                .jobs;
             if jobs.is_empty() {
                 return Ok(count);
             }
@@ -190,7 +207,7 @@ impl Asking {
     }
 
     /// The jobs of the answer; sets when to ask again.
-    fn read(&mut self, answer: Result<Claimed>, poll: Duration) -> Vec<ClaimedJob> {
+    fn read(&mut self, answer: Result<ClaimAnswer>, poll: Duration) -> Vec<ClaimedJob> {
         self.question = None;
         let now = Instant::now();
         match answer {
@@ -263,7 +280,11 @@ impl Inner {
             Some(kind) => (kind.queue.clone(), kind.timeout),
             None => unreachable!("only jobs of declared kinds are claimed"),
         };
-        let running = RunningJob { claim: job.claim(), queue, cut: Rc::clone(&cut) };
+        let running = RunningJob {
+            claim: job.claim(),
+            queue,
+            cut: Rc::clone(&cut),
+        };
         self.running.borrow_mut().insert(job.id, running);
         let inner = Rc::clone(self);
         Box::pin(async move {
@@ -292,21 +313,32 @@ impl Inner {
             match self.claimer.record(job, outcome).await {
                 Ok(true) => return,
                 Ok(false) => {
-                    tracing::warn!("the job {} {} ended after another process had begun it anew", job.name, job.id);
+                    tracing::warn!(
+                        "the job {} {} ended after another process had begun it anew",
+                        job.name,
+                        job.id
+                    );
                     return;
                 }
-                Err(error) => tracing::warn!("the end of the job {} {} is not written yet: {error}", job.name, job.id),
+                Err(error) => tracing::warn!(
+                    "the end of the job {} {} is not written yet: {error}",
+                    job.name,
+                    job.id
+                ),
             }
             sleep(pause).await;
             pause = (pause * 2).min(FAILURE_PAUSE_MAX);
         }
     }
 
-    async fn give_back(&self, claim: Claim) {
+    async fn give_back(&self, claim: JobClaim) {
         match self.claimer.give_back(claim).await {
             Ok(true) => tracing::info!("the job {} is given back", claim.id),
             Ok(false) => {}
-            Err(error) => tracing::warn!("the job {} is not given back, and waits until its claim runs out: {error}", claim.id),
+            Err(error) => tracing::warn!(
+                "the job {} is not given back, and waits until its claim runs out: {error}",
+                claim.id
+            ),
         }
     }
 
@@ -363,6 +395,8 @@ fn worker_name() -> String {
 
 impl std::fmt::Debug for JobWorker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("JobWorker").field(&self.inner.claimer.worker).finish()
+        f.debug_tuple("JobWorker")
+            .field(&self.inner.claimer.worker)
+            .finish()
     }
 }

@@ -212,9 +212,13 @@ class << self
   # Runs the block every +seconds+: on every worker, or with `workers: :one` on one of the process. Never overlaps. With `cluster: :one` it runs
   # on one of all processes that have declared the same `cluster`: a timer is the same in all by its `name:`, which is its file and line otherwise.
   # With a line of cron it is a job, which runs once for all processes: `every("0 3 * * *", zone: "Asia/Tokyo") { … }`. See `job` for its keywords.
-  def every(seconds, workers: :all, cluster: nil, name: nil, zone: "UTC", retries: 5, timeout: 60, &block)
-    return Tsumugi::Jobs.schedule(seconds, zone, name || Tsumugi.location(caller), retries, timeout, block) if seconds.is_a?(String)
+  def every(seconds, workers: :all, cluster: nil, name: nil, zone: nil, retries: nil, timeout: nil, &block)
+    if seconds.is_a?(String) && seconds.include?(" ")
+      raise ArgumentError, "every with a line of cron runs once for all processes, without workers: and cluster:" unless workers == :all && cluster.nil?
 
+      return Tsumugi::Jobs.schedule(seconds, zone || "UTC", name || Tsumugi.location(caller), retries || 5, timeout || 60, block)
+    end
+    raise ArgumentError, "every takes zone:, retries: and timeout: with a line of cron" if zone || retries || timeout
     raise ArgumentError, "every takes a number of seconds, not #{seconds.inspect}" unless seconds.is_a?(Numeric)
     raise ArgumentError, "every takes workers: :one or :all, not #{workers.inspect}" unless %i[one all].include?(workers)
     raise ArgumentError, "every takes cluster: :one, not #{cluster.inspect}" unless [nil, :one].include?(cluster)

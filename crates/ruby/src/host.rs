@@ -17,7 +17,7 @@ use crate::admission::Admission;
 use crate::answer::Operation;
 use crate::error::Error;
 use crate::frames;
-use crate::jobs::{CurrentJob, Job, JobTable};
+use crate::jobs::{CurrentJob, FibreJob, JobTable};
 use crate::natives::standard::last_match::LastMatch;
 use crate::resources::Resources;
 use crate::settings::Settings;
@@ -161,7 +161,7 @@ impl Host {
     /// waits; `finish` takes the job's result while its values live.
     pub fn resume<T>(
         &self,
-        job: &mut Job,
+        job: &mut FibreJob,
         fibre: &Root,
         start: impl for<'s> FnOnce(&'s Scope<'s>) -> Result<'s, Value<'s>>,
         finish: impl FnOnce(&Scope<'_>, JobResult<'_>) -> T,
@@ -239,12 +239,12 @@ impl Host {
 /// A job that counts as running until this is dropped.
 pub(crate) struct RunningJob {
     host: Rc<Host>,
-    pub job: Job,
+    pub job: FibreJob,
 }
 
 impl RunningJob {
     /// Of a job that has been begun.
-    pub fn new(host: &Rc<Host>, job: Job) -> RunningJob {
+    pub fn new(host: &Rc<Host>, job: FibreJob) -> RunningJob {
         RunningJob {
             host: Rc::clone(host),
             job,

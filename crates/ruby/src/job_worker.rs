@@ -4,23 +4,13 @@
 use std::rc::Rc;
 
 use tokio::task::JoinHandle;
-use tsumugi_jobs::{
-    ClaimedJob, CronSchedule, JobFuture, JobKind, JobQueue, JobWorker, Perform, Result, WorkerOptions,
-};
+use tsumugi_jobs::{ClaimedJob, CronSchedule, JobFuture, JobKind, JobWorker, Perform, Result};
 use tsumugi_mruby::Scope;
 use tsumugi_server::dispatch::{StopSignal, push_schedules, run_jobs};
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
 use crate::host::{Host, JobResult};
-
-/// What `jobs db` said.
-pub(crate) struct JobSetup {
-    pub queue: JobQueue,
-    pub options: WorkerOptions,
-    /// Whether the workers of this process run them.
-    pub runs: bool,
-}
 
 /// The worker for the jobs that the application has declared; none where it has not said where they are kept.
 ///
@@ -46,7 +36,12 @@ pub(crate) fn worker(host: &Rc<Host>) -> Result<Option<JobWorker>> {
 /// # Errors
 /// As [`worker`].
 pub(crate) fn start(host: &Rc<Host>, stop: &Rc<StopSignal>) -> Result<Option<JoinHandle<()>>> {
-    let is_wanted = host.resources.jobs.borrow().as_ref().is_some_and(|setup| setup.runs);
+    let is_wanted = host
+        .resources
+        .jobs
+        .borrow()
+        .as_ref()
+        .is_some_and(|setup| setup.runs);
     let Some(worker) = worker(host)?.filter(|_| is_wanted) else {
         return Ok(None);
     };
@@ -59,7 +54,9 @@ pub(crate) fn start(host: &Rc<Host>, stop: &Rc<StopSignal>) -> Result<Option<Joi
 pub(crate) fn start_schedules(host: &Rc<Host>, stop: &Rc<StopSignal>) -> Option<JoinHandle<()>> {
     let schedules = host.resources.job_schedules.borrow().clone();
     let setup = host.resources.jobs.borrow();
-    let setup = setup.as_ref().filter(|_| host.worker.id() == 0 && !schedules.is_empty())?;
+    let setup = setup
+        .as_ref()
+        .filter(|_| host.worker.id() == 0 && !schedules.is_empty())?;
     let (handle, stop, queue) = (host.worker.clone(), Rc::clone(stop), setup.queue.clone());
     let run = async move { push_schedules(&handle, &stop, queue, schedules).await };
     Some(host.worker.spawn(run))
@@ -77,7 +74,9 @@ fn perform(host: Rc<Host>, job: ClaimedJob) -> JobFuture {
             ];
             scope.call(scope.constant("Tsumugi::Jobs")?, "task", &arguments)
         });
-        let finish = |scope: &Scope<'_>, ended: JobResult<'_>| ended.err().map(|raised| scope.report(raised));
+        let finish = |scope: &Scope<'_>, ended: JobResult<'_>| {
+            ended.err().map(|raised| scope.report(raised))
+        };
         match driver::run(&host, task, &Bounds::default(), finish).await {
             None => Ok(()),
             Some(report) => {
@@ -99,6 +98,9 @@ pub(crate) fn declare(host: &Host, kind: JobKind) {
 /// Of a line or a zone that is none.
 pub(crate) fn schedule(host: &Host, kind: JobKind, line: &str, zone: &str) -> Result<()> {
     let schedule = CronSchedule::parse(line, zone)?;
-    host.resources.job_schedules.borrow_mut().push((kind, schedule));
+    host.resources
+        .job_schedules
+        .borrow_mut()
+        .push((kind, schedule));
     Ok(())
 }

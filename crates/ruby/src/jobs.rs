@@ -14,7 +14,7 @@ use crate::held_streams::{HeldStream, HeldStreams};
 use crate::job_lock::JobLock;
 
 /// What a fibre works on from its first step to its last.
-pub(crate) struct Job {
+pub(crate) struct FibreJob {
     /// Which of the VM's jobs it is; they begin at 1.
     pub number: u64,
     /// The request that it belongs to, if there is one.
@@ -64,14 +64,14 @@ impl JobTable {
         exchange: Option<Rc<Exchange>>,
         parent: Option<u64>,
         streams: Option<Rc<HeldStreams>>,
-    ) -> Job {
+    ) -> FibreJob {
         self.running.set(self.running.get() + 1);
         let number = self.last.get() + 1;
         self.last.set(number);
         if let Some(parent) = parent {
             self.parents.borrow_mut().insert(number, parent);
         }
-        Job {
+        FibreJob {
             number,
             exchange,
             transactions: Vec::new(),
@@ -82,7 +82,7 @@ impl JobTable {
     }
 
     /// The job is over.
-    pub fn end(&self, job: &Job) {
+    pub fn end(&self, job: &FibreJob) {
         if job.is_branch {
             self.parents.borrow_mut().remove(&job.number);
         }
@@ -158,7 +158,7 @@ impl CurrentJob {
     }
 
     /// A step of this job begins.
-    pub fn enter(&self, job: &mut Job) {
+    pub fn enter(&self, job: &mut FibreJob) {
         self.number.set(job.number);
         self.exchange.replace(job.exchange.take());
         let transactions = std::mem::take(&mut job.transactions);
@@ -168,7 +168,7 @@ impl CurrentJob {
     }
 
     /// The step has ended.
-    pub fn leave(&self, job: &mut Job) {
+    pub fn leave(&self, job: &mut FibreJob) {
         job.exchange = self.exchange.take();
         job.transactions = self.transactions.take();
         job.streams = self.streams.take();

@@ -15,6 +15,7 @@ mod frames;
 mod held_streams;
 mod host;
 mod job_lock;
+mod job_setup;
 mod job_worker;
 mod jobs;
 mod json;

@@ -104,7 +104,7 @@ impl<S: Plugin> AppInstance<S> {
         } = worker.settings().limits;
         let lifecycle = Lifecycle::new(router, folders, requests_max, request_ms_max);
         let jobs = lifecycle.jobs();
-        let started = match crate::job::start(&worker, &state, kinds, jobs.stop_signal()) {
+        let started = match crate::job_worker::start(&worker, &state, kinds, jobs.stop_signal()) {
             Ok(started) => started,
             Err(error) => {
                 for Mounting { mounted, .. } in &mounts {

@@ -36,6 +36,7 @@ mod extract;
 mod feed;
 mod handler;
 mod job;
+mod job_worker;
 mod layer;
 mod ledger;
 mod limits;

@@ -22,7 +22,8 @@ use crate::local::Local;
 use crate::plugin::Worker;
 use crate::response::{Answer, IntoResponse, Response};
 use crate::session::Sessions;
-use crate::job::{self, DeclaredJob, Job};
+use crate::job::Job;
+use crate::job_worker::{self, DeclaredJob};
 use crate::timers::{self, On, TickOutcome, Timer};
 use tsumugi_jobs::ClaimedJob;
 
@@ -276,7 +277,7 @@ impl<S: 'static> Router<S> {
         F: AsyncFn(&S, J, &ClaimedJob) -> R + 'static,
         R: TickOutcome,
     {
-        self.jobs.push(job::declared(perform));
+        self.jobs.push(job_worker::declared(perform));
         self
     }
 
@@ -288,7 +289,7 @@ impl<S: 'static> Router<S> {
         F: AsyncFn(&S) -> R + 'static,
         R: TickOutcome,
     {
-        self.jobs.push(job::scheduled(line, zone, name, tick));
+        self.jobs.push(job_worker::scheduled(line, zone, name, tick));
         self
     }
 

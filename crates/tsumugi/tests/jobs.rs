@@ -30,7 +30,8 @@ impl Plugin for App {
     async fn start(worker: &Worker) -> Result<App> {
         let url = URL.with_borrow(Clone::clone);
         let db = Db::connect(&url, Options::default()).await?;
-        db.execute("create table notes (n bigint not null)", []).await?;
+        db.execute("create table notes (n bigint not null)", [])
+            .await?;
         let jobs = Jobs::over(&db);
         worker.use_jobs(jobs.clone());
         Ok(App { db, jobs })
@@ -42,15 +43,23 @@ async fn push(app: State<App>) -> Result<&'static str> {
     app.db
         .tx(async |tx: &Tx| {
             let unique = Some("two".to_owned());
-            let options = PushOptions { unique, ..PushOptions::default() };
-            let first = app.jobs.push_in(tx, &Note { n: 2 }, options.clone()).await?;
+            let options = PushOptions {
+                unique,
+                ..PushOptions::default()
+            };
+            let first = app
+                .jobs
+                .push_in(tx, &Note { n: 2 }, options.clone())
+                .await?;
             let second = app.jobs.push_in(tx, &Note { n: 2 }, options).await?;
             assert!(first.is_some() && second.is_none());
             Ok::<_, Error>(())
         })
         .await?;
     let undone = app.db.tx(async |tx: &Tx| {
-        app.jobs.push_in(tx, &Note { n: 3 }, PushOptions::default()).await?;
+        app.jobs
+            .push_in(tx, &Note { n: 3 }, PushOptions::default())
+            .await?;
         Err::<(), _>(Error::conflict("undone"))
     });
     assert!(undone.await.is_err());
@@ -62,7 +71,8 @@ async fn note(app: &App, note: Note, run: &ClaimedJob) -> Result<()> {
     app.db
         .tx(async |tx: &Tx| {
             if app.jobs.once(tx, None, Some(run)).await? {
-                tx.execute("insert into notes (n) values (?)", values![note.n]).await?;
+                tx.execute("insert into notes (n) values (?)", values![note.n])
+                    .await?;
             }
             Ok::<_, Error>(())
         })
@@ -77,8 +87,17 @@ async fn notes(app: State<App>) -> Result<String> {
     let rows = app.db.query("select n from notes order by n", []).await?;
     let numbers = rows.iter().filter_map(|row| row.value(0)?.as_integer());
     let numbers: Vec<String> = numbers.map(|n| n.to_string()).collect();
-    let JobCounts { ready, running, scheduled, .. } = app.jobs.queue().counts().await?;
-    Ok(format!("{} of {}", numbers.join(" "), ready + running + scheduled))
+    let JobCounts {
+        ready,
+        running,
+        scheduled,
+        ..
+    } = app.jobs.queue().counts().await?;
+    Ok(format!(
+        "{} of {}",
+        numbers.join(" "),
+        ready + running + scheduled
+    ))
 }
 
 fn routes() -> Router<App> {

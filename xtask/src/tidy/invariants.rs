@@ -17,6 +17,7 @@ crates/rpc: listens on nothing and knows no engine: TcpListener UnixListener fja
 crates/client: listens on nothing: TcpListener UnixListener
 crates/stores: knows no language and keeps no records itself: tsumugi_ruby tsumugi_mruby fjall
 crates/cluster: never asks for the time of day: SystemTime UtcDateTime OffsetDateTime
+crates/jobs: opens no socket: SOCKETS
 crates/db: opens no socket: SOCKETS
 crates/pg: knows no SQL of ours and no pool: tsumugi_sql tsumugi_db Pool
 crates/firebird: knows no SQL of ours and no pool: tsumugi_sql tsumugi_db Pool

@@ -14,10 +14,10 @@ impl Executor {
     pub async fn has_table(&self, name: &str) -> Result<bool> {
         let sql = match self.dialect().name {
             "PostgreSQL" => "select case when to_regclass(?) is null then 0 else 1 end",
-            "SQLite" => {
-                "select count(*) from sqlite_master where type = 'table' and name = ?"
+            "SQLite" => "select count(*) from sqlite_master where type = 'table' and name = ?",
+            _ => {
+                "select count(*) from rdb$relations where trim(rdb$relation_name) = upper(cast(? as varchar(63)))"
             }
-            _ => "select count(*) from rdb$relations where trim(rdb$relation_name) = upper(cast(? as varchar(63)))",
         };
         let rows = self.query_catalog(sql, [Value::from(name)]).await?;
         let count = rows.first().and_then(|row| row.value(0));

@@ -21,15 +21,23 @@ fn workers_that_compete_begin_each_job_once() {
             let mut options = quick();
             options.lease = Duration::from_secs(60);
             options.running_max = 5;
-            workers.push(Running::start(&place.queue().await, &[kind("a")], options, move |job| {
-                own.add(job.arguments);
-                Box::pin(async {
-                    sleep(Duration::from_millis(5)).await;
-                    Ok(())
-                })
-            }));
+            workers.push(Running::start(
+                &place.queue().await,
+                &[kind("a")],
+                options,
+                move |job| {
+                    own.add(job.arguments);
+                    Box::pin(async {
+                        sleep(Duration::from_millis(5)).await;
+                        Ok(())
+                    })
+                },
+            ));
         }
-        eventually("all end", async || queue.list(None, 0, 100).await.unwrap().is_empty()).await;
+        eventually("all end", async || {
+            queue.list(None, 0, 100).await.unwrap().is_empty()
+        })
+        .await;
         for worker in workers {
             worker.end().await;
         }
@@ -51,8 +59,15 @@ fn job_that_waits_holds_no_write_lock() {
         });
         eventually("it is begun", async || diary.count() == 1).await;
         let other = place.queue().await;
-        let transaction = other.database().begin(TransactionOptions::default()).await.unwrap();
-        transaction.execute("create table t(n integer)", []).await.unwrap();
+        let transaction = other
+            .database()
+            .begin(TransactionOptions::default())
+            .await
+            .unwrap();
+        transaction
+            .execute("create table t(n integer)", [])
+            .await
+            .unwrap();
         transaction.commit().await.unwrap();
         worker.end().await;
     });
@@ -67,13 +82,19 @@ fn jobs_that_wait_for_their_time_are_not_read() {
             queue.prepare().await.unwrap();
             let numbers = match place {
                 Place::Postgres(_) => "select n from generate_series(1, 100000) as g(n)",
-                _ => "with recursive g(n) as (select 1 union all select n + 1 from g where n < 100000) select n from g",
+                _ => {
+                    "with recursive g(n) as (select 1 union all select n + 1 from g where n < 100000) select n from g"
+                }
             };
             let insert = format!(
                 "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at) \
                  select 'a', 'default', '{{}}', 0, 0, 0, 0, 5, cast(? as bigint) + n, 0 from ({numbers}) as numbers"
             );
-            queue.database().execute(insert, values![4_000_000_000_000_i64]).await.unwrap();
+            queue
+                .database()
+                .execute(insert, values![4_000_000_000_000_i64])
+                .await
+                .unwrap();
             queue.database().execute("analyze", []).await.unwrap();
             let explain = match place {
                 Place::Postgres(_) => "explain ",
@@ -84,14 +105,28 @@ fn jobs_that_wait_for_their_time_are_not_read() {
                 "update tsumugi_jobs set state = 1 where state = 0 and due_at <= 5",
                 "select id from tsumugi_jobs where state = 1 and name in ('a', 'b') order by sort_order, id limit 10",
             ] {
-                let rows = queue.database().query(format!("{explain}{sql}"), []).await.unwrap();
+                let rows = queue
+                    .database()
+                    .query(format!("{explain}{sql}"), [])
+                    .await
+                    .unwrap();
                 let lines: Vec<String> = rows
                     .iter()
-                    .flat_map(|row| row.values().filter_map(|value| value.as_text().map(str::to_owned)).collect::<Vec<_>>())
+                    .flat_map(|row| {
+                        row.values()
+                            .filter_map(|value| value.as_text().map(str::to_owned))
+                            .collect::<Vec<_>>()
+                    })
                     .collect();
                 let plan = lines.join("\n");
-                assert!(!plan.contains("Seq Scan") && !plan.contains("SCAN tsumugi_jobs\n"), "{sql}: {plan}");
-                assert!(plan.contains("tsumugi_jobs_due") || plan.contains("tsumugi_jobs_ready"), "{sql}: {plan}");
+                assert!(
+                    !plan.contains("Seq Scan") && !plan.contains("SCAN tsumugi_jobs\n"),
+                    "{sql}: {plan}"
+                );
+                assert!(
+                    plan.contains("tsumugi_jobs_due") || plan.contains("tsumugi_jobs_ready"),
+                    "{sql}: {plan}"
+                );
             }
             let diary = Diary::default();
             let own = diary.clone();

@@ -18,7 +18,15 @@ use crate::{Place, at, eventually, here, push};
 const URL: &str = "TSUMUGI_JOBS_CHILD_URL";
 
 /// Where a child may be killed. The last is any time.
-const STATES: [&str; 7] = ["claimed", "effect", "commit", "committed", "failing", "pushed", ""];
+const STATES: [&str; 7] = [
+    "claimed",
+    "effect",
+    "commit",
+    "committed",
+    "failing",
+    "pushed",
+    "",
+];
 
 fn options() -> WorkerOptions {
     let mut options = WorkerOptions::default();
@@ -51,16 +59,26 @@ async fn perform(queue: &JobQueue, job: &ClaimedJob) -> Result<(), Box<dyn std::
         say("failing", job.id).await;
         return Err("the first time".into());
     }
-    let transaction = Rc::new(queue.database().begin(TransactionOptions::default()).await?);
+    let transaction = Rc::new(
+        queue
+            .database()
+            .begin(TransactionOptions::default())
+            .await?,
+    );
     let inside = Executor::Transaction(Rc::clone(&transaction));
-    if queue.begin_once(&inside, None, Some((job.id, job.attempt))).await? {
+    if queue
+        .begin_once(&inside, None, Some((job.id, job.attempt)))
+        .await?
+    {
         let number: i64 = job.arguments.parse()?;
         let insert = "insert into effects (name, n) values (?, ?)";
         inside.execute(insert, values![&*job.name, number]).await?;
         say("effect", job.id).await;
         if job.name == "effect" {
             let second = kinds().remove(1);
-            queue.push(&JobPush::new(second, job.arguments.clone()), &inside).await?;
+            queue
+                .push(&JobPush::new(second, job.arguments.clone()), &inside)
+                .await?;
             say("pushed", job.id).await;
         }
     }
@@ -76,16 +94,31 @@ fn child_that_is_killed() {
     let Ok(url) = std::env::var(URL) else {
         return;
     };
-    let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).try_init();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let _ = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .try_init();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let database = Database::connect(&url, Options::default()).await.unwrap();
         let queue = JobQueue::over(&database);
         let own = queue.clone();
-        let worker = JobWorker::new(&queue, kinds(), options(), Rc::new(move |job| {
-            let queue = own.clone();
-            Box::pin(async move { perform(&queue, &job).await.map_err(|error| error.to_string()) })
-        }));
+        let worker = JobWorker::new(
+            &queue,
+            kinds(),
+            options(),
+            Rc::new(move |job| {
+                let queue = own.clone();
+                Box::pin(async move {
+                    perform(&queue, &job)
+                        .await
+                        .map_err(|error| error.to_string())
+                })
+            }),
+        );
         worker.unwrap().run(std::future::pending()).await;
     });
 }
@@ -113,7 +146,8 @@ fn child(url: &str) -> (Victim, BufReader<ChildStdout>) {
 
 fn number_of(variable: &str, default: u64) -> u64 {
     let said = std::env::var(variable).ok();
-    said.and_then(|number| number.parse().ok()).unwrap_or(default)
+    said.and_then(|number| number.parse().ok())
+        .unwrap_or(default)
 }
 
 async fn kill_again_and_again(place: &Place, kills: u64) {
@@ -127,11 +161,17 @@ async fn kill_again_and_again(place: &Place, kills: u64) {
     let mut pushed = 0_u64;
     for round in 0..kills {
         for _ in 0..1 + dice.below(3) {
-            push(&queue, &JobPush::new(kind.clone(), pushed.to_string())).await.unwrap();
+            push(&queue, &JobPush::new(kind.clone(), pushed.to_string()))
+                .await
+                .unwrap();
             pushed += 1;
         }
         // Those that wait for their next attempt do not hold up the test.
-        for job in queue.list(Some(JobState::Scheduled), 0, 1_000).await.unwrap() {
+        for job in queue
+            .list(Some(JobState::Scheduled), 0, 1_000)
+            .await
+            .unwrap()
+        {
             queue.retry(job.id).await.unwrap();
         }
         let state = STATES[dice.place(STATES.len())];
@@ -157,12 +197,20 @@ async fn kill_again_and_again(place: &Place, kills: u64) {
             }
         }
         drop(child);
-        assert_eq!(queue.counts().await.unwrap().dead, 0, "seed {seed}, round {round}, {state}");
+        assert_eq!(
+            queue.counts().await.unwrap().dead,
+            0,
+            "seed {seed}, round {round}, {state}"
+        );
     }
     let (last, lines) = child(&place.url());
     drop(std::thread::spawn(move || lines.lines().count()));
     eventually("all end", async || {
-        for job in queue.list(Some(JobState::Scheduled), 0, 1_000).await.unwrap() {
+        for job in queue
+            .list(Some(JobState::Scheduled), 0, 1_000)
+            .await
+            .unwrap()
+        {
             queue.retry(job.id).await.unwrap();
         }
         queue.list(None, 0, 1).await.unwrap().is_empty()
@@ -175,18 +223,33 @@ async fn kill_again_and_again(place: &Place, kills: u64) {
         let row = rows.first().unwrap();
         let count = |index| row.value(index).and_then(|value| value.as_integer());
         let all = i64::try_from(pushed).unwrap();
-        assert_eq!((count(0), count(1)), (Some(all), Some(all)), "seed {seed}: {name}");
+        assert_eq!(
+            (count(0), count(1)),
+            (Some(all), Some(all)),
+            "seed {seed}: {name}"
+        );
     }
-    let keys = here(&queue).query("select count(*) from tsumugi_job_keys", []).await.unwrap();
-    let keys = keys.first().and_then(|row| row.value(0)).and_then(|count| count.as_integer());
+    let keys = here(&queue)
+        .query("select count(*) from tsumugi_job_keys", [])
+        .await
+        .unwrap();
+    let keys = keys
+        .first()
+        .and_then(|row| row.value(0))
+        .and_then(|count| count.as_integer());
     assert_eq!(keys, Some(0), "what has ended leaves no keys");
-    println!("soak     jobs of {} killed in {kills} states: {pushed} pushed, none lost, effects once", place.name());
+    println!(
+        "soak     jobs of {} killed in {kills} states: {pushed} pushed, none lost, effects once",
+        place.name()
+    );
 }
 
 #[test]
 fn process_killed_in_any_state_of_a_job_loses_none_and_does_none_twice() {
     let kills = number_of("TSUMUGI_JOB_KILLS", 12);
     for place in [Place::sqlite(), Place::postgres(), Place::firebird()] {
-        at(&place, async |place| kill_again_and_again(place, kills).await);
+        at(&place, async |place| {
+            kill_again_and_again(place, kills).await
+        });
     }
 }

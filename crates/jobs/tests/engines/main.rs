@@ -14,9 +14,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tsumugi_db::{Database, Executor, Options};
-use tsumugi_jobs::{
-    ClaimedJob, JobFuture, JobKind, JobPush, JobQueue, JobWorker, WorkerOptions,
-};
+use tsumugi_jobs::{ClaimedJob, JobFuture, JobKind, JobPush, JobQueue, JobWorker, WorkerOptions};
 use tsumugi_testkit::{firebird, postgres};
 
 /// A database that several processes share, each of which the test stands for by a connection of its own.
@@ -65,7 +63,10 @@ impl Place {
 /// Runs a test at a place, on a runtime like a worker's.
 fn at(place: &Place, test: impl AsyncFnOnce(&Place)) {
     // Which has been done before, but for the first test.
-    let _ = tracing_subscriber::fmt().with_test_writer().with_ansi(false).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_test_writer()
+        .with_ansi(false)
+        .try_init();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

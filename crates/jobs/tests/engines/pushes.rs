@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use tsumugi_db::{Executor, TransactionOptions};
-use tsumugi_jobs::limits::{JOB_ARGUMENTS_BYTES_MAX, JOB_KEY_BYTES_MAX, JOB_NAME_BYTES_MAX, JOBS_LISTED_MAX};
+use tsumugi_jobs::limits::{
+    JOB_ARGUMENTS_BYTES_MAX, JOB_KEY_BYTES_MAX, JOB_NAME_BYTES_MAX, JOBS_LISTED_MAX,
+};
 use tsumugi_jobs::{Error, JobKind, JobPush, JobState};
 
 use crate::{here, kind, push, with_each};
@@ -14,9 +16,16 @@ fn job_pushed_in_a_transaction_is_there_when_it_commits() {
         let queue = place.queue().await;
         queue.prepare().await.unwrap();
         for commits in [false, true] {
-            let transaction = queue.database().begin(TransactionOptions::default()).await.unwrap();
+            let transaction = queue
+                .database()
+                .begin(TransactionOptions::default())
+                .await
+                .unwrap();
             let inside = Executor::Transaction(Rc::new(transaction));
-            let id = queue.push(&JobPush::new(kind("a"), "{}"), &inside).await.unwrap();
+            let id = queue
+                .push(&JobPush::new(kind("a"), "{}"), &inside)
+                .await
+                .unwrap();
             assert!(id.is_some());
             let Executor::Transaction(transaction) = inside else {
                 unreachable!()
@@ -35,9 +44,16 @@ fn job_pushed_in_a_transaction_is_there_when_it_commits() {
 fn table_that_is_made_in_the_first_transaction_is_undone_with_it() {
     with_each(async |place| {
         let queue = place.queue().await;
-        let transaction = queue.database().begin(TransactionOptions::default()).await.unwrap();
+        let transaction = queue
+            .database()
+            .begin(TransactionOptions::default())
+            .await
+            .unwrap();
         let inside = Executor::Transaction(Rc::new(transaction));
-        queue.push(&JobPush::new(kind("a"), "{}"), &inside).await.unwrap();
+        queue
+            .push(&JobPush::new(kind("a"), "{}"), &inside)
+            .await
+            .unwrap();
         drop(inside);
         assert!(push(&queue, &JobPush::new(kind("a"), "{}")).await.is_some());
         assert_eq!(queue.counts().await.unwrap().ready, 1);
@@ -75,19 +91,38 @@ fn job_is_listed_with_all_that_was_said_of_it() {
         let id = push(&queue, &later).await.unwrap();
         let listed = queue.list(Some(JobState::Scheduled), 0, 10).await.unwrap();
         let job = &listed[0];
-        assert_eq!((job.id, &*job.name, &*job.queue), (id, "thumbnail", "images"));
+        assert_eq!(
+            (job.id, &*job.name, &*job.queue),
+            (id, "thumbnail", "images")
+        );
         assert_eq!((job.priority, job.retries, job.attempts), (3, 9, 0));
-        assert_eq!((job.due_ms, &*job.arguments), (4_000_000_000_000, r#"{"name":"紡ぎ"}"#));
-        assert!(queue.list(Some(JobState::Ready), 0, 10).await.unwrap().is_empty());
+        assert_eq!(
+            (job.due_ms, &*job.arguments),
+            (4_000_000_000_000, r#"{"name":"紡ぎ"}"#)
+        );
+        assert!(
+            queue
+                .list(Some(JobState::Ready), 0, 10)
+                .await
+                .unwrap()
+                .is_empty()
+        );
         assert!(queue.list(None, id, 10).await.unwrap().is_empty());
         assert!(queue.retry(id).await.unwrap());
-        assert_eq!(queue.list(Some(JobState::Ready), 0, 10).await.unwrap().len(), 1);
+        assert_eq!(
+            queue
+                .list(Some(JobState::Ready), 0, 10)
+                .await
+                .unwrap()
+                .len(),
+            1
+        );
         assert!(!queue.remove(id + 1).await.unwrap());
     });
 }
 
 #[test]
-fn what_is_past_a_limit_is_refused_and_pushes_nothing() {
+fn push_past_a_limit_is_refused_and_pushes_nothing() {
     with_each(async |place| {
         let queue = place.queue().await;
         let refused = async |push: JobPush| {
@@ -95,11 +130,16 @@ fn what_is_past_a_limit_is_refused_and_pushes_nothing() {
             error.to_string()
         };
         let largest = format!("\"{}\"", "x".repeat(JOB_ARGUMENTS_BYTES_MAX - 2));
-        let id = push(&queue, &JobPush::new(kind("a"), largest.clone())).await.unwrap();
+        let id = push(&queue, &JobPush::new(kind("a"), largest.clone()))
+            .await
+            .unwrap();
         let kept = queue.list(None, 0, 10).await.unwrap();
         assert_eq!((kept[0].id, &kept[0].arguments), (id, &largest));
         let message = refused(JobPush::new(kind("a"), largest + " ")).await;
-        assert!(message.contains("JOB_ARGUMENTS_BYTES_MAX is 65536"), "{message}");
+        assert!(
+            message.contains("JOB_ARGUMENTS_BYTES_MAX is 65536"),
+            "{message}"
+        );
         let mut keyed = JobPush::new(kind(&"n".repeat(JOB_NAME_BYTES_MAX)), "{}");
         keyed.unique = Some("k".repeat(JOB_KEY_BYTES_MAX));
         assert!(push(&queue, &keyed).await.is_some());
@@ -128,7 +168,10 @@ fn kind_past_a_limit_is_refused() {
     assert!(changed(|kind| kind.retries = 1_001).contains("JOB_RETRIES_MAX"));
     assert!(changed(|kind| kind.priority = 1_001).contains("JOB_PRIORITY_MAX"));
     assert!(changed(|kind| kind.priority = -1_001).contains("JOB_PRIORITY_MAX"));
-    assert!(changed(|kind| kind.timeout = std::time::Duration::from_secs(86_401)).contains("JOB_TIMEOUT_MAX"));
+    assert!(
+        changed(|kind| kind.timeout = std::time::Duration::from_secs(86_401))
+            .contains("JOB_TIMEOUT_MAX")
+    );
     assert!(changed(|kind| kind.timeout = std::time::Duration::ZERO).contains("JOB_TIMEOUT_MAX"));
     assert!(said(JobKind::new("")).contains("not empty"));
 }
@@ -139,27 +182,45 @@ fn effect_with_a_key_happens_once_and_not_at_all_when_it_is_undone() {
         let queue = place.queue().await;
         queue.prepare().await.unwrap();
         let begin = async || {
-            let transaction = queue.database().begin(TransactionOptions::default()).await.unwrap();
+            let transaction = queue
+                .database()
+                .begin(TransactionOptions::default())
+                .await
+                .unwrap();
             Rc::new(transaction)
         };
         let mut found = Vec::new();
         for commits in [false, true, true] {
             let transaction = begin().await;
             let inside = Executor::Transaction(Rc::clone(&transaction));
-            found.push(queue.begin_once(&inside, Some("invoice 7"), None).await.unwrap());
+            found.push(
+                queue
+                    .begin_once(&inside, Some("invoice 7"), None)
+                    .await
+                    .unwrap(),
+            );
             if commits {
                 transaction.commit().await.unwrap();
             }
         }
         assert_eq!(found, [true, true, false]);
         let inside = Executor::Transaction(begin().await);
-        let error = queue.begin_once(&inside, None, Some((1, 1))).await.unwrap_err();
+        let error = queue
+            .begin_once(&inside, None, Some((1, 1)))
+            .await
+            .unwrap_err();
         assert!(matches!(error, Error::Lost { id: 1 }), "{error}");
         drop(inside);
-        let error = queue.begin_once(&here(&queue), Some("k"), None).await.unwrap_err();
+        let error = queue
+            .begin_once(&here(&queue), Some("k"), None)
+            .await
+            .unwrap_err();
         assert!(matches!(error, Error::Usage(_)), "{error}");
         let inside = Executor::Transaction(begin().await);
-        let error = queue.begin_once(&inside, Some(&"k".repeat(129)), None).await.unwrap_err();
+        let error = queue
+            .begin_once(&inside, Some(&"k".repeat(129)), None)
+            .await
+            .unwrap_err();
         assert!(error.to_string().contains("JOB_KEY_BYTES_MAX"), "{error}");
     });
 }

@@ -12,7 +12,8 @@ use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 use super::database::vm_database::{executor, vm_database};
 use crate::answer::{Failure, attempt, attempt_only};
 use crate::host::Host;
-use crate::job_worker::{self, JobSetup};
+use crate::job_setup::JobSetup;
+use crate::job_worker;
 use crate::natives::arguments::{float, text, whole, wrong_type};
 use crate::natives::definitions::Natives;
 
@@ -76,7 +77,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let queue = queue(host, scope)?;
         let executor = executor(host, scope, call.argument(0))?;
         let key = scope.text(call.argument(1));
-        let job = call.argument(2).as_integer().zip(call.argument(3).as_integer());
+        let job = call
+            .argument(2)
+            .as_integer()
+            .zip(call.argument(3).as_integer());
         let begun = async move { queue.begin_once(&executor, key.as_deref(), job).await };
         Ok(attempt(begun, |_, is_new| Ok(Value::boolean(is_new))))
     })?;
@@ -117,9 +121,19 @@ fn tended<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let queue = queue(host, scope)?;
         let counted = async move { queue.counts().await };
         Ok(attempt(counted, |scope, counts| {
-            let counts = [counts.scheduled, counts.ready, counts.running, counts.failed, counts.dead];
+            let counts = [
+                counts.scheduled,
+                counts.ready,
+                counts.running,
+                counts.failed,
+                counts.dead,
+            ];
             let integer = |count| i64::try_from(count).unwrap_or(i64::MAX);
-            scope.list(counts.into_iter().map(|count| Ok(scope.integer(integer(count)))))
+            scope.list(
+                counts
+                    .into_iter()
+                    .map(|count| Ok(scope.integer(integer(count)))),
+            )
         }))
     })?;
     natives.waiting("jobs_retry", |host, scope, call| {
@@ -142,12 +156,16 @@ fn queue<'c>(host: &Host, scope: &'c Scope<'_>) -> Result<'c, JobQueue> {
 }
 
 fn none<'c>(scope: &'c Scope<'_>) -> Raise<'c> {
-    scope.error("Tsumugi::Jobs::UsageError", "there are no jobs: `jobs db` says where they are kept")
+    scope.error(
+        "Tsumugi::Jobs::UsageError",
+        "there are no jobs: `jobs db` says where they are kept",
+    )
 }
 
 fn id<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, i64> {
     let id = call.argument(0);
-    id.as_integer().ok_or_else(|| wrong_type(scope, id, "the id of a job", "an Integer"))
+    id.as_integer()
+        .ok_or_else(|| wrong_type(scope, id, "the id of a job", "an Integer"))
 }
 
 /// The kind that five arguments say.
@@ -178,7 +196,10 @@ fn options<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Worker
         let (Some(name), Some(value)) = (pair.next(), pair.next()) else {
             continue;
         };
-        queues.insert(text(scope, name, "the name of a queue")?, room(value, "the limit of a queue")?);
+        queues.insert(
+            text(scope, name, "the name of a queue")?,
+            room(value, "the limit of a queue")?,
+        );
     }
     let options = WorkerOptions {
         running_max: room(call.argument(1), "running:")?,

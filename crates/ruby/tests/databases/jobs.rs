@@ -75,7 +75,7 @@ fn job_that_fails_is_kept_and_can_be_tried_again_or_dropped() {
 }
 
 #[test]
-fn what_no_job_can_be_is_refused_where_it_is_said() {
+fn push_of_what_no_job_can_be_is_refused_at_once() {
     check_on(
         Engine::Sqlite,
         SETUP,
@@ -106,6 +106,8 @@ fn declaration_past_a_limit_does_not_load() {
     assert!(every("'61 * * * *'").contains("is no line of cron"));
     assert!(every("'0 3 * * *', zone: 'Asia/Nowhere'").contains("no such zone"));
     assert!(every("'0 3 * * *', name: 'n' * 59").contains("JOB_NAME_BYTES_MAX"));
+    assert!(every("'0 3 * * *', workers: :one").contains("without workers:"));
+    assert!(every("60, zone: 'UTC'").contains("with a line of cron"));
     assert!(refused("every('0 3 * * *') { 1 }").contains("`jobs db` says"));
     assert!(refused("jobs.push :a").contains("`jobs db` says"));
 }

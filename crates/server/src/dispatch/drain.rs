@@ -7,9 +7,9 @@ use std::rc::Rc;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// The jobs of one application.
+/// What runs of one application.
 #[derive(Default)]
-pub struct Jobs {
+pub struct RunningWork {
     running: Cell<usize>,
     ended: Notify,
     /// Whether there are none any more, and none may begin.
@@ -18,7 +18,7 @@ pub struct Jobs {
     timers: RefCell<Vec<JoinHandle<()>>>,
 }
 
-impl Jobs {
+impl RunningWork {
     /// Given when timers are to stop.
     pub fn stop_signal(&self) -> &Rc<StopSignal> {
         &self.stop
@@ -51,7 +51,7 @@ impl Jobs {
 /// An application that has jobs.
 pub trait HasJobs: 'static {
     /// What the application still has to do, which a drain waits for.
-    fn jobs(&self) -> &Jobs;
+    fn jobs(&self) -> &RunningWork;
 }
 
 /// Keeps an application from retiring.

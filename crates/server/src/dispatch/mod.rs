@@ -23,7 +23,7 @@ use http::StatusCode;
 use tsumugi_db::in_route;
 use tsumugi_http::{Allow, HttpResponse, Match, Request, RouteMatch, RouteTable};
 
-pub use drain::{HasJobs, JobGuard, Jobs, StopSignal};
+pub use drain::{HasJobs, JobGuard, RunningWork, StopSignal};
 pub use files::{PublicFolders, below};
 use permit::Permits;
 pub use refusal::{RefusalCount, RequestRefusal};
@@ -35,7 +35,7 @@ pub struct Lifecycle<R> {
     router: RouteTable<R>,
     folders: PublicFolders,
     permits: Permits,
-    jobs: Jobs,
+    jobs: RunningWork,
     request_ms_max: u64,
 }
 
@@ -51,13 +51,13 @@ impl<R> Lifecycle<R> {
             router,
             folders,
             permits: Permits::new(requests_max),
-            jobs: Jobs::default(),
+            jobs: RunningWork::default(),
             request_ms_max,
         }
     }
 
     /// What a drain waits for.
-    pub fn jobs(&self) -> &Jobs {
+    pub fn jobs(&self) -> &RunningWork {
         &self.jobs
     }
 
@@ -119,7 +119,7 @@ pub trait Dispatch: Sized + 'static {
 }
 
 impl<A: Dispatch> HasJobs for A {
-    fn jobs(&self) -> &Jobs {
+    fn jobs(&self) -> &RunningWork {
         &self.lifecycle().jobs
     }
 }

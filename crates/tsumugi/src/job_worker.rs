@@ -1,0 +1,121 @@
+//! Jobs of an application in Rust as its router declares them, run on each worker. Which run when is `tsumugi_jobs`'s. Keeps none.
+//! Rule: an application that declares jobs and does not say where they are kept does not load.
+
+use std::rc::Rc;
+
+use tokio::task::JoinHandle;
+use tsumugi_jobs::{ClaimedJob, CronSchedule, JobFuture, JobKind, JobWorker};
+use tsumugi_server::dispatch::{StopSignal, push_schedules, run_jobs};
+use tsumugi_server::story;
+
+use crate::error::{Error, Result};
+use crate::job::{Job, kind};
+use crate::local::Local;
+use crate::plugin::Worker;
+use crate::timers::TickOutcome;
+
+/// A kind as the router declares it, with what runs its jobs.
+pub(crate) struct DeclaredJob<S> {
+    kind: Result<JobKind>,
+    run: Run<S>,
+    /// When it is pushed by the clock.
+    schedule: Option<Result<CronSchedule>>,
+}
+
+type Run<S> = Rc<dyn Fn(Rc<S>, ClaimedJob) -> Local<Result<()>>>;
+
+pub(crate) fn declared<S, J, F, R>(perform: F) -> DeclaredJob<S>
+where
+    S: 'static,
+    J: Job,
+    F: AsyncFn(&S, J, &ClaimedJob) -> R + 'static,
+    R: TickOutcome,
+{
+    let perform = Rc::new(perform);
+    DeclaredJob {
+        kind: kind::<J>(),
+        schedule: None,
+        run: Rc::new(move |state, job| {
+            let perform = Rc::clone(&perform);
+            Box::pin(async move {
+                let arguments = serde_json::from_str(&job.arguments);
+                let arguments =
+                    arguments.map_err(|error| Error::Usage(error.to_string().into()))?;
+                perform(&state, arguments, &job).await.ticked()
+            })
+        }),
+    }
+}
+
+/// A kind whose jobs are pushed by a line of cron.
+pub(crate) fn scheduled<S, F, R>(line: &str, zone: &str, name: &str, tick: F) -> DeclaredJob<S>
+where
+    S: 'static,
+    F: AsyncFn(&S) -> R + 'static,
+    R: TickOutcome,
+{
+    let tick = Rc::new(tick);
+    DeclaredJob {
+        kind: JobKind::new(format!("every {name}")).map_err(Error::from),
+        schedule: Some(CronSchedule::parse(line, zone).map_err(Error::from)),
+        run: Rc::new(move |state, _| {
+            let tick = Rc::clone(&tick);
+            Box::pin(async move { tick(&state).await.ticked() })
+        }),
+    }
+}
+
+/// Runs the jobs of this worker until `stop` is given or the server drains; nothing where there are none.
+///
+/// # Errors
+/// Of what is outside of the limits.
+pub(crate) fn start<S: 'static>(
+    worker: &Worker,
+    state: &Rc<S>,
+    declared: Vec<DeclaredJob<S>>,
+    stop: &Rc<StopSignal>,
+) -> Result<Vec<JoinHandle<()>>> {
+    let Some(jobs) = worker.jobs() else {
+        return match declared.is_empty() {
+            true => Ok(Vec::new()),
+            false => Err(Error::Usage("jobs are declared, and nothing says where they are kept: worker.use_jobs(Jobs::over(&db))".into())),
+        };
+    };
+    let mut kinds = Vec::new();
+    let mut runs = Vec::new();
+    let mut schedules = Vec::new();
+    for DeclaredJob {
+        kind,
+        run,
+        schedule,
+    } in declared
+    {
+        let kind = kind?;
+        if let Some(schedule) = schedule {
+            schedules.push((kind.clone(), schedule?));
+        }
+        runs.push((kind.name.clone(), run));
+        kinds.push(kind);
+    }
+    let state = Rc::clone(state);
+    let perform = Rc::new(move |job: ClaimedJob| -> JobFuture {
+        let run = runs.iter().find(|(name, _)| *name == job.name);
+        let run = run.map(|(_, run)| run(Rc::clone(&state), job));
+        Box::pin(async move {
+            match run {
+                Some(run) => run.await.map_err(|error| story(&error)),
+                None => Err("nobody runs it".to_owned()),
+            }
+        })
+    });
+    let queue = jobs.queue;
+    let jobs = JobWorker::new(&queue, kinds, jobs.options, perform)?;
+    let (handle, signal) = (worker.inner().clone(), Rc::clone(stop));
+    let mut started = vec![worker.spawn(async move { run_jobs(&handle, &signal, jobs).await })];
+    if worker.id() == 0 && !schedules.is_empty() {
+        let (handle, signal) = (worker.inner().clone(), Rc::clone(stop));
+        let push = async move { push_schedules(&handle, &signal, queue, schedules).await };
+        started.push(worker.spawn(push));
+    }
+    Ok(started)
+}
