@@ -150,6 +150,34 @@ fn number_of(variable: &str, default: u64) -> u64 {
         .unwrap_or(default)
 }
 
+/// Those that wait for their next attempt do not hold up the test.
+async fn hurry(queue: &JobQueue) {
+    let waiting = queue.list(Some(JobState::Scheduled), 0, 1_000).await;
+    for job in waiting.unwrap() {
+        queue.retry(job.id).await.unwrap();
+    }
+}
+
+/// Starts a process, and kills it where a job is in this state, after so many others were.
+async fn kill_in(queue: &JobQueue, url: &str, state: &str, skipped: u64) {
+    let (_child, mut lines) = child(url);
+    let mut seen = 0;
+    let mut line = String::new();
+    // What is not reached is over when there is nothing more to do, or soon: then it is killed at any time.
+    for _ in 0..40 {
+        line.clear();
+        lines.read_line(&mut line).unwrap();
+        let Some((_, said)) = line.split_once("at ") else {
+            continue;
+        };
+        seen += u64::from(said.starts_with(state));
+        let counts = queue.counts().await.unwrap();
+        if seen > skipped || counts.ready + counts.running == 0 {
+            return;
+        }
+    }
+}
+
 async fn kill_again_and_again(place: &Place, kills: u64) {
     let seed = number_of("TSUMUGI_JOB_SEED", 7);
     let dice = Dice::new(seed);
@@ -161,87 +189,46 @@ async fn kill_again_and_again(place: &Place, kills: u64) {
     let mut pushed = 0_u64;
     for round in 0..kills {
         for _ in 0..1 + dice.below(3) {
-            push(&queue, &JobPush::new(kind.clone(), pushed.to_string()))
-                .await
-                .unwrap();
+            let job = JobPush::new(kind.clone(), pushed.to_string());
+            push(&queue, &job).await.unwrap();
             pushed += 1;
         }
-        // Those that wait for their next attempt do not hold up the test.
-        for job in queue
-            .list(Some(JobState::Scheduled), 0, 1_000)
-            .await
-            .unwrap()
-        {
-            queue.retry(job.id).await.unwrap();
-        }
+        hurry(&queue).await;
         let state = STATES[dice.place(STATES.len())];
-        let skipped = dice.below(3);
-        let (child, mut lines) = child(&place.url());
-        let mut seen = 0;
-        let mut line = String::new();
-        // What is not reached is over when there is nothing more to do, or soon: then it is killed at any time.
-        for _ in 0..40 {
-            line.clear();
-            lines.read_line(&mut line).unwrap();
-            let Some((_, said)) = line.split_once("at ") else {
-                continue;
-            };
-            seen += u64::from(said.starts_with(state));
-            if seen > skipped {
-                break;
-            }
-            // The others wait as well.
-            let is_done = queue.counts().await.unwrap();
-            if is_done.ready + is_done.running == 0 {
-                break;
-            }
-        }
-        drop(child);
-        assert_eq!(
-            queue.counts().await.unwrap().dead,
-            0,
-            "seed {seed}, round {round}, {state}"
-        );
+        kill_in(&queue, &place.url(), state, dice.below(3)).await;
+        let dead = queue.counts().await.unwrap().dead;
+        assert_eq!(dead, 0, "seed {seed}, round {round}, {state}");
     }
     let (last, lines) = child(&place.url());
     drop(std::thread::spawn(move || lines.lines().count()));
     eventually("all end", async || {
-        for job in queue
-            .list(Some(JobState::Scheduled), 0, 1_000)
-            .await
-            .unwrap()
-        {
-            queue.retry(job.id).await.unwrap();
-        }
+        hurry(&queue).await;
         queue.list(None, 0, 1).await.unwrap().is_empty()
     })
     .await;
     drop(last);
-    for name in ["effect", "second"] {
-        let count = "select count(*), count(distinct n) from effects where name = ?";
-        let rows = here(&queue).query(count, values![name]).await.unwrap();
-        let row = rows.first().unwrap();
-        let count = |index| row.value(index).and_then(|value| value.as_integer());
-        let all = i64::try_from(pushed).unwrap();
-        assert_eq!(
-            (count(0), count(1)),
-            (Some(all), Some(all)),
-            "seed {seed}: {name}"
-        );
-    }
-    let keys = here(&queue)
-        .query("select count(*) from tsumugi_job_keys", [])
-        .await
-        .unwrap();
-    let keys = keys
-        .first()
-        .and_then(|row| row.value(0))
-        .and_then(|count| count.as_integer());
-    assert_eq!(keys, Some(0), "what has ended leaves no keys");
+    check_effects(&queue, pushed, seed).await;
     println!(
         "soak     jobs of {} killed in {kills} states: {pushed} pushed, none lost, effects once",
         place.name()
     );
+}
+
+/// Each number is there once for each kind, and what has ended leaves no keys.
+async fn check_effects(queue: &JobQueue, pushed: u64, seed: u64) {
+    let all = Some(i64::try_from(pushed).unwrap());
+    for name in ["effect", "second"] {
+        let count = "select count(*), count(distinct n) from effects where name = ?";
+        let rows = here(queue).query(count, values![name]).await.unwrap();
+        let row = rows.first().unwrap();
+        let count = |index| row.value(index).and_then(|value| value.as_integer());
+        assert_eq!((count(0), count(1)), (all, all), "seed {seed}: {name}");
+    }
+    let keys = "select count(*) from tsumugi_job_keys";
+    let keys = here(queue).query(keys, []).await.unwrap();
+    let keys = keys.first().and_then(|row| row.value(0));
+    let keys = keys.and_then(|count| count.as_integer());
+    assert_eq!(keys, Some(0), "seed {seed}");
 }
 
 #[test]
