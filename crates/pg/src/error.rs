@@ -200,6 +200,17 @@ impl Error {
             _ => false,
         }
     }
+
+    /// Whether a host did not answer in time.
+    pub(crate) fn is_connect_timeout(&self) -> bool {
+        matches!(
+            self,
+            Error::Connect {
+                cause: Cause::Timeout(_),
+                ..
+            }
+        )
+    }
 }
 
 impl From<ReplyLoss<Loss<Box<ServerError>, Violation>>> for Error {

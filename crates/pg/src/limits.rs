@@ -11,6 +11,12 @@ pub use tsumugi_wire::limits::{
 /// `connect_timeout` says otherwise.
 pub const CONNECT_TIMEOUT_MS_DEFAULT: u64 = 10_000;
 
+/// How long a host that did not answer is asked after the others of its configuration, and is not waited for as long as `connect_timeout` says.
+pub const SILENT_HOST_MEMORY: Duration = Duration::from_secs(10);
+
+/// How long such a host is waited for: one of the others may have become the wanted one meanwhile.
+pub const SILENT_HOST_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Hosts in one configuration.
 pub const HOSTS_MAX: usize = 64;
 

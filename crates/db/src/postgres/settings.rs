@@ -7,7 +7,7 @@ use tsumugi_pg::config::{Pooler, TargetSessionAttrs};
 use tsumugi_pg::{Config, Connector, Environment};
 
 use crate::error::{Error, Result};
-use crate::limits::REPLICAS_MAX;
+use crate::limits::{HOST_TIME_MIN, REPLICAS_MAX};
 use crate::options::{self, Options, ReadTarget};
 
 /// The driver's configuration, and the options with those of the URL laid over them.
@@ -33,6 +33,13 @@ pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options
     if config.application_name.is_none() {
         config.application_name = Some("tsumugi".to_owned());
     }
+    if config.hosts.len() > 1 {
+        let share = share(&config, &options).max(HOST_TIME_MIN);
+        let limit = config
+            .connect_timeout
+            .map_or(share, |limit| limit.min(share));
+        config.connect_timeout = Some(limit);
+    }
     // A pooler between us and the server refuses start-up parameters that it does not know.
     if config.pooler != Pooler::Transaction {
         for (name, value) in [
@@ -49,16 +56,20 @@ pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options
     Ok((config, options))
 }
 
-/// For connections to the primary alone, whatever the pool's go to. A host that does not answer leaves time within `acquire_timeout` for the others.
+/// How long a host may take, so that one that does not answer leaves time within `acquire_timeout` for the others.
+fn share(config: &Config, options: &Options) -> Duration {
+    let hosts = u32::try_from(config.hosts.len()).unwrap_or(u32::MAX);
+    let share = options.acquire_timeout / hosts.saturating_add(1);
+    config
+        .connect_timeout
+        .map_or(share, |limit| limit.min(share))
+}
+
+/// For connections to the primary alone, whatever the pool's go to.
 pub(super) fn primary(config: &Config, options: &Options) -> Connector {
     let mut config = config.clone();
     config.target_session_attrs = TargetSessionAttrs::Primary;
-    let hosts = u32::try_from(config.hosts.len()).unwrap_or(u32::MAX);
-    let share = options.acquire_timeout / hosts.saturating_add(1);
-    let limit = config
-        .connect_timeout
-        .map_or(share, |limit| limit.min(share));
-    config.connect_timeout = Some(limit);
+    config.connect_timeout = Some(share(&config, options));
     Connector::new(config)
 }
 

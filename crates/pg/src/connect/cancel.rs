@@ -38,7 +38,7 @@ impl Canceller {
     /// is not known.
     pub async fn cancel(&self) -> Result<(), Error> {
         let phase = Cell::new(Phase::Cancel);
-        limited(&self.config, &self.host, &phase, self.send()).await
+        limited(self.config.connect_timeout, &self.host, &phase, self.send()).await
     }
 
     async fn send(&self) -> Result<(), Cause> {

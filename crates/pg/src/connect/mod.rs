@@ -7,11 +7,13 @@ mod attempt;
 mod cancel;
 mod password;
 mod session_attrs;
+mod silent_hosts;
 mod socket;
 mod stream;
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::time::timeout;
@@ -19,8 +21,10 @@ use tsumugi_pg_proto::Session;
 
 use self::attempt::Attempt;
 use self::session_attrs::RoleFilter;
+use self::silent_hosts::SilentHosts;
 use crate::config::{Config, Host, LoadBalanceHosts, TargetSessionAttrs};
 use crate::error::Error;
+use crate::limits::SILENT_HOST_TIMEOUT;
 
 pub use self::cancel::Canceller;
 pub use self::stream::Stream;
@@ -35,6 +39,7 @@ pub type Randomness<'a> = &'a mut dyn FnMut(&mut [u8]);
 #[derive(Clone)]
 pub struct Connector {
     config: Rc<Config>,
+    silent: Rc<SilentHosts>,
 }
 
 /// A connection after its start-up.
@@ -57,6 +62,7 @@ impl Connector {
     pub fn new(config: Config) -> Connector {
         Connector {
             config: Rc::new(config),
+            silent: Rc::default(),
         }
     }
 
@@ -65,12 +71,14 @@ impl Connector {
         &self.config
     }
 
-    /// Opens a connection to the first host that will do. Dropped midway, it leaves nothing open.
+    /// Opens a connection to the first host that will do. Dropped midway, it leaves nothing open. Of several hosts those that did not answer lately come last
+    /// and have [`SILENT_HOST_TIMEOUT`].
     pub async fn connect(&self, random: Randomness<'_>) -> Result<StartedConnection, Error> {
-        let mut hosts: Vec<&Host> = self.config.hosts.iter().collect();
+        let mut hosts: Vec<(usize, &Host)> = self.config.hosts.iter().enumerate().collect();
         if self.config.load_balance_hosts == LoadBalanceHosts::Random {
             address::shuffle(&mut hosts, random);
         }
+        hosts.sort_by_key(|(place, _)| self.silent.has(*place));
         let rounds: &[RoleFilter] = match self.config.target_session_attrs {
             TargetSessionAttrs::Any => &[RoleFilter::Any],
             TargetSessionAttrs::ReadWrite => &[RoleFilter::ReadWrite],
@@ -83,8 +91,15 @@ impl Connector {
         for wanted in rounds {
             // What failed in the round before is reported by this one again.
             failures.clear();
-            for host in &hosts {
-                match self.host(host, *wanted, random, &mut failures).await {
+            for (place, host) in &hosts {
+                let before = failures.len();
+                let limit = self.limit(*place);
+                let outcome = self.host(host, limit, *wanted, random, &mut failures).await;
+                match failures.iter().skip(before).any(Error::is_connect_timeout) {
+                    true => self.silent.add(*place),
+                    false => self.silent.remove(*place),
+                }
+                match outcome {
                     Ok(Some(connected)) => return Ok(connected),
                     Ok(None) => {}
                     Err(error) if error.is_about_one_host() => failures.push(error),
@@ -98,17 +113,27 @@ impl Connector {
         }
     }
 
+    /// How long each address of a host may take.
+    fn limit(&self, place: usize) -> Option<Duration> {
+        let usual = self.config.connect_timeout;
+        match self.config.hosts.len() > 1 && self.silent.has(place) {
+            true => Some(usual.map_or(SILENT_HOST_TIMEOUT, |usual| usual.min(SILENT_HOST_TIMEOUT))),
+            false => usual,
+        }
+    }
+
     /// One host: each of its addresses in turn. Addresses that fail are noted; `None` says that all have.
     async fn host(
         &self,
         host: &Host,
+        limit: Option<Duration>,
         wanted: RoleFilter,
         random: Randomness<'_>,
         failures: &mut Vec<Error>,
     ) -> Result<Option<StartedConnection>, Error> {
         let phase = Cell::new(Phase::Resolve);
         let found = address::look_up(host);
-        let mut addresses = limited(&self.config, host, &phase, found).await?;
+        let mut addresses = limited(limit, host, &phase, found).await?;
         if self.config.load_balance_hosts == LoadBalanceHosts::Random {
             address::shuffle(&mut addresses, random);
         }
@@ -120,7 +145,7 @@ impl Connector {
                 phase: &phase,
             };
             let run = attempt.run(wanted, random);
-            match limited(&self.config, host, &phase, run).await {
+            match limited(limit, host, &phase, run).await {
                 Ok(connected) => return Ok(Some(connected)),
                 Err(error) if error.is_about_one_host() => failures.push(error),
                 Err(error) => return Err(error),
@@ -130,14 +155,14 @@ impl Connector {
     }
 }
 
-/// Runs one step within `connect_timeout`, and says what it was doing if it fails.
+/// Runs one step within this time, and says what it was doing if it fails.
 async fn limited<T>(
-    config: &Config,
+    limit: Option<Duration>,
     host: &Host,
     phase: &Cell<Phase>,
     step: impl Future<Output = Result<T, Cause>>,
 ) -> Result<T, Error> {
-    let done = match config.connect_timeout {
+    let done = match limit {
         Some(limit) => {
             let done = timeout(limit, step).await;
             done.unwrap_or(Err(Cause::Timeout(limit)))

@@ -1,11 +1,13 @@
 //! Several hosts: which is taken, which errors are reported; the kinds of server.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tsumugi_pg::config::Host;
+use tsumugi_pg::{Config, Connector};
 use tsumugi_testkit::postgres::{Pooler, Server};
 
-use crate::{connect, text};
+use crate::{connect, environment, random, text};
 
 /// A port nobody listens on.
 fn closed() -> u16 {
@@ -36,6 +38,30 @@ async fn host_that_is_down_is_skipped() {
     let deaf = silent.local_addr().unwrap().port();
     let url = format!("postgres://postgres@127.0.0.1:{deaf},127.0.0.1:{up}?connect_timeout=1");
     assert_eq!(port(&connect(&url).await.unwrap().host), up);
+}
+
+#[tokio::test]
+async fn host_that_did_not_answer_is_asked_after_the_others() {
+    let up = Server::shared().port();
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let deaf = silent.local_addr().unwrap().port();
+    let url = format!("postgres://postgres@127.0.0.1:{deaf},127.0.0.1:{up}?connect_timeout=2");
+    let connector = Connector::new(Config::parse(&url, &environment()).unwrap());
+    for _ in 0..3 {
+        let connected = connector.connect(&mut random).await.unwrap();
+        assert_eq!(port(&connected.host), up);
+    }
+    silent.accept().await.unwrap();
+    let again = tokio::time::timeout(Duration::from_millis(100), silent.accept());
+    assert!(again.await.is_err(), "it was asked once more");
+    // Where no other will do it is asked nevertheless, and waited for as long as for one that is silent.
+    let url = format!("{url}&target_session_attrs=standby");
+    let connector = Connector::new(Config::parse(&url, &environment()).unwrap());
+    for limit in ["(2 s)", "(1 s)"] {
+        let error = text(connector.connect(&mut random).await);
+        assert!(error.contains(limit), "{error}");
+        assert!(error.contains("it is no standby"), "{error}");
+    }
 }
 
 #[tokio::test]
