@@ -65,42 +65,33 @@ fn tables_sql(owner: &str) -> String {
     )
 }
 
+/// All of them at one moment: the timer goes on meanwhile.
+const ALL_TABLES: &str = "select 'entry', key, part::text, '' from entries \
+     union all select 'transfer', source::text, target::text, amount::text from entries where source is not null \
+     union all select 'balance', id::text, balance::text, '' from accounts \
+     union all select 'tick', token::text, (extract(epoch from began) * 1000000)::bigint::text, '' from ticks \
+     union all select 'mark', token::text, (extract(epoch from at) * 1000000)::bigint::text, '' from marks";
+
 /// What the tables hold, as `ask` reads them.
 fn read_tables(ask: &dyn Fn(&str) -> String) -> Tables {
-    let rows = |sql: &str| -> Vec<Vec<String>> {
-        let text = ask(sql);
-        let lines = text.lines().filter(|line| !line.is_empty());
-        lines
-            .map(|line| line.split('|').map(str::to_owned).collect())
-            .collect()
-    };
-    let numbers = |sql: &str| -> Vec<Vec<i64>> {
-        let rows = rows(sql).into_iter();
-        rows.map(|row| row.iter().map(|field| field.parse().unwrap()).collect())
-            .collect()
-    };
-    let pairs = |sql: &str| -> Vec<(i64, i64)> {
-        let rows = numbers(sql).into_iter();
-        rows.map(|row| (row[0], row[1])).collect()
-    };
-    let mut entries: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    for row in rows("select key, part from entries") {
-        let part = row[1].parse().unwrap();
-        entries.entry(row[0].clone()).or_default().push(part);
+    let text = ask(ALL_TABLES);
+    let mut tables = Tables::default();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('|').collect();
+        let number = |at: usize| -> i64 { fields[at].parse().unwrap() };
+        match fields[0] {
+            "entry" => {
+                let parts = tables.entries.entry(fields[1].to_owned()).or_default();
+                parts.push(number(2));
+            }
+            "transfer" => tables.transfers.push((number(1), number(2), number(3))),
+            "balance" => drop(tables.balances.insert(number(1), (BALANCE, number(2)))),
+            "tick" => tables.ticks.push((number(1), number(2))),
+            "mark" => tables.marks.push((number(1), number(2))),
+            kind => panic!("{kind}"),
+        }
     }
-    let balances = pairs("select id, balance from accounts");
-    let transfers =
-        numbers("select source, target, amount from entries where source is not null").into_iter();
-    Tables {
-        entries,
-        balances: balances
-            .into_iter()
-            .map(|(account, now)| (account, (BALANCE, now)))
-            .collect(),
-        transfers: transfers.map(|row| (row[0], row[1], row[2])).collect(),
-        ticks: pairs("select token, (extract(epoch from began) * 1000000)::bigint from ticks"),
-        marks: pairs("select token, (extract(epoch from at) * 1000000)::bigint from marks"),
-    }
+    tables
 }
 
 /// The processes and their clients.
