@@ -24,59 +24,26 @@ pub fn inflict(
     dice: &Dice,
 ) -> Option<Duration> {
     let primary = cluster.wait_primary(FAILOVER_MAX);
-    let begun = Instant::now();
-    let another = || {
-        cluster.wait_other_primary(primary, FAILOVER_MAX);
-        Some(begun.elapsed())
-    };
-    let rest = || pause_until(begun + STOPPED);
-    let etcd = cluster.etcd();
+    let end = Instant::now() + STOPPED;
     let at = dice.place(3);
     let failover = match fault {
-        Fault::PrimaryKilled => {
-            cluster.kill(primary);
-            let failover = another();
-            cluster.start_again(primary);
-            failover
+        Fault::PrimaryKilled | Fault::PrimaryStopped | Fault::PrimaryCut => {
+            Some(inflict_on_primary(fault, cluster, primary))
         }
-        Fault::PrimaryStopped => {
-            cluster.freeze(primary);
-            let failover = another();
-            rest();
-            cluster.thaw(primary);
-            failover
-        }
-        Fault::PrimaryCut => {
-            cluster.cut(primary);
-            let failover = another();
-            rest();
-            cluster.heal(primary);
-            failover
-        }
-        Fault::StandbyKilled => {
-            let standby = cluster.synchronous().expect("it was whole");
-            cluster.kill(standby);
-            pause(2_000);
-            cluster.start_again(standby);
-            None
-        }
-        Fault::StandbyStopped => {
-            let standby = cluster.synchronous().expect("it was whole");
-            cluster.freeze(standby);
-            rest();
-            cluster.thaw(standby);
+        Fault::StandbyKilled | Fault::StandbyStopped => {
+            inflict_on_standby(fault, cluster);
             None
         }
         Fault::EtcdKilled => {
-            etcd.kill(at);
+            cluster.etcd().kill(at);
             pause(5_000);
-            etcd.start_again(at);
+            cluster.etcd().start_again(at);
             None
         }
         Fault::EtcdStopped => {
-            etcd.freeze(at);
-            rest();
-            etcd.thaw(at);
+            cluster.etcd().freeze(at);
+            pause_until(end);
+            cluster.etcd().thaw(at);
             None
         }
         Fault::ProcessKilled => {
@@ -87,13 +54,49 @@ pub fn inflict(
         }
         Fault::ProcessStopped => {
             processes[at].freeze();
-            rest();
+            pause_until(end);
             processes[at].thaw();
             None
         }
     };
     cluster.wait_whole(FAILOVER_MAX);
     failover
+}
+
+fn inflict_on_primary(fault: Fault, cluster: &PatroniCluster, primary: usize) -> Duration {
+    let begun = Instant::now();
+    match fault {
+        Fault::PrimaryKilled => cluster.kill(primary),
+        Fault::PrimaryStopped => cluster.freeze(primary),
+        _ => cluster.cut(primary),
+    }
+    cluster.wait_other_primary(primary, FAILOVER_MAX);
+    let failover = begun.elapsed();
+    if fault != Fault::PrimaryKilled {
+        pause_until(begun + STOPPED);
+    }
+    match fault {
+        Fault::PrimaryKilled => cluster.start_again(primary),
+        Fault::PrimaryStopped => cluster.thaw(primary),
+        _ => cluster.heal(primary),
+    }
+    failover
+}
+
+fn inflict_on_standby(fault: Fault, cluster: &PatroniCluster) {
+    let standby = cluster.synchronous().expect("it was whole");
+    match fault {
+        Fault::StandbyKilled => {
+            cluster.kill(standby);
+            pause(2_000);
+            cluster.start_again(standby);
+        }
+        _ => {
+            cluster.freeze(standby);
+            pause_until(Instant::now() + STOPPED);
+            cluster.thaw(standby);
+        }
+    }
 }
 
 fn pause_until(time: Instant) {
