@@ -29,11 +29,12 @@ const STATES: [&str; 7] = [
 ];
 
 fn options() -> WorkerOptions {
-    let mut options = WorkerOptions::default();
-    options.lease = Duration::from_millis(500);
-    options.poll = Some(Duration::from_millis(20));
-    options.running_max = 3;
-    options
+    WorkerOptions {
+        lease: Duration::from_millis(500),
+        poll: Some(Duration::from_millis(20)),
+        running_max: 3,
+        ..WorkerOptions::default()
+    }
 }
 
 fn kinds() -> Vec<JobKind> {

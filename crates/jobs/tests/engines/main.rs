@@ -94,11 +94,12 @@ fn here(queue: &JobQueue) -> Executor {
 }
 
 fn quick() -> WorkerOptions {
-    let mut options = WorkerOptions::default();
-    options.lease = Duration::from_secs(2);
-    options.grace = Duration::from_millis(50);
-    options.poll = Some(Duration::from_millis(50));
-    options
+    WorkerOptions {
+        lease: Duration::from_secs(2),
+        grace: Duration::from_millis(50),
+        poll: Some(Duration::from_millis(50)),
+        ..WorkerOptions::default()
+    }
 }
 
 /// A worker in a task of its own.
