@@ -9,8 +9,8 @@ use tsumugi_testkit::etcd::{EtcdCluster, EtcdOptions};
 
 use crate::engines::{open, opener, run};
 
-#[test]
-fn user_is_let_in_with_the_right_password_and_stays_in() {
+/// A member that asks for passwords: `root` may do everything, `me` what is below `app`.
+fn with_users() -> EtcdCluster {
     let cluster = EtcdOptions::default().members(1).start();
     for words in [
         &["user", "add", "root:r00t"][..],
@@ -30,6 +30,18 @@ fn user_is_let_in_with_the_right_password_and_stays_in() {
     ] {
         cluster.etcdctl(words);
     }
+    cluster
+}
+
+/// Tokens are forgotten with the server's memory.
+fn forget_tokens(cluster: &EtcdCluster) {
+    cluster.kill(0);
+    cluster.start_again(0);
+}
+
+#[test]
+fn user_is_let_in_with_the_right_password_and_stays_in() {
+    let cluster = with_users();
     run(async {
         let servers = cluster.servers();
         let store = open(&format!("etcd://me:s3cret@{servers}/app"))
@@ -38,9 +50,7 @@ fn user_is_let_in_with_the_right_password_and_stays_in() {
         store.write(Write::set("a", "1")).await.unwrap();
         assert_eq!(store.get("a").await.unwrap(), Some("1".into()));
         assert!(!format!("{store:?}{}", store.place()).contains("s3cret"));
-        // Tokens are forgotten with the server's memory.
-        cluster.kill(0);
-        cluster.start_again(0);
+        forget_tokens(&cluster);
         let mut tries = 0;
         while let Err(error) = store.get("a").await {
             tries += 1;
@@ -49,18 +59,6 @@ fn user_is_let_in_with_the_right_password_and_stays_in() {
         let mut watch = store.watch("b").await.unwrap();
         store.write(Write::set("b", "1")).await.unwrap();
         watch.next().await.unwrap();
-        // A watch alone logs in again, too: one that goes on, and one that begins.
-        cluster.kill(0);
-        cluster.start_again(0);
-        let put = |value| cluster.etcdctl(&["--user", "root:r00t", "put", "app/b", value]);
-        put("2");
-        let soon = Duration::from_secs(60);
-        timeout(soon, watch.next()).await.unwrap().unwrap();
-        cluster.kill(0);
-        cluster.start_again(0);
-        let mut begun = store.watch("b").await.unwrap();
-        put("3");
-        timeout(soon, begun.next()).await.unwrap().unwrap();
         for (place, expected) in [
             (
                 format!("etcd://me:wr0ng@{servers}/app"),
@@ -81,6 +79,28 @@ fn user_is_let_in_with_the_right_password_and_stays_in() {
                 "{text}"
             );
         }
+    });
+}
+
+#[test]
+fn watch_whose_token_has_ended_logs_in_again() {
+    let cluster = with_users();
+    run(async {
+        let servers = cluster.servers();
+        let store = open(&format!("etcd://me:s3cret@{servers}/app")).await;
+        let store = store.unwrap();
+        let put = |value| cluster.etcdctl(&["--user", "root:r00t", "put", "app/b", value]);
+        let soon = Duration::from_secs(60);
+        // One that goes on, without any other call.
+        let mut watch = store.watch("b").await.unwrap();
+        forget_tokens(&cluster);
+        put("1");
+        timeout(soon, watch.next()).await.unwrap().unwrap();
+        // One that begins, as the first call.
+        forget_tokens(&cluster);
+        let mut begun = store.watch("b").await.unwrap();
+        put("2");
+        timeout(soon, begun.next()).await.unwrap().unwrap();
     });
 }
 
