@@ -33,23 +33,27 @@ fn commit_that_the_disk_breaks_off_is_counted() {
     let admin = line.split("http://").nth(1).unwrap();
     let end = admin.find(|c: char| !c.is_ascii_digit() && !".:".contains(c));
     let admin: SocketAddr = admin[..end.unwrap_or(admin.len())].parse().unwrap();
-    let unknown = || {
-        let metrics = Client::new(admin).get("/metrics").text();
-        let mut lines = metrics.lines();
-        let line = lines.find(|line| line.starts_with("tsumugi_database_commits_unknown_total{"));
-        line.expect(&metrics).rsplit(' ').next().unwrap().to_owned()
+    // Workers report their figures from time to time.
+    let until_unknown = |expected: &str| {
+        let begun = Instant::now();
+        loop {
+            let metrics = Client::new(admin).get("/metrics").text();
+            let mut lines = metrics.lines();
+            let line =
+                lines.find(|line| line.starts_with("tsumugi_database_commits_unknown_total{"));
+            if line.is_some_and(|line| line.ends_with(expected)) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{line:?}");
+            pause(50);
+        }
     };
     assert_eq!(site.get("/keep").text(), "kept");
-    assert_eq!(unknown(), "0");
+    until_unknown(" 0");
     let mut tries = 0;
     while site.get("/keep").text() != "unknown" {
         tries += 1;
         assert!(tries < 100, "{}", site.log());
     }
-    // Workers report their figures from time to time.
-    let begun = Instant::now();
-    while unknown() != "1" {
-        assert!(begun.elapsed() < PATIENCE, "{}", unknown());
-        pause(50);
-    }
+    until_unknown(" 1");
 }
