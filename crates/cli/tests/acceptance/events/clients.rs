@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::rig::pause;
 
 /// Above what a crowded machine needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// All clients, and what they have seen.
 pub struct Audience {
