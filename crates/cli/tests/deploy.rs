@@ -531,22 +531,21 @@ fn machine_hands_over_from_one_version_to_the_other_with_one_store_and_one_datab
 const PORTS: [&str; 5] = ["8080", "8081", "8082", "8083", "9090"];
 
 /// Two machines at 127.0.0.1 and 127.0.0.2, ready to serve, with these ports in place of those of the unit.
-fn two_machines(folder: &Path, ports: &[String; 5]) -> Vec<Service> {
-    let database = tsumugi_testkit::postgres::Server::shared().database();
+fn two_machines(folder: &Path, ports: &[String; 5], database: &str) -> Vec<Service> {
     let store = EtcdCluster::shared().place("deploy");
-    let url = database.url();
     let machines = ["127.0.0.1", "127.0.0.2"].map(|address| {
         let place = folder.join(address);
         std::fs::create_dir(&place).unwrap();
         let engines = [
             ("ADDRESS", address),
-            ("DATABASE_URL", &*url),
+            ("DATABASE_URL", database),
             ("STORE_URL", &*store),
         ];
         let mut words = Words::of("cluster", &place, &engines);
         for (name, port) in PORTS.iter().zip(ports) {
             let here = format!("{address}:{port}");
-            words.words.push((format!("{address}:{name}"), here));
+            // Before the pages of a machine that has no address of its own.
+            words.words.insert(0, (format!("{address}:{name}"), here));
         }
         let machine = Service::unit("cluster/app@.service", &place, &words, None);
         let ready = format!("http://{address}:{}/ready", ports[4]);
@@ -594,7 +593,8 @@ fn balancer_before(folder: &Path, ports: &[String; 5]) -> (Service, String) {
 fn machine_behind_the_balancer_is_stopped_and_no_request_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let ports = PORTS.map(|_| free_port().to_string());
-    let mut machines = two_machines(folder.path(), &ports);
+    let database = tsumugi_testkit::postgres::Server::shared().database();
+    let mut machines = two_machines(folder.path(), &ports, &database.url());
     let (balancer, url) = balancer_before(folder.path(), &ports);
     let body = ["--json", r#"{"text":"hello"}"#];
     let noted = visit(&format!("{url}/notes"), folder.path(), &body);
