@@ -23,7 +23,7 @@ pub struct ClaimedJob {
     pub name: String,
     /// JSON text.
     pub arguments: String,
-    /// How often it was begun, this time included. Who has an older one may change nothing of it.
+    /// How often it was begun, this time included. A worker that has an older number may change nothing of the job.
     pub attempt: i64,
     /// How often that ended badly.
     pub failures: i64,
@@ -61,7 +61,7 @@ pub(crate) struct ClaimAnswer {
 #[derive(Clone, Debug)]
 pub(crate) struct Claimer {
     pub queue: JobQueue,
-    /// By which its claims are told from those of others.
+    /// The text that tells its claims from those of other workers.
     pub worker: String,
     pub lease: Duration,
     pub kinds: Vec<JobKind>,
@@ -69,7 +69,7 @@ pub(crate) struct Claimer {
 
 impl Claimer {
     /// Claims jobs, and makes those ready before whose time has come or whose process died.
-    /// There is room for so many together.
+    /// `room` is how many may be claimed in all.
     pub async fn claim(&self, wanted: &[Wanted], mut room: usize) -> Result<ClaimAnswer> {
         let engine = self.queue.engine();
         let names = self.kinds.iter().map(|kind| &*kind.name);

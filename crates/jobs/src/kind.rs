@@ -145,7 +145,7 @@ pub struct WorkerOptions {
     pub lease: Duration,
     /// How long jobs may go on once the worker is to end.
     pub grace: Duration,
-    /// How often the table is looked at where nothing says that a job was pushed; as the database needs it without.
+    /// How often the table is looked at. Without it every five seconds where PostgreSQL notifies of pushes, else every second.
     pub poll: Option<Duration>,
 }
 

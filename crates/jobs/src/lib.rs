@@ -1,5 +1,5 @@
 //! Work for later, kept in a database: pushed in a transaction, claimed for a time, done at least once. Knows no language of applications and no request.
-//! Rule: who was replaced changes nothing: each claim has a number that only grows, which every change of a job names.
+//! Rule: a worker that was replaced changes nothing: each claim has a number that only grows, which every change of a job names.
 //!
 //! ```
 //! use std::rc::Rc;

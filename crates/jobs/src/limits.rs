@@ -12,7 +12,7 @@ pub const JOB_ARGUMENTS_BYTES_MAX: usize = 64 * 1024;
 pub const JOB_KINDS_MAX: usize = 500;
 /// Jobs that one worker runs at once, unless the application says otherwise.
 pub const JOBS_RUNNING_DEFAULT: usize = 10;
-/// The most that it may say.
+/// Most jobs that one worker may be told to run at once.
 pub const JOBS_RUNNING_MAX: usize = 1_000;
 /// Jobs that one statement claims.
 pub const JOB_CLAIMS_MAX: usize = 100;
@@ -28,11 +28,11 @@ pub const JOB_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
 pub const JOB_PRIORITY_MAX: i32 = 1_000;
 /// How long after it was pushed a job may be due: a hundred years.
 pub const JOB_DELAY_MAX: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
-/// For how long a job is claimed; a third of it before the end the claim is renewed.
+/// For how long a job is claimed. The claim is renewed when a third of that has passed.
 pub const JOB_LEASE_DEFAULT: Duration = Duration::from_secs(30);
 /// Shortest claim: below it a busy machine alone would lose jobs.
 pub const JOB_LEASE_MIN: Duration = Duration::from_millis(500);
-/// Longest claim: so long nobody begins a job again whose process died.
+/// Longest claim: a job whose process died waits that long to be begun again.
 pub const JOB_LEASE_MAX: Duration = Duration::from_secs(60 * 60);
 /// How long jobs may go on once their worker is to end, unless the application says otherwise.
 pub const JOB_GRACE_DEFAULT: Duration = Duration::from_secs(20);
@@ -42,23 +42,23 @@ pub const JOB_ERROR_BYTES_MAX: usize = 4_000;
 pub const JOBS_LISTED_MAX: usize = 1_000;
 /// Longest line of cron, and longest name of a zone.
 pub const CRON_LINE_BYTES_MAX: usize = 100;
-/// How often it is looked at the clock, which may have been set, and whether the next job of a schedule is there.
+/// Longest time between two looks at the clock, which may have been set, and at whether the next job of a schedule is in the table.
 pub(crate) const SCHEDULE_LOOK_MAX: Duration = Duration::from_secs(60);
-/// How long it is remembered that the job of a time was pushed.
+/// How long a schedule's key is kept, which says that the job of that time was pushed.
 pub(crate) const SCHEDULE_KEYS_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// How long after a first failure a job is begun again, about. It doubles with each.
+/// Longest pause after a first failure; it doubles with each, and half of it is by chance.
 pub(crate) const BACK_OFF_MIN: Duration = Duration::from_secs(2);
-/// How long at most.
+/// Longest pause after a failure.
 pub(crate) const BACK_OFF_MAX: Duration = Duration::from_secs(60 * 60);
 /// How often the table is looked at where nothing says that a job was pushed.
 pub const JOB_POLL_DEFAULT: Duration = Duration::from_secs(1);
-/// How often it is where the database says so: for what it could not say.
+/// How often it is looked at where PostgreSQL notifies: a notification can be lost, and a claim that runs out sends none.
 pub const JOB_POLL_WITH_NOTICES: Duration = Duration::from_secs(5);
-/// How long is waited before a database that failed is asked again, at first; the pause doubles.
+/// First pause before a database that failed is asked again; it doubles.
 pub(crate) const FAILURE_PAUSE_MIN: Duration = Duration::from_millis(100);
-/// How long at most.
+/// Longest such pause.
 pub(crate) const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(5);
-/// How often the end of a job is written anew where the database fails. Then its claim runs out, and it is begun again.
+/// How often a worker tries to write the end of a job while the database fails. After that the claim runs out, and the job is begun again.
 pub(crate) const RECORDS_MAX: u32 = 8;
-/// Jobs whose claims have run out that are looked at together.
+/// Jobs whose claims have run out that one statement reads.
 pub(crate) const EXPIRED_MAX: usize = 100;

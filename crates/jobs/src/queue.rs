@@ -93,17 +93,17 @@ pub struct JobRow {
     pub retries: i64,
     /// When it is due, or until when it is claimed, in milliseconds since 1970.
     pub due_ms: i64,
-    /// When it was pushed.
+    /// When it was pushed, in milliseconds since 1970.
     pub pushed_ms: i64,
-    /// Who runs it.
+    /// The worker that runs it: its process id and a random number. Nothing while none does.
     pub claimed_by: Option<String>,
-    /// What it failed with last.
+    /// The text of its last failure, up to `JOB_ERROR_BYTES_MAX` bytes.
     pub error: Option<String>,
     /// JSON text.
     pub arguments: String,
 }
 
-/// How many jobs there are.
+/// How many jobs there are of each state. `failed` are a part of `scheduled`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobCounts {
@@ -117,7 +117,7 @@ pub struct JobCounts {
     pub failed: u64,
     /// That have failed for the last time.
     pub dead: u64,
-    /// For how many milliseconds the oldest that is ready has waited.
+    /// Milliseconds that the oldest ready job has waited.
     pub oldest_ms: u64,
 }
 

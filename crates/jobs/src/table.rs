@@ -24,7 +24,7 @@ pub(crate) mod state {
 const JOBS: &str = "tsumugi_jobs";
 const KEYS: &str = "tsumugi_job_keys";
 
-/// Ids are never given again: who still holds an old one must not meet another job.
+/// Ids are never given again: a worker that still holds an old one must not meet another job.
 const POSTGRES: [&str; 3] = [
     "create table tsumugi_jobs (id bigint generated always as identity primary key, \
      name text not null, queue text not null, arguments text not null, state integer not null, sort_order integer not null, \
@@ -71,7 +71,7 @@ pub async fn make_job_tables(executor: &Executor) -> Result<()> {
     Ok(())
 }
 
-/// Where a statement of the caller's runs; the tables are there.
+/// The tables of jobs in one database, made before the first statement, and which jobs of this worker have kept a key of their own.
 #[derive(Debug)]
 pub(crate) struct JobTables {
     pub database: Database,
@@ -96,17 +96,17 @@ impl JobTables {
         self.keyed.borrow_mut().insert(job);
     }
 
-    /// Whether it did.
+    /// Whether the job has kept a key of its own.
     pub fn is_keyed(&self, job: i64) -> bool {
         self.keyed.borrow().contains(&job)
     }
 
-    /// It has none any more.
+    /// The job's own key is deleted.
     pub fn forget_keyed(&self, job: i64) {
         self.keyed.borrow_mut().remove(&job);
     }
 
-    /// The database as all statements use that are not the caller's.
+    /// The database, once the tables are there: for statements that run in no transaction of the caller's.
     pub async fn database(&self) -> Result<&Database> {
         let make = async || make_job_tables(&Executor::Database(self.database.clone())).await;
         self.ready.get_or_try_init(make).await?;

@@ -43,7 +43,7 @@ struct Inner {
     options: WorkerOptions,
     perform: Perform,
     running: RefCell<HashMap<i64, RunningJob>>,
-    /// From when on the claims hold at least for as long as a claim does.
+    /// When the claims were last taken or renewed, by this process's clock: they hold for `lease` from then on at least.
     renewed: Cell<Instant>,
 }
 

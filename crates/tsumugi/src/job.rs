@@ -1,5 +1,5 @@
 //! Work for later, as authors in Rust write it: a type for each kind, whose fields are its arguments. How jobs are kept and run is `tsumugi_jobs`'s.
-//! Rule: the same words as in Ruby, and jobs that both languages push and run.
+//! Rule: the same tables and promises as in Ruby, so both languages push and run each other's jobs.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -57,7 +57,7 @@ pub struct Jobs {
     pub(crate) options: WorkerOptions,
 }
 
-/// What is said of one job beside its arguments.
+/// When a job is due, and its key, beside its arguments.
 #[derive(Clone, Debug, Default)]
 pub struct PushOptions {
     /// When it is due; at once without.
