@@ -1,4 +1,4 @@
-//! A channel whose last messages are kept, and who follows it from the message that he had last. Knows no SQL.
+//! A channel whose last messages are kept, and its followers, each of which goes on from the message that it had last. Knows no SQL.
 //! Rule: a follower subscribes before it reads, and gives each number once and in order: what comes on the channel is the next one, or one that it
 //! has given already, or a sign that there is something to read.
 
@@ -113,7 +113,7 @@ impl KeptChannel {
         let subscription = subscription.with_bearer(Box::new(Rc::clone(&self.engine)));
         let range = self.engine.kept_range(&self.name).await?;
         let after = after.unwrap_or(range.last);
-        // Whoever kept none since would give the same numbers again.
+        // Numbers can only be compared with those that are kept: without any, only the last one is known.
         let is_known = match range.oldest {
             _ if after == range.last => true,
             Some(oldest) => (oldest - 1..range.last).contains(&after),

@@ -30,13 +30,14 @@ pub(crate) const TICK_TTL_MAX: Duration = Duration::from_secs(30);
 pub(crate) const LOCK_POLL_MIN: Duration = Duration::from_millis(20);
 /// How soon it is at the latest.
 pub(crate) const LOCK_POLL_MAX: Duration = Duration::from_millis(500);
-/// How soon an engine that failed is asked again.
+/// Longest pause before an engine that failed is asked again.
 pub(crate) const ENGINE_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How soon a listener, or a follower of what is kept, that the server refused tries again.
 pub(crate) const LISTEN_PAUSE: Duration = Duration::from_secs(1);
 /// How long nothing may come on the connection that carries messages before it is asked whether it still does, and then before it counts as lost.
 pub(crate) const LISTEN_SILENCE: Duration = Duration::from_secs(15);
-/// How long after each other a lease is given back that nobody waits for, until it was held. After that its time ends it.
+/// Pauses between attempts to give back a lease whose caller has gone, the last of which is none. An attempt that finds the lease ends them;
+/// after the last attempt the lease's own time does.
 pub(crate) const ABANDON_PAUSES: [Duration; 4] = [
     Duration::from_millis(100),
     Duration::from_secs(1),

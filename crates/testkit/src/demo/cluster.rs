@@ -21,7 +21,7 @@ pub struct DemoCluster {
     balancer: Balancer,
     web: Vec<DemoProcess>,
     postgres: PatroniCluster,
-    /// DemoCluster that were stopped in their tracks or cut off, by their names.
+    /// Parts that were stopped in their tracks or cut off, by their names.
     marks: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
