@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::configuration::{APPLICATION, SynchronousMode};
-use super::limits::{START_S_MAX, START_TRIES_MAX, TTL_S};
+use super::limits::{START_S_MAX, START_TRIES_MAX, TTL_S, TTL_S_MIN};
 use super::member::{PatroniMember, name};
 use crate::etcd::{EtcdCluster, EtcdOptions};
 use crate::{NetworkGate, log_of, pause};
@@ -38,6 +38,7 @@ impl PatroniOptions {
     /// Seconds that the leader's key outlives its holder: 8 unless given, 7 at least.
     #[must_use]
     pub fn ttl(mut self, seconds: u32) -> PatroniOptions {
+        assert!(seconds >= TTL_S_MIN, "Patroni takes {TTL_S_MIN} s at least");
         self.ttl_s = seconds;
         self
     }

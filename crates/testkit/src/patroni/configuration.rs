@@ -152,14 +152,3 @@ etcd:
         )
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::limits::TTL_S;
-    use super::*;
-
-    #[test]
-    fn times_are_as_patroni_wants_them() {
-        assert!(LOOP_WAIT_S + 2 * RETRY_TIMEOUT_S <= TTL_S);
-    }
-}

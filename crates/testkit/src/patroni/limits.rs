@@ -16,5 +16,10 @@ pub const LOOP_WAIT_S: u32 = 1;
 /// For etcd to answer, after which a primary steps down. Patroni gives each of three servers a third of it, and a second at least.
 pub const RETRY_TIMEOUT_S: u32 = 3;
 
+/// The shortest time that Patroni takes for the leader's key.
+pub const TTL_S_MIN: u32 = LOOP_WAIT_S + 2 * RETRY_TIMEOUT_S;
+
+const _: () = assert!(TTL_S_MIN <= TTL_S);
+
 /// After which a primary gives up a standby that is silent, and a standby its primary: until then commits wait for a synchronous one.
 pub const REPLICATION_SILENCE_MS: u32 = 4_000;
