@@ -6,8 +6,8 @@ use tokio::time::sleep;
 use crate::error::Result;
 use crate::limits::ABANDON_PAUSES;
 
-/// Ends a lease in a task of its own, if there are any more. Where the holder has none yet, the question for it may still be under way, on another
-/// connection; so it is looked for again.
+/// Ends a lease in a task of its own, unless the runtime has ended. Where `release` finds no lease, the request for it may still be under way on
+/// another connection, so it is tried again.
 pub fn abandon_by(release: impl AsyncFn() -> Result<bool> + 'static) {
     if tokio::runtime::Handle::try_current().is_err() {
         return; // its time ends it

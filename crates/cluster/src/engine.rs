@@ -18,11 +18,11 @@ pub type EngineFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 pub struct TakeRequest {
     /// What is to be held.
     pub name: String,
-    /// The one who asks. Nobody else has this text, and it is of this one lease: asking again with it is the same caller, who did not get the answer.
+    /// A text that only this caller has, for this one lease: asking again with it is the same caller, whose answer was lost.
     pub holder: String,
     /// For how long, unless it is renewed.
     pub ttl: Duration,
-    /// With a period it is given only so long after the holder before took it who ended with [`ReleaseKind::Ticked`].
+    /// With a period the lease is given only when that long has passed since the last holder that ended with [`ReleaseKind::Ticked`] took it.
     pub period: Option<Duration>,
 }
 
@@ -46,7 +46,7 @@ pub enum TakeAnswer {
 pub struct LeaseClaim {
     /// What is held.
     pub name: String,
-    /// The one who holds it.
+    /// The text of its holder, as in [`TakeRequest::holder`].
     pub holder: String,
     /// The token that it was given with.
     pub token: i64,
@@ -91,7 +91,7 @@ impl Debug for KeptMessage {
 /// A channel whose messages are kept, by its two names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptChannelName {
-    /// Under which they are kept.
+    /// The name under which they are kept.
     pub name: String,
     /// The channel that they are sent on, which no other channel can be called.
     pub sent_on: String,

@@ -98,9 +98,9 @@ pub const ETCD_QUEUES_REMEMBERED_MAX: usize = 1_024;
 pub const ETCD_WATCH_ALIVE_MS: u64 = 2_000;
 /// Leases of a cluster that holders of one application have in etcd, on one worker.
 pub const ETCD_HELD_LEASES_MAX: usize = 100_000;
-/// How often one question for a lease in etcd is asked when others precede it. After that it counts as theirs.
+/// How often a lease in etcd is asked for again when another caller was first. After that it counts as that caller's.
 pub const ETCD_TAKE_TRIES: usize = 4;
-/// How soon a lease in etcd that another one has is asked for again at the latest.
+/// Longest pause before a lease in etcd that another holder has is asked for again.
 pub const ETCD_LEASE_POLL_MAX: Duration = Duration::from_millis(500);
 /// How long the last message of a channel stays in etcd at least.
 pub const ETCD_MESSAGE_TTL: Duration = Duration::from_secs(60);

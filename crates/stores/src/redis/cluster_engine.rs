@@ -1,5 +1,5 @@
 //! The engine of a cluster over Redis, which carries messages and keeps no lease: its replicas follow later, so a failover could give one lock to two.
-//! Rule: what can be lost in silence nowhere else is not promised here; subscribers learn of messages that they may have missed.
+//! Rule: a promise that a failover of Redis would break without a word is refused by name; subscribers learn of messages that they may have missed.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub(crate) struct RedisEngine {
     store: RedisStore,
     hub: Arc<Hub>,
     pumps: RefCell<HashMap<String, Weak<ChannelPump>>>,
-    /// Held by the channel that is subscribed to.
+    /// Held while a channel is subscribed to, so that two callers do not do it twice.
     opening: Mutex<()>,
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct EtcdEngine {
     listening: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What there is of a lease.
+/// The key of a lease and the mark of its timer, as one transaction read them.
 struct Standing {
     lease: Option<KeyValue>,
     /// The mark of a timer's last tick.
@@ -75,7 +75,7 @@ impl Standing {
 struct Keys {
     lease: Bytes,
     mark: Bytes,
-    /// Is there once a timer was declared.
+    /// Exists once a timer of this name was declared.
     timer: Bytes,
 }
 
@@ -344,7 +344,7 @@ impl EtcdEngine {
     }
 }
 
-/// Gives the lease to the caller, if it stands as it was seen; else what there is of it.
+/// Gives the lease to the caller, if nothing changed since it was read; else answers what is there now.
 fn take(keys: &Keys, request: &TakeRequest, standing: &Standing, id: i64) -> TxnRequest {
     let mut compare = vec![is_unchanged(&keys.lease, standing.lease.as_ref())];
     if request.period.is_some() {
