@@ -62,7 +62,7 @@ pub const REPLICA_LAG_DEFAULT: Duration = Duration::from_secs(10);
 pub const REPLICA_LAG_MAX: Duration = Duration::from_secs(60 * 60);
 /// How long a read waits for a connection to a replica, before the primary is asked instead. It is `acquire_timeout` at most.
 pub const REPLICA_ACQUIRE_MAX: Duration = Duration::from_millis(500);
-/// How long after `statement_timeout` a replica may be silent, which ends a statement itself by then.
+/// How long after `statement_timeout` a replica may be silent before a read goes to the primary: one that is alive has ended the statement by then.
 pub const REPLICA_SILENCE_MAX: Duration = Duration::from_millis(500);
 /// How often it is looked how far the primary and its replicas are, and how long one look may take.
 pub const REPLICA_CHECK: Duration = Duration::from_secs(1);

@@ -148,7 +148,8 @@ pub(crate) const PARAMETER_BYTES_MAX: usize = 4 * 1024;
 /// How often a call with `retry_wait` looks for what came without a notice, in milliseconds; also when its time is over.
 pub(crate) const RETRY_LOOK_MS: u64 = 5_000;
 
-/// How often the same is done over an engine, whose other users give no notices here, and how soon a wait of it sees that the server ends.
+/// How often such a call looks again where the records are an engine's, whose other users give no notices here; it also sees within this time that
+/// the server ends. In milliseconds.
 pub(crate) const ENGINE_LOOK_MS: u64 = 1_000;
 
 /// Changes between the watch of an engine and the stream to its client. Others wait within the bounds of the engine's watch.

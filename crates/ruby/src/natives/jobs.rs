@@ -95,7 +95,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     tended(natives)
 }
 
-/// What is seen and done of jobs that are there.
+/// The functions that list, count, retry and remove jobs.
 fn tended<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("jobs_list", |host, scope, call| {
         let queue = queue(host, scope)?;
@@ -168,7 +168,7 @@ fn id<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, i64> {
         .ok_or_else(|| wrong_type(scope, id, "the id of a job", "an Integer"))
 }
 
-/// The kind that five arguments say.
+/// A kind of five arguments: name, queue, retries, timeout in seconds, priority.
 fn kind<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>, first: usize) -> Result<'c, JobKind> {
     let argument = |index| call.argument(first + index);
     let number = |index, what: &str| {

@@ -32,7 +32,7 @@ pub struct BankClient {
     pub history: ClientHistory,
     /// Reads of its own changes that a standby answered.
     pub standby_reads: usize,
-    /// Answers of somebody who does not know, by their status.
+    /// Answers that are none of the bank's own, such as the balancer's, by their status.
     pub strange: BTreeMap<u16, usize>,
 }
 

@@ -13,7 +13,7 @@ pub enum Answer {
     NotKept,
     /// Said to be unknown.
     Unknown,
-    /// No answer came, or one of somebody who does not know.
+    /// No answer came, or one that is none of the bank's own.
     Missing,
 }
 
