@@ -1,5 +1,6 @@
 //! Acceptance of the Ruby face, black box: the real binary serves an application file, the tests talk to it over sockets
-//! and read its log. Knows no crate of the product; one worker unless a test says otherwise.
+//! and read its log. Where servers in Rust stand beside it they are processes of this program; beyond them it knows no crate of the product. One worker unless a
+//! test says otherwise.
 
 mod bank;
 mod cluster;
