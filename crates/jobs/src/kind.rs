@@ -2,14 +2,15 @@
 //! Rule: what is outside of a limit is refused here, before anything is stored.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::error::{Error, Result, check_bytes, check_text};
 use crate::limits::{
-    JOB_ARGUMENTS_BYTES_MAX, JOB_DELAY_MAX, JOB_GRACE_DEFAULT, JOB_KEY_BYTES_MAX,
-    JOB_LEASE_DEFAULT, JOB_LEASE_MAX, JOB_LEASE_MIN, JOB_NAME_BYTES_MAX, JOB_PRIORITY_MAX,
-    JOB_RETRIES_DEFAULT, JOB_RETRIES_MAX, JOB_TIMEOUT_DEFAULT, JOB_TIMEOUT_MAX,
-    JOBS_RUNNING_DEFAULT, JOBS_RUNNING_MAX,
+    JOB_ARGUMENTS_BYTES_MAX, JOB_DELAY_MAX, JOB_GRACE_DEFAULT, JOB_GRACE_MAX, JOB_KEY_BYTES_MAX,
+    JOB_LEASE_DEFAULT, JOB_LEASE_MAX, JOB_LEASE_MIN, JOB_NAME_BYTES_MAX, JOB_POLL_MAX,
+    JOB_POLL_MIN, JOB_PRIORITY_MAX, JOB_RETRIES_DEFAULT, JOB_RETRIES_MAX, JOB_TIMEOUT_DEFAULT,
+    JOB_TIMEOUT_MAX, JOBS_RUNNING_DEFAULT, JOBS_RUNNING_MAX,
 };
 
 /// The queue of kinds that name none.
@@ -180,14 +181,33 @@ impl WorkerOptions {
         for queue in self.queues.keys() {
             check_name("the name of a queue", queue)?;
         }
-        if !(JOB_LEASE_MIN..=JOB_LEASE_MAX).contains(&self.lease) {
-            let (min, max) = (JOB_LEASE_MIN.as_secs_f64(), JOB_LEASE_MAX.as_secs());
-            let given = self.lease.as_secs_f64();
-            let message = format!("jobs are claimed for {min} to {max} seconds, not {given}");
-            return Err(Error::Usage(message));
+        let lease = JOB_LEASE_MIN..=JOB_LEASE_MAX;
+        check_span("claimed", self.lease, lease, "JOB_LEASE_MIN, JOB_LEASE_MAX")?;
+        let grace = Duration::ZERO..=JOB_GRACE_MAX;
+        check_span("left to end", self.grace, grace, "JOB_GRACE_MAX")?;
+        if let Some(poll) = self.poll {
+            let range = JOB_POLL_MIN..=JOB_POLL_MAX;
+            check_span("not looked for", poll, range, "JOB_POLL_MIN, JOB_POLL_MAX")?;
         }
         Ok(self)
     }
+}
+
+/// `what` is what jobs are for that time, `names` those of the limits.
+fn check_span(
+    what: &str,
+    given: Duration,
+    range: RangeInclusive<Duration>,
+    names: &str,
+) -> Result<()> {
+    if range.contains(&given) {
+        return Ok(());
+    }
+    let (min, max) = (range.start().as_secs_f64(), range.end().as_secs());
+    let given = given.as_secs_f64();
+    Err(Error::Usage(format!(
+        "jobs are {what} for {min} to {max} seconds ({names}), not {given}"
+    )))
 }
 
 /// Whole milliseconds.

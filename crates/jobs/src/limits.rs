@@ -36,6 +36,8 @@ pub const JOB_LEASE_MIN: Duration = Duration::from_millis(500);
 pub const JOB_LEASE_MAX: Duration = Duration::from_secs(60 * 60);
 /// How long jobs may go on once their worker is to end, unless the application says otherwise.
 pub const JOB_GRACE_DEFAULT: Duration = Duration::from_secs(20);
+/// The longest such time.
+pub const JOB_GRACE_MAX: Duration = Duration::from_secs(60 * 60);
 /// Bytes of the text that is kept of a failure; the rest is in the log.
 pub const JOB_ERROR_BYTES_MAX: usize = 4_000;
 /// Jobs that one call lists.
@@ -54,6 +56,10 @@ pub(crate) const BACK_OFF_MAX: Duration = Duration::from_secs(60 * 60);
 pub const JOB_POLL_DEFAULT: Duration = Duration::from_secs(1);
 /// How often it is looked at where PostgreSQL notifies: a notification can be lost, and a claim that runs out sends none.
 pub const JOB_POLL_WITH_NOTICES: Duration = Duration::from_secs(5);
+/// Shortest time between two looks at the table.
+pub const JOB_POLL_MIN: Duration = Duration::from_millis(10);
+/// Longest time between two looks at the table.
+pub const JOB_POLL_MAX: Duration = Duration::from_secs(60 * 60);
 /// First pause before a database that failed is asked again; it doubles.
 pub(crate) const FAILURE_PAUSE_MIN: Duration = Duration::from_millis(100);
 /// Longest such pause.

@@ -2,6 +2,7 @@
 //! `crates/jobs`.
 
 use std::cell::RefCell;
+use std::time::Instant;
 
 use tsumugi::jobs::{ClaimedJob, CronSchedule, JobCounts};
 use tsumugi::prelude::*;
@@ -110,7 +111,12 @@ fn check(url: &str) {
     URL.set(url.to_owned());
     trial::run(routes, async |client: &Client<App>| {
         assert_eq!(client.post("/").await.text(), "pushed");
+        let begun = Instant::now();
         while client.get("/").await.text() != "1 2 of 0" {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "the jobs do not end"
+            );
             sleep(Duration::from_millis(20)).await;
         }
     });

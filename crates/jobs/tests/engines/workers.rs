@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use tsumugi_db::values;
-use tsumugi_jobs::limits::JOBS_RUNNING_MAX;
+use tsumugi_jobs::limits::{JOB_GRACE_MAX, JOB_POLL_MAX, JOB_POLL_MIN, JOBS_RUNNING_MAX};
 use tsumugi_jobs::{CronSchedule, JobPush, JobState, JobWorker, WorkerOptions, run_schedules};
 
 use crate::{Diary, Place, Running, at, eventually, kind, push, quick, with_each};
@@ -326,7 +326,19 @@ fn worker_past_a_limit_is_refused() {
             lease: Duration::from_secs(3_601),
             ..options()
         };
-        assert!(refused(long, 1).contains("claimed for"));
+        assert!(refused(long, 1).contains("JOB_LEASE_MAX"));
+        let patient = WorkerOptions {
+            grace: JOB_GRACE_MAX + Duration::from_millis(1),
+            ..options()
+        };
+        assert!(refused(patient, 1).contains("JOB_GRACE_MAX"));
+        for poll in [JOB_POLL_MIN / 2, JOB_POLL_MAX * 2] {
+            let rare = WorkerOptions {
+                poll: Some(poll),
+                ..options()
+            };
+            assert!(refused(rare, 1).contains("JOB_POLL_MAX"));
+        }
     });
 }
 

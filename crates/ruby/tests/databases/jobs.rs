@@ -1,5 +1,7 @@
 //! Jobs through the language: what is pushed and when it is run, what a block gets, what is refused.
 
+use std::time::{Duration, Instant};
+
 use tsumugi_testkit::pause;
 
 use crate::rig::Rig;
@@ -25,9 +27,15 @@ fn job_is_run_with_what_was_pushed() {
             SETUP,
             &[
                 ("jobs.push(:thumbnail, id: 7).is_a?(Integer)", "true"),
-                ("jobs.push(:thumbnail, id: 8, size: 1); jobs.counts[:ready]", "2"),
+                (
+                    "jobs.push(:thumbnail, id: 8, size: 1); jobs.counts[:ready]",
+                    "2",
+                ),
                 ("[jobs.run_ready, made]", "[2,[[7,3],[8,1]]]"),
-                ("jobs.counts", r#"{"scheduled":0,"ready":0,"running":0,"failed":0,"dead":0}"#),
+                (
+                    "jobs.counts",
+                    r#"{"scheduled":0,"ready":0,"running":0,"failed":0,"dead":0}"#,
+                ),
                 (
                     "begin; db.transaction { jobs.push :thumbnail, id: 9; raise 'undone' }; rescue; end; [jobs.run_ready, jobs.counts[:ready]]",
                     "[0,0]",
@@ -55,7 +63,10 @@ fn job_that_fails_is_kept_and_can_be_tried_again_or_dropped() {
         Engine::Sqlite,
         SETUP,
         &[
-            ("jobs.push :failing; [jobs.run_ready, jobs.counts[:dead]]", "[1,1]"),
+            (
+                "jobs.push :failing; [jobs.run_ready, jobs.counts[:dead]]",
+                "[1,1]",
+            ),
             (
                 "jobs.list(state: :dead).map { |job| [job[:name], job[:attempts], job[:error].include?('no such picture'), job[:arguments]] }",
                 r#"[["failing",1,true,{}]]"#,
@@ -69,7 +80,10 @@ fn job_that_fails_is_kept_and_can_be_tried_again_or_dropped() {
                 "jobs.push :once, id: 5; 4.times { jobs.run_ready; jobs.list.each { |job| jobs.retry(job[:id]) } }; [made, jobs.list.size]",
                 "[[[5,1]],0]",
             ),
-            ("2.times.map { jobs.once('k') { db.execute 'insert into made (id, size) values (1, 1)' } }", "[true,false]"),
+            (
+                "2.times.map { jobs.once('k') { db.execute 'insert into made (id, size) values (1, 1)' } }",
+                "[true,false]",
+            ),
         ],
     );
 }
@@ -80,16 +94,46 @@ fn push_of_what_no_job_can_be_is_refused_at_once() {
         Engine::Sqlite,
         SETUP,
         &[
-            ("said { jobs.push :other }", "there is no job other: `job(:other) { … }` declares it"),
-            ("said { jobs.push :thumbnail, id: :a }", "a job takes nil, true, false, numbers, Strings, Arrays and Hashes of these, not Symbol"),
-            ("said { jobs.push :thumbnail, id: [Time.now] }", "a job takes nil, true, false, numbers, Strings, Arrays and Hashes of these, not Time"),
-            ("said { jobs.push :thumbnail, id: { a: 1 } }", "a Hash for a job has Strings as keys, not :a"),
-            ("said { jobs.push :thumbnail, id: 0.0 / 0 }", "a job takes finite numbers, not NaN"),
-            ("failed { jobs.push :thumbnail, id: 'x' * 65536 }", "Tsumugi::Jobs::LimitExceeded"),
-            ("failed { jobs.push :thumbnail, unique: 'x' * 129, id: 1 }", "Tsumugi::Jobs::LimitExceeded"),
-            ("said { jobs.push :thumbnail, at: 3, id: 1 }", "push takes a Time as at:, not 3"),
-            ("said { jobs.list(state: :lost) }", "a job is scheduled, ready, running or dead, not lost"),
-            ("said { jobs.once { 1 } }", "outside of a job, an effect that happens once needs a key"),
+            (
+                "said { jobs.push :other }",
+                "there is no job other: `job(:other) { … }` declares it",
+            ),
+            (
+                "said { jobs.push :thumbnail, id: :a }",
+                "a job takes nil, true, false, numbers, Strings, Arrays and Hashes of these, not Symbol",
+            ),
+            (
+                "said { jobs.push :thumbnail, id: [Time.now] }",
+                "a job takes nil, true, false, numbers, Strings, Arrays and Hashes of these, not Time",
+            ),
+            (
+                "said { jobs.push :thumbnail, id: { a: 1 } }",
+                "a Hash for a job has Strings as keys, not :a",
+            ),
+            (
+                "said { jobs.push :thumbnail, id: 0.0 / 0 }",
+                "a job takes finite numbers, not NaN",
+            ),
+            (
+                "failed { jobs.push :thumbnail, id: 'x' * 65536 }",
+                "Tsumugi::Jobs::LimitExceeded",
+            ),
+            (
+                "failed { jobs.push :thumbnail, unique: 'x' * 129, id: 1 }",
+                "Tsumugi::Jobs::LimitExceeded",
+            ),
+            (
+                "said { jobs.push :thumbnail, at: 3, id: 1 }",
+                "push takes a Time as at:, not 3",
+            ),
+            (
+                "said { jobs.list(state: :lost) }",
+                "a job is scheduled, ready, running or dead, not lost",
+            ),
+            (
+                "said { jobs.once { 1 } }",
+                "outside of a job, an effect that happens once needs a key",
+            ),
             ("jobs.counts[:ready]", "0"),
         ],
     );
@@ -101,8 +145,14 @@ fn declaration_past_a_limit_does_not_load() {
     assert!(refused("job('n' * 65) { 1 }").contains("JOB_NAME_BYTES_MAX is 64"));
     assert!(refused("job(:a, retries: 1001) { 1 }").contains("JOB_RETRIES_MAX"));
     assert!(refused("job(:a) { 1 }\njob(:a) { 2 }").contains("two jobs named a"));
-    assert!(refused("jobs DB.connect('sqlite::memory:'), running: 1001").contains("JOBS_RUNNING_MAX"));
-    let every = |line: &str| refused(&format!("jobs DB.connect('sqlite::memory:')\nevery({line}) {{ 1 }}"));
+    assert!(
+        refused("jobs DB.connect('sqlite::memory:'), running: 1001").contains("JOBS_RUNNING_MAX")
+    );
+    let every = |line: &str| {
+        refused(&format!(
+            "jobs DB.connect('sqlite::memory:')\nevery({line}) {{ 1 }}"
+        ))
+    };
     assert!(every("'61 * * * *'").contains("is no line of cron"));
     assert!(every("'0 3 * * *', zone: 'Asia/Nowhere'").contains("no such zone"));
     assert!(every("'0 3 * * *', name: 'n' * 59").contains("JOB_NAME_BYTES_MAX"));
@@ -125,9 +175,7 @@ fn worker_runs_jobs_beside_requests() {
              get('/done') { DONE.sort }",
         );
         assert_eq!(served.rig.post("/", "text/plain", b"").status, 202);
-        while served.rig.get("/done").text() != "[0,1,2,3,4]" {
-            pause();
-        }
+        eventually(&served, "/done", "[0,1,2,3,4]");
     }
 }
 
@@ -140,7 +188,19 @@ fn line_of_cron_is_a_job_that_waits_for_its_time() {
          every('0 3 1 1 *', zone: 'Asia/Tokyo', name: 'report') { 1 }
          get('/') { jobs.list.map { |job| [job[:name], job[:due_at].utc.hour] } }",
     );
-    while served.rig.get("/").text() != r#"[["every report",18]]"# {
+    eventually(&served, "/", r#"[["every report",18]]"#);
+}
+
+/// Waits until a page has this text.
+#[track_caller]
+fn eventually(served: &Served, path: &str, text: &str) {
+    let begun = Instant::now();
+    loop {
+        let shown = served.rig.get(path).text();
+        if shown == text {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{path}: {shown}");
         pause();
     }
 }
