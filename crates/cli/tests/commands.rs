@@ -518,9 +518,19 @@ job(:other) { 1 }
     };
     said(&["jobs", "list"], 1, &["there is no database data/app.db"]);
     let mut console = tsumugi(folder.path(), &["console"]);
-    let mut child = console.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = "jobs.push :note, n: 7\njobs.push :note, after: 100, n: 8\njobs.push :other, unique: 'k'\n";
-    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let mut child = console
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines =
+        "jobs.push :note, n: 7\njobs.push :note, after: 100, n: 8\njobs.push :other, unique: 'k'\n";
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(lines.as_bytes())
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     said(
@@ -535,9 +545,21 @@ job(:other) { 1 }
         ],
     );
     said(&["jobs", "retry", "2"], 0, &["1 retried\n"]);
-    said(&["jobs", "list", "--state", "ready", "--after", "1"], 0, &["2  ready ", "3  ready "]);
-    said(&["jobs", "drop", "1", "9"], 1, &["1 dropped; not there, or running: 9"]);
+    said(
+        &["jobs", "list", "--state", "ready", "--after", "1"],
+        0,
+        &["2  ready ", "3  ready "],
+    );
+    said(
+        &["jobs", "drop", "1", "9"],
+        1,
+        &["1 dropped; not there, or running: 9"],
+    );
     said(&["jobs", "retry", "--all"], 0, &["0 retried\n"]);
     said(&["jobs", "drop"], 2, &["<IDS>"]);
-    said(&["jobs", "list", "--database", "sqlite::memory:"], 1, &["there are no jobs in this database"]);
+    said(
+        &["jobs", "list", "--database", "sqlite::memory:"],
+        1,
+        &["there are no jobs in this database"],
+    );
 }

@@ -17,8 +17,8 @@ use crate::engine::{
 };
 use crate::error::Result;
 use crate::hub::{Hub, Subscription};
-use crate::message_table::KeptMessages;
 use crate::limits::{LISTEN_PAUSE, LISTEN_SILENCE, LOCK_POLL_MIN};
+use crate::message_table::KeptMessages;
 use crate::table::SharedTable;
 
 /// The channel of PostgreSQL that carries all of ours. A notification is the name of a channel, a line break and the message.

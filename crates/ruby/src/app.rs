@@ -183,7 +183,8 @@ impl App {
             // The response goes out at the end of the turn.
             tokio::task::yield_now().await;
             for task in later {
-                let finish = |scope: &Scope<'_>, ended: JobResult<'_>| driver::failure_of(scope, &ended);
+                let finish =
+                    |scope: &Scope<'_>, ended: JobResult<'_>| driver::failure_of(scope, &ended);
                 let task = driver::job_of(task);
                 if let Some(report) = driver::run(&host, task, &Bounds::default(), finish).await {
                     host.log_exception(&format!("after the response of {line}"), &report);

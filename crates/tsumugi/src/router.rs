@@ -17,13 +17,13 @@ use crate::csrf::guard;
 use crate::error::{Error, Result};
 use crate::extract::Extract;
 use crate::handler::{Endpoint, Handler, Methods, endpoint};
+use crate::job::Job;
+use crate::job_worker::{self, DeclaredJob};
 use crate::layer::{self, Layer, Mapper, Next, Verdict, compose};
 use crate::local::Local;
 use crate::plugin::Worker;
 use crate::response::{Answer, IntoResponse, Response};
 use crate::session::Sessions;
-use crate::job::Job;
-use crate::job_worker::{self, DeclaredJob};
 use crate::timers::{self, On, TickOutcome, Timer};
 use tsumugi_jobs::ClaimedJob;
 
@@ -289,7 +289,8 @@ impl<S: 'static> Router<S> {
         F: AsyncFn(&S) -> R + 'static,
         R: TickOutcome,
     {
-        self.jobs.push(job_worker::scheduled(line, zone, name, tick));
+        self.jobs
+            .push(job_worker::scheduled(line, zone, name, tick));
         self
     }
 

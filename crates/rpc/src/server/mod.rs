@@ -48,7 +48,8 @@ use self::calls::Calls;
 pub(crate) use self::codec::{SmallBuffers, decoded};
 use self::connection::Connections;
 pub use self::engine::{
-    RemoteEngine, EngineError, RemoteFuture, EngineSource, EngineWatch, ServedDatabase, ServedEngine,
+    EngineError, EngineSource, EngineWatch, RemoteEngine, RemoteFuture, ServedDatabase,
+    ServedEngine,
 };
 use self::engine_call::UnopenedEngine;
 use self::health_and_reflection::HealthAndReflection;
@@ -114,8 +115,7 @@ impl ServedStore {
 
     /// The service of one worker. Must be made on that worker's thread.
     pub fn service(&self, worker: &WorkerHandle) -> RpcService {
-        let (lane, unopened) =
-            ServiceLane::new(&self.shared, worker.id(), worker.pool().clone());
+        let (lane, unopened) = ServiceLane::new(&self.shared, worker.id(), worker.pool().clone());
         let drain = worker.drain_started();
         let (shared, side) = (Arc::clone(&self.shared), Arc::clone(&self.side));
         drop(worker.spawn(async move {
@@ -286,7 +286,11 @@ impl admin::AdminSource for ServiceAdmin {
         }
         // An engine that is away fails its calls, here as on every other server of it: taking all of them out of service helps nobody.
         let ill = |database: &&KvDatabase| !database.is_healthy();
-        let mut databases = self.shared.databases.iter().filter_map(ServedDatabase::local);
+        let mut databases = self
+            .shared
+            .databases
+            .iter()
+            .filter_map(ServedDatabase::local);
         if let Some(database) = databases.find(ill) {
             return Err(format!("the database {} takes no writes", database.spec()));
         }

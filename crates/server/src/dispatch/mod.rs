@@ -28,7 +28,9 @@ pub use files::{PublicFolders, below};
 use permit::Permits;
 pub use refusal::{RefusalCount, RequestRefusal};
 pub use tail::{RequestLine, SharedSender, StreamKind, client_gone, feed, send_back};
-pub use timers::{TimerPeriod, TimerPeriodError, push_schedules, run_cluster_timer, run_jobs, run_timer, tick_cut};
+pub use timers::{
+    TimerPeriod, TimerPeriodError, push_schedules, run_cluster_timer, run_jobs, run_timer, tick_cut,
+};
 
 /// What every application has for its requests.
 pub struct Lifecycle<R> {
