@@ -222,10 +222,11 @@ fn line(text: &mut String, job: &JobRow) {
         .error
         .as_deref()
         .map_or(String::new(), |error| format!("  {}", first_line(error)));
+    let times = if *attempts == 1 { "time" } else { "times" };
     // A text that is written to memory has room.
     let _ = writeln!(
         text,
-        "{id}  {state:<9}  {due}  {name} {arguments}  queue {queue}, begun {attempts} times{error}"
+        "{id}  {state:<9}  {due}  {name} {arguments}  queue {queue}, begun {attempts} {times}{error}"
     );
 }
 

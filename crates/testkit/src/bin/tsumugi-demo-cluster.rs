@@ -33,9 +33,9 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
-        Ok(Request::Tell { at, command }) => {
+        Ok(Request::Send { at, command }) => {
             let folder = at.unwrap_or_else(usual_folder);
-            control::tell(&folder, command)
+            control::send(&folder, command)
         }
         Ok(Request::Serve(options)) => serve(&options),
         Err(reason) => {
@@ -55,7 +55,7 @@ fn usual_folder() -> PathBuf {
 enum Request {
     Help,
     Serve(ServeOptions),
-    Tell {
+    Send {
         at: Option<PathBuf>,
         command: PartCommand,
     },
@@ -92,8 +92,8 @@ fn serve(options: &ServeOptions) -> ExitCode {
         Err(reason) => return fail(&reason),
     };
     println!("{}", greeting(&cluster.url(), &command_prefix(&folder)));
-    let told = Arc::clone(&cluster);
-    std::thread::spawn(move || control::listen(&socket, |command| told.run(command)));
+    let commanded = Arc::clone(&cluster);
+    std::thread::spawn(move || control::listen(&socket, |command| commanded.run(command)));
     report(&cluster)
 }
 
@@ -173,7 +173,7 @@ fn read(words: &[String]) -> Result<Request, String> {
         if !word.starts_with('-') {
             let command: Vec<&str> = std::iter::once(word).chain(words).collect();
             let command = command::parse(&command)?;
-            return Ok(Request::Tell { at, command });
+            return Ok(Request::Send { at, command });
         }
         let value = words
             .next()

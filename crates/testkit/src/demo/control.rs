@@ -1,4 +1,4 @@
-//! The socket by which a running cluster is told commands: a line of words each way. Knows no command's effect.
+//! The socket by which a running cluster takes commands: a line of words each way. Knows no command's effect.
 //! Rule: only who may enter the folder reaches it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -25,7 +25,10 @@ pub fn bind(folder: &Path) -> Result<UnixListener, String> {
         return Err(format!("a cluster runs in {}", folder.display()));
     }
     let _ = std::fs::remove_file(&path);
-    UnixListener::bind(&path).map_err(|error| format!("cannot make {}: {error}", path.display()))
+    UnixListener::bind(&path).map_err(|error| {
+        let shown = path.display();
+        format!("cannot make {shown}: {error}; is there such a folder, and is it yours?")
+    })
 }
 
 /// Answers one command after the other.
@@ -50,7 +53,7 @@ pub fn listen(socket: &UnixListener, run: impl Fn(PartCommand) -> Result<String,
 }
 
 /// Sends a command, and prints what became of it.
-pub fn tell(folder: &Path, command: PartCommand) -> ExitCode {
+pub fn send(folder: &Path, command: PartCommand) -> ExitCode {
     let mut answer = String::new();
     let asked = UnixStream::connect(path(folder)).and_then(|mut stream| {
         writeln!(stream, "{command}")?;

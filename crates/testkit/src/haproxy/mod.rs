@@ -2,7 +2,7 @@
 //! Rule: a request goes to another process only if nothing of it has been sent; the balancer ends with its value.
 
 use std::fmt::Write as _;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -45,6 +45,9 @@ impl Balancer {
         servers: &[SocketAddr],
         admins: &[SocketAddr],
     ) -> Result<Balancer, String> {
+        // HAProxy shares an address with another HAProxy, and neither says so.
+        let free = TcpListener::bind(at);
+        drop(free.map_err(|error| format!("cannot listen on {at}: {error}"))?);
         let folder = tempfile::Builder::new()
             .prefix("tsumugi-haproxy-")
             .tempdir()
@@ -164,6 +167,15 @@ fn listens(child: &mut Child, address: SocketAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn address_of_another_balancer_is_refused() {
+        let server = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let first = Balancer::start(&[server], &[server]);
+        let refused = Balancer::listen(first.address(), &[server], &[server]);
+        let reason = refused.err().expect("the address is taken");
+        assert!(reason.contains("cannot listen on"), "{reason}");
+    }
 
     #[test]
     fn configuration_looks_at_the_admin_of_each_server() {
