@@ -312,12 +312,21 @@ async fn stream(client: &Client, writes: Vec<Write>) -> Result<WriteResult> {
 
 /// What became of one write of a batch; an error is the stream's, after which nothing comes.
 fn outcome(answer: Option<tsumugi_rpc::proto::StreamResponse>) -> Result<Result<WriteResult>> {
-    let status = match answer.and_then(|answer| answer.response_oneof) {
-        Some(ResponseOneof::SetResponse(answer)) => answer.status,
-        Some(ResponseOneof::RemoveResponse(answer)) => answer.status,
+    Ok(match answer.and_then(|answer| answer.response_oneof) {
+        // The service does not say which value is there.
+        Some(ResponseOneof::SetResponse(answer)) => {
+            is_success(answer.status).map(|done| match done {
+                true => WriteResult::Done,
+                false => WriteResult::Duplicate {
+                    value: Bytes::new(),
+                },
+            })
+        }
+        Some(ResponseOneof::RemoveResponse(answer)) => {
+            is_success(answer.status).map(done_or_missing)
+        }
         _ => return Err(broken_off()),
-    };
-    Ok(is_success(status).map(done_or_missing))
+    })
 }
 
 pub(super) fn broken_off() -> Error {

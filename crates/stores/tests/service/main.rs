@@ -1,4 +1,4 @@
-//! What engines keep, served to clients of Tkrzw-RPC: the table of behaviours of `crates/rpc/tests/service` over etcd and Redis, what they refuse,
+//! What engines keep, served to clients of Tkrzw-RPC: the table of behaviours of `crates/rpc/tests/service` over etcd, Redis and another service, what they refuse,
 //! times to live and watches, and their servers killed, stopped and started again behind a service that goes on.
 
 #[path = "../../../rpc/tests/service/ask.rs"]

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread::JoinHandle;
 
 use tokio::task::LocalSet;
+use tsumugi_kv::{KvDatabase, Spec};
 use tsumugi_rpc::Client;
 use tsumugi_rpc::client::Options;
 use tsumugi_rpc::server::{ServedDatabase, ServedStore, ServiceSettings};
@@ -33,6 +34,7 @@ pub enum Need {
 pub enum Engine {
     Etcd,
     Redis,
+    Tkrzw,
 }
 
 thread_local! {
@@ -47,6 +49,14 @@ impl Engine {
         match self {
             Engine::Etcd => EtcdCluster::shared().place(&name),
             Engine::Redis => format!("{}?prefix={name}:", RedisServer::shared().url()),
+            Engine::Tkrzw => {
+                let database = KvDatabase::open(&Spec::memory()).unwrap();
+                let rig = Rig::over(vec![database.into()]);
+                let place = format!("tkrzw://{}", rig.address);
+                // It serves until the tests end.
+                std::mem::forget(rig);
+                place
+            }
         }
     }
 
@@ -62,6 +72,7 @@ impl Engine {
         let address = match self {
             Engine::Etcd => "etcd://127.0.0.1/any",
             Engine::Redis => "redis://127.0.0.1",
+            Engine::Tkrzw => "tkrzw://127.0.0.1:1978",
         };
         let address = StoreAddress::parse(address, &StoreSettings::default()).unwrap();
         address.capabilities().check(wanted).is_ok()
@@ -80,7 +91,7 @@ pub fn many(count: usize) -> usize {
 
 /// Runs a test over a service of each engine that has what it needs.
 pub fn each(needs: &[Need], work: impl AsyncFn(Client)) {
-    for engine in [Engine::Etcd, Engine::Redis] {
+    for engine in [Engine::Etcd, Engine::Redis, Engine::Tkrzw] {
         ENGINE.set(engine);
         if let Some(lacks) = needs.iter().find(|need| !has(**need)) {
             println!("{engine:?} lacks {lacks:?}");
@@ -106,8 +117,12 @@ impl Rig {
             let address = StoreAddress::parse(place, &StoreSettings::default()).unwrap();
             ServedDatabase::engine(StoreSource::new(address, None))
         };
+        Rig::over(places.iter().map(served).collect())
+    }
+
+    fn over(databases: Vec<ServedDatabase>) -> Rig {
         let settings = ServiceSettings {
-            databases: places.iter().map(served).collect(),
+            databases,
             ..ServiceSettings::default()
         };
         let config = Config {
