@@ -12,6 +12,8 @@ tsumugi-testkit:
 tsumugi-worker:
 tsumugi-mruby:
 tsumugi-values:
+tsumugi-shapes: tsumugi-values
+tsumugi-trace: tsumugi-testkit
 tsumugi-pg-proto: tsumugi-testkit tsumugi-values
 tsumugi-firebird-proto: tsumugi-values
 tsumugi-kv: tsumugi-testkit
@@ -19,19 +21,19 @@ tsumugi-sql: tsumugi-testkit tsumugi-values
 tsumugi-wire:
 tsumugi-pg: tsumugi-allocator tsumugi-wire tsumugi-pg-proto tsumugi-testkit
 tsumugi-firebird: tsumugi-wire tsumugi-firebird-proto tsumugi-testkit
-tsumugi-db: tsumugi-firebird tsumugi-firebird-proto tsumugi-testkit tsumugi-pg tsumugi-pg-proto tsumugi-sql tsumugi-values
+tsumugi-db: tsumugi-trace tsumugi-firebird tsumugi-firebird-proto tsumugi-testkit tsumugi-pg tsumugi-pg-proto tsumugi-sql tsumugi-values
 tsumugi-cluster: tsumugi-db tsumugi-testkit
-tsumugi-jobs: tsumugi-db tsumugi-testkit
-tsumugi-http: tsumugi-allocator tsumugi-worker tsumugi-testkit
-tsumugi-client: tsumugi-worker tsumugi-http
+tsumugi-jobs: tsumugi-trace tsumugi-db tsumugi-testkit
+tsumugi-http: tsumugi-trace tsumugi-allocator tsumugi-worker tsumugi-testkit
+tsumugi-client: tsumugi-trace tsumugi-worker tsumugi-http
 tsumugi-rpc: tsumugi-allocator tsumugi-worker tsumugi-http tsumugi-kv tsumugi-testkit
-tsumugi-stores: tsumugi-worker tsumugi-wire tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-cluster tsumugi-testkit
-tsumugi-server: tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster tsumugi-jobs tsumugi-testkit
-tsumugi-ruby: tsumugi-stores tsumugi-allocator tsumugi-client tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit tsumugi-cluster tsumugi-jobs
+tsumugi-stores: tsumugi-trace tsumugi-worker tsumugi-wire tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-cluster tsumugi-testkit
+tsumugi-server: tsumugi-trace tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster tsumugi-jobs tsumugi-testkit
+tsumugi-ruby: tsumugi-shapes tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi-client tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit tsumugi-cluster tsumugi-jobs
 tsumugi-bench:
-tsumugi: tsumugi-stores tsumugi-allocator tsumugi-worker tsumugi-db tsumugi-testkit tsumugi-server tsumugi-kv tsumugi-ruby tsumugi-sql tsumugi-http tsumugi-cluster tsumugi-jobs
-tsumugi-cli: tsumugi-stores tsumugi-allocator tsumugi tsumugi-bench tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-jobs tsumugi-rpc tsumugi-testkit tsumugi-ruby
-tsumugi-fuzz: tsumugi-firebird-proto tsumugi-http tsumugi-kv tsumugi-pg-proto tsumugi-testkit tsumugi-rpc tsumugi-sql
+tsumugi: tsumugi-shapes tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi-worker tsumugi-db tsumugi-testkit tsumugi-server tsumugi-kv tsumugi-ruby tsumugi-sql tsumugi-http tsumugi-cluster tsumugi-jobs
+tsumugi-cli: tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi tsumugi-bench tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-jobs tsumugi-rpc tsumugi-testkit tsumugi-ruby
+tsumugi-fuzz: tsumugi-trace tsumugi-firebird-proto tsumugi-http tsumugi-kv tsumugi-pg-proto tsumugi-testkit tsumugi-rpc tsumugi-sql
 xtask:";
 
 /// Features for programs that have no server: the server does not build them.

@@ -1,0 +1,169 @@
+//! What one worker does with its activities: which it records, which it shows, where they go when they end. Knows no exporter.
+//! Rule: the worker never waits here; locks are held for moments, and what finds no room is dropped and counted.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use crate::activity::{Activity, UNLISTED, lock};
+use crate::context::TraceId;
+use crate::finished::FinishedActivity;
+use crate::limits::{
+    TRACES_AT_ONCE, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
+    TRACES_PER_SECOND,
+};
+use crate::tracer::Sampling;
+
+/// One worker's side.
+pub(crate) struct Lane {
+    pub watches: bool,
+    pub records: bool,
+    pub keeps: bool,
+    pub sampling: Sampling,
+    /// New traces that may begin, and when that was known.
+    pub budget: Cell<(f64, Option<Instant>)>,
+    pub queue: Option<SyncSender<Arc<FinishedActivity>>>,
+    pub shared: Arc<LaneShared>,
+}
+
+/// What others see of it.
+#[derive(Debug)]
+pub(crate) struct LaneShared {
+    pub worker: usize,
+    pub listed: Mutex<Listed>,
+    pub kept: Mutex<Kept>,
+    pub queued: Option<Mutex<Receiver<Arc<FinishedActivity>>>>,
+    pub recorded: AtomicU64,
+    pub dropped: AtomicU64,
+    pub left_out: AtomicU64,
+}
+
+/// The activities that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    pub slots: Vec<Option<Arc<Activity>>>,
+    free: Vec<usize>,
+}
+
+/// The last activities that were recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub finished: VecDeque<Arc<FinishedActivity>>,
+    spans: usize,
+    bytes: usize,
+}
+
+/// How many activities were recorded, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceCounts {
+    /// Activities that were recorded.
+    pub recorded: u64,
+    /// Those that found no room among what waits to be sent.
+    pub dropped: u64,
+    /// Spans that were left out because their activity had too many.
+    pub spans_left_out: u64,
+}
+
+impl Lane {
+    /// Whether a new trace is recorded.
+    pub fn samples(&self, trace_id: TraceId, now: Instant) -> bool {
+        if !self.records {
+            return false;
+        }
+        match self.sampling {
+            Sampling::Ratio(ratio) => {
+                // The last 7 bytes are the random ones (W3C Trace Context level 2).
+                let part = (trace_id.0 & ((1 << 56) - 1)) as f64;
+                part < ratio * (1_u64 << 56) as f64
+            }
+            Sampling::Rate => self.takes_budget(now),
+        }
+    }
+
+    fn takes_budget(&self, now: Instant) -> bool {
+        let (left, since) = self.budget.get();
+        let gained = since.map_or(TRACES_AT_ONCE, |since| {
+            now.saturating_duration_since(since).as_secs_f64() * TRACES_PER_SECOND
+        });
+        let left = (left + gained).min(TRACES_AT_ONCE);
+        let is_enough = left >= 1.0;
+        let left = if is_enough { left - 1.0 } else { left };
+        self.budget.set((left, Some(now)));
+        is_enough
+    }
+
+    pub fn keep(&self, finished: FinishedActivity) {
+        let shared = &self.shared;
+        shared.recorded.fetch_add(1, Relaxed);
+        shared.left_out.fetch_add(finished.left_out as u64, Relaxed);
+        let finished = Arc::new(finished);
+        if let Some(queue) = &self.queue
+            && queue.try_send(Arc::clone(&finished)).is_err()
+        {
+            shared.dropped.fetch_add(1, Relaxed);
+        }
+        if self.keeps {
+            lock(&shared.kept).add(finished);
+        }
+    }
+}
+
+impl LaneShared {
+    pub fn list(&self, activity: &Arc<Activity>) {
+        let mut listed = lock(&self.listed);
+        let slot = match listed.free.pop() {
+            Some(slot) => slot,
+            None => {
+                listed.slots.push(None);
+                listed.slots.len() - 1
+            }
+        };
+        if let Some(place) = listed.slots.get_mut(slot) {
+            *place = Some(Arc::clone(activity));
+            activity.slot.store(slot, Relaxed);
+        }
+    }
+
+    pub fn unlist(&self, activity: &Activity) {
+        let slot = activity.slot.swap(UNLISTED, Relaxed);
+        if slot == UNLISTED {
+            return;
+        }
+        let mut listed = lock(&self.listed);
+        if let Some(place) = listed.slots.get_mut(slot) {
+            let gone = place.take();
+            listed.free.push(slot);
+            drop(listed);
+            drop(gone);
+        }
+    }
+
+    pub fn counts(&self) -> TraceCounts {
+        TraceCounts {
+            recorded: self.recorded.load(Relaxed),
+            dropped: self.dropped.load(Relaxed),
+            spans_left_out: self.left_out.load(Relaxed),
+        }
+    }
+}
+
+impl Kept {
+    pub fn add(&mut self, finished: Arc<FinishedActivity>) {
+        self.spans += finished.spans.len();
+        self.bytes += finished.bytes();
+        self.finished.push_back(finished);
+        while self.finished.len() > TRACES_KEPT_MAX
+            || self.spans > TRACES_KEPT_SPANS_MAX
+            || self.bytes > TRACES_KEPT_BYTES_MAX
+        {
+            let Some(oldest) = self.finished.pop_front() else {
+                return;
+            };
+            self.spans -= oldest.spans.len();
+            self.bytes -= oldest.bytes();
+        }
+    }
+}

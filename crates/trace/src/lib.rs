@@ -1,0 +1,34 @@
+//! What is under way on each worker, what it waits for, and how that becomes traces. Knows no socket, no database and no language.
+//! Rule: where nothing records and nobody watches, a span costs a look at the thread; what is beyond a limit is counted, and no worker waits.
+//!
+//! An [`Activity`] is a request, a job, a tick of a timer, a stream or a WebSocket. It is the current one of its thread while it is polled
+//! ([`Activity::enter`]); what it waits for opens a [`Span`]. [`Tracer`] is the view of all workers from outside.
+
+#![forbid(unsafe_code)]
+
+mod activity;
+mod context;
+mod finished;
+mod lane;
+mod limits;
+mod local;
+mod scope;
+mod span;
+mod tracer;
+
+pub use activity::{
+    Activity, ActivityKind, Beginning, Ending, EndingKind, OwnedActivity, RequestId, Subject,
+};
+pub use context::{SpanId, TraceId, TraceParent, trace_state};
+pub use finished::{Attribute, FinishedActivity, FinishedSpan};
+pub use lane::TraceCounts;
+pub use limits::{
+    ACTIVITIES_SHOWN_MAX, SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, SPAN_TEXT_BYTES_MAX,
+    TRACE_SPANS_MAX, TRACE_SPANS_OPEN_MAX, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX,
+    TRACES_KEPT_SPANS_MAX, TRACES_QUEUED_MAX, TRACESTATE_BYTES_MAX, TRACESTATE_MEMBERS_MAX,
+};
+pub use local::Outgoing;
+pub use local::{LogIds, current, is_observed, log_ids, outgoing, within};
+pub use scope::{ActivityScope, SpanScope, in_span};
+pub use span::{Span, SpanKind, span};
+pub use tracer::{ActivityView, CancelOutcome, Sampling, TraceSettings, Tracer, WaitView};
