@@ -1,0 +1,281 @@
+//! The walk through what a client sent, by a shape: what fits is made, what does not is collected with its path.
+//! Knows no language and no message. Rule: a list that is too long is not walked, and nothing is after `SHAPE_FAILURES_MAX` failures.
+
+use crate::failure::{Failure, Failures};
+use crate::limits::{SHAPE_CHOICES_SHOWN_MAX, SHAPE_ITEMS_MAX};
+use crate::literal::Literal;
+use crate::scalar;
+use crate::shape::{Bounds, Kind, Presence, Rule, Shape};
+use crate::values::{InputKind, Values};
+
+/// What came of a check.
+#[derive(Debug)]
+pub struct Outcome<O> {
+    /// The fields that fit, by the names of the shape: all of them where nothing fails.
+    pub value: O,
+    /// What does not fit.
+    pub failures: Failures,
+}
+
+/// Checks an object against a shape.
+///
+/// # Errors
+/// Those of `values`.
+pub fn check<V: Values>(
+    shape: &Shape,
+    values: &V,
+    input: &V::Input,
+) -> Result<Outcome<V::Output>, V::Error> {
+    let mut walk = Walk {
+        values,
+        failures: Failures::default(),
+        path: String::new(),
+    };
+    let value = match values.kind(input)? {
+        InputKind::Object => walk.object(shape, input)?,
+        _ => {
+            walk.failures.add("", Failure::key("object"));
+            values.nothing()
+        }
+    };
+    Ok(Outcome {
+        value,
+        failures: walk.failures,
+    })
+}
+
+struct Walk<'w, V> {
+    values: &'w V,
+    failures: Failures,
+    /// Where the walk is.
+    path: String,
+}
+
+/// A value, or nothing after what is wrong with it was kept.
+type Step<O, E> = Result<Option<O>, E>;
+
+impl<V: Values> Walk<'_, V> {
+    fn object(&mut self, shape: &Shape, input: &V::Input) -> Result<V::Output, V::Error> {
+        let fields = shape.fields();
+        let mut kept = Vec::with_capacity(fields.len());
+        let above = self.path.len();
+        for field in fields {
+            if self.failures.is_cut() {
+                break;
+            }
+            if above > 0 {
+                self.path.push('.');
+            }
+            self.path.push_str(&field.name);
+            let input = self.values.field(input, &field.name)?;
+            if let Some(value) = self.member(&field.rule, input)? {
+                kept.push((&*field.name, value));
+            }
+            self.path.truncate(above);
+        }
+        self.values.object(kept)
+    }
+
+    /// A value that may be missing.
+    fn member(&mut self, rule: &Rule, input: Option<V::Input>) -> Step<V::Output, V::Error> {
+        let Some(input) = input else {
+            return self.absent(rule);
+        };
+        let kind = self.values.kind(&input)?;
+        let is_absent = match kind {
+            InputKind::Null => true,
+            InputKind::Text { is_empty } => {
+                is_empty && !rule.takes_empty_text() && !matches!(rule.kind, Kind::Boolean)
+            }
+            _ => false,
+        };
+        match is_absent {
+            true => self.absent(rule),
+            false => self.value(rule, &input, kind),
+        }
+    }
+
+    fn absent(&mut self, rule: &Rule) -> Step<V::Output, V::Error> {
+        match &rule.presence {
+            Presence::Optional => Ok(None),
+            Presence::Default(literal) => self.values.literal(literal).map(Some),
+            Presence::Required => self.fail(Failure::key("missing")),
+        }
+    }
+
+    fn value(
+        &mut self,
+        rule: &Rule,
+        input: &V::Input,
+        kind: InputKind,
+    ) -> Step<V::Output, V::Error> {
+        match &rule.kind {
+            Kind::Any => self.values.keep(input).map(Some),
+            Kind::Text => self.text(rule, input, kind),
+            Kind::Integer | Kind::Number => self.number(rule, input, kind),
+            Kind::Boolean => self.boolean(input, kind),
+            Kind::File => match kind {
+                InputKind::File => self.values.keep(input).map(Some),
+                _ => self.fail(Failure::key("file")),
+            },
+            Kind::Object(shape) => match kind {
+                InputKind::Object => self.object(shape, input).map(Some),
+                _ => self.fail(Failure::key("object")),
+            },
+            Kind::List(items) => self.list(rule, items, input),
+        }
+    }
+
+    fn text(
+        &mut self,
+        rule: &Rule,
+        input: &V::Input,
+        kind: InputKind,
+    ) -> Step<V::Output, V::Error> {
+        let InputKind::Text { .. } = kind else {
+            return self.fail(Failure::key("text"));
+        };
+        let is_plain = rule.length.is_none() && rule.choices.is_none();
+        if is_plain && rule.format.is_none() && rule.pattern.is_none() {
+            return self.values.keep(input).map(Some);
+        }
+        let text = self.values.text(input)?;
+        if let Some(failure) = text_failure(rule, &text) {
+            return self.fail(failure);
+        }
+        self.values.keep(input).map(Some)
+    }
+
+    fn number(
+        &mut self,
+        rule: &Rule,
+        input: &V::Input,
+        kind: InputKind,
+    ) -> Step<V::Output, V::Error> {
+        let is_integer = matches!(rule.kind, Kind::Integer);
+        let found = match (kind, is_integer) {
+            (InputKind::Integer(integer), true) => Some(Literal::Integer(integer)),
+            (InputKind::Integer(integer), false) => Some(Literal::Number(integer as f64)),
+            (InputKind::Number(number), false) => Some(Literal::Number(number)),
+            (InputKind::Text { .. }, true) => {
+                scalar::integer(&self.values.text(input)?).map(Literal::Integer)
+            }
+            (InputKind::Text { .. }, false) => {
+                scalar::number(&self.values.text(input)?).map(Literal::Number)
+            }
+            _ => None,
+        };
+        let Some(found) = found else {
+            let key = if is_integer { "integer" } else { "number" };
+            return self.fail(Failure::key(key));
+        };
+        match number_failure(rule, &found) {
+            Some(failure) => self.fail(failure),
+            None => self.values.literal(&found).map(Some),
+        }
+    }
+
+    fn boolean(&mut self, input: &V::Input, kind: InputKind) -> Step<V::Output, V::Error> {
+        let found = match kind {
+            InputKind::Boolean(truth) => Some(truth),
+            InputKind::Text { .. } => scalar::boolean(&self.values.text(input)?),
+            _ => None,
+        };
+        match found {
+            Some(truth) => self.values.literal(&Literal::Boolean(truth)).map(Some),
+            None => self.fail(Failure::key("boolean")),
+        }
+    }
+
+    fn list(&mut self, rule: &Rule, items: &Rule, input: &V::Input) -> Step<V::Output, V::Error> {
+        let max = rule.length.map_or(SHAPE_ITEMS_MAX, |length| length.max);
+        let Some(found) = self.values.items(input, max)? else {
+            return self.fail(Failure::key("list"));
+        };
+        let bounds = Bounds {
+            min: rule.length.map_or(0, |length| length.min),
+            max,
+        };
+        if let Some(failure) = length_failure("items", bounds, found.len()) {
+            return self.fail(failure);
+        }
+        let mut kept = Vec::with_capacity(found.len());
+        let above = self.path.len();
+        for (i, item) in found {
+            if self.failures.is_cut() {
+                break;
+            }
+            self.path.push_str(&format!("[{i}]"));
+            let value = self.member(items, Some(item))?;
+            kept.push(value.unwrap_or_else(|| self.values.nothing()));
+            self.path.truncate(above);
+        }
+        self.values.list(kept).map(Some)
+    }
+
+    fn fail(&mut self, failure: Failure) -> Step<V::Output, V::Error> {
+        self.failures.add(self.path.as_str(), failure);
+        Ok(None)
+    }
+}
+
+fn text_failure(rule: &Rule, text: &str) -> Option<Failure> {
+    if let Some(length) = rule.length {
+        let count = text.chars().count();
+        if let Some(failure) = length_failure("length", length, count) {
+            return Some(failure);
+        }
+    }
+    if let Some(choices) = &rule.choices {
+        let is_one = |choice: &Literal| matches!(choice, Literal::Text(known) if **known == *text);
+        if !choices.iter().any(is_one) {
+            return Some(choice_failure(choices));
+        }
+    }
+    if let Some(format) = rule.format.filter(|format| !format.fits(text)) {
+        return Some(Failure::key(format.name()));
+    }
+    let pattern = rule.pattern.as_ref();
+    pattern
+        .filter(|pattern| !pattern.fits(text))
+        .map(|_| Failure::key("pattern"))
+}
+
+fn number_failure(rule: &Rule, found: &Literal) -> Option<Failure> {
+    let order = |bound: &Literal| found.compare(bound);
+    if let Some(min) = &rule.min
+        && !order(min).is_some_and(std::cmp::Ordering::is_ge)
+    {
+        return Some(Failure::limit("min", min));
+    }
+    if let Some(max) = &rule.max
+        && !order(max).is_some_and(std::cmp::Ordering::is_le)
+    {
+        return Some(Failure::limit("max", max));
+    }
+    let choices = rule.choices.as_ref()?;
+    let is_one = choices.iter().any(|choice| choice.is_same(found));
+    (!is_one).then(|| choice_failure(choices))
+}
+
+/// What is wrong with a length, by the keys of texts (`length`) or of lists (`items`).
+fn length_failure(of: &str, bounds: Bounds, count: usize) -> Option<Failure> {
+    let Bounds { min, max } = bounds;
+    if (min..=max).contains(&count) {
+        return None;
+    }
+    Some(match (min == max, count < min) {
+        (true, _) => Failure::limit(of, min),
+        (_, true) => Failure::limit(format!("{of}_min"), min),
+        _ => Failure::limit(format!("{of}_max"), max),
+    })
+}
+
+fn choice_failure(choices: &[Literal]) -> Failure {
+    let shown = choices.iter().take(SHAPE_CHOICES_SHOWN_MAX);
+    let mut shown: Vec<String> = shown.map(ToString::to_string).collect();
+    if choices.len() > SHAPE_CHOICES_SHOWN_MAX {
+        shown.push("…".to_owned());
+    }
+    Failure::limit("choice", shown.join(", "))
+}

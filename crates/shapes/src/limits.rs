@@ -1,0 +1,31 @@
+//! Every bound of this crate, by name. All are built in.
+
+/// Failures of one request that are reported; the next one is reported as "more".
+pub const SHAPE_FAILURES_MAX: usize = 100;
+
+/// How deep a shape may be nested.
+pub const SHAPE_DEPTH_MAX: usize = 16;
+
+/// Fields of a shape, those of nested ones included.
+pub const SHAPE_FIELDS_MAX: usize = 1_000;
+
+/// Items of a list whose rule names no length.
+pub const SHAPE_ITEMS_MAX: usize = 1_000;
+
+/// Values among which a field may choose.
+pub const SHAPE_CHOICES_MAX: usize = 1_000;
+
+/// Choices that a message names.
+pub const SHAPE_CHOICES_SHOWN_MAX: usize = 20;
+
+/// Languages that messages may be in.
+pub const SHAPE_LANGUAGES_MAX: usize = 100;
+
+/// Languages of one `Accept-Language` that are looked at.
+pub const ACCEPT_LANGUAGES_MAX: usize = 20;
+
+/// Bytes of an email address (RFC 5321, 4.5.3.1.3, without the brackets).
+pub const EMAIL_BYTES_MAX: usize = 254;
+
+/// Bytes of a URL.
+pub const URL_BYTES_MAX: usize = 2_048;
