@@ -8,6 +8,7 @@ mod firebird;
 mod json;
 mod kv;
 mod postgres;
+mod proxies;
 mod rpc;
 mod sql;
 mod values;
@@ -24,6 +25,7 @@ pub use firebird::{firebird_answers, firebird_describe, firebird_events, firebir
 pub use json::json;
 pub use kv::{kv_record, kv_spec};
 pub use postgres::{pg_backend, pg_scram};
+pub use proxies::{forwarded, proxy_header};
 pub use rpc::{rpc_frames, rpc_own};
 pub use sql::{sql_names, sql_raw};
 pub use values::pg_value;
@@ -32,12 +34,13 @@ pub use values::pg_value;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 21] = [
     ("cookies", cookies),
     ("firebird_answers", firebird_answers),
     ("firebird_describe", firebird_describe),
     ("firebird_events", firebird_events),
     ("firebird_handshake", firebird_handshake),
+    ("forwarded", forwarded),
     ("json", json),
     ("kv_record", kv_record),
     ("kv_spec", kv_spec),
@@ -46,6 +49,7 @@ pub const TARGETS: [Target; 19] = [
     ("pg_backend", pg_backend),
     ("pg_scram", pg_scram),
     ("pg_value", pg_value),
+    ("proxy_header", proxy_header),
     ("query", queries),
     ("router", router),
     ("rpc_frames", rpc_frames),

@@ -2,7 +2,10 @@
 //! anew. Not values, which are bound. Rule: as in the crate's head; what was put in stays inside its place.
 
 use tsumugi_sql::scan::{Kind, Lexicon, SentPiece, pieces, translate};
-use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, Query, SQLITE, Value, col, raw, table};
+use tsumugi_sql::{
+    Dialect, FINGERPRINT_BYTES_MAX, FIREBIRD, Name, POSTGRES, Query, SQLITE, Value, col, fingerprint,
+    raw, table,
+};
 
 const DIALECTS: [&Dialect; 3] = [&FIREBIRD, &POSTGRES, &SQLITE];
 
@@ -65,6 +68,8 @@ pub fn sql_raw(bytes: &[u8]) {
         .map(|piece| piece.text)
         .collect();
     assert_eq!(joined, sql);
+    let form = fingerprint(sql, dialect.lexicon).text;
+    assert!(form.len() <= FINGERPRINT_BYTES_MAX && !form.contains('\''), "{form}");
     let wanted = placeholders(sql, dialect.lexicon);
     let query = |count: usize| {
         let condition = raw(sql, vec![Value::Null; count]);

@@ -27,16 +27,18 @@ use crate::{
     byte_sum::ByteSum,
     connection_state::ConnectionState,
     error::Error,
+    forwarded::RequestSource,
     handler::{HttpHandler, Spawn},
     host,
     limits::{HTTP2_WINDOW_BYTES, HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
     outbox, refusal,
-    request::{Request, RequestBody},
+    request::{Request, RequestBody, RequestScheme},
     response::HttpResponse,
-    shared::{ConnectionShared, WorkerShared},
+    shared::{ConnectionShared, PeerIdentity, WorkerShared},
     switch::{Switch, Upgraded},
     timeout_supervisor::TimeoutSupervisor,
     transfer_coding,
+    trusted_proxies::TrustedProxies,
     wire::Wire,
 };
 
@@ -66,6 +68,10 @@ pub enum HttpProtocol {
 pub struct ConnectionInfo {
     /// The client's address; none on a UNIX socket.
     pub peer: Option<SocketAddr>,
+    /// Whether `peer` is who sends.
+    pub identity: PeerIdentity,
+    /// Whether the client speaks TLS.
+    pub scheme: RequestScheme,
     /// The protocol, when something (such as TLS) has agreed on one.
     pub protocol: HttpProtocol,
 }
@@ -80,8 +86,13 @@ pub struct HttpServer<E> {
 }
 
 impl<E: Spawn> HttpServer<E> {
-    /// A server with these limits.
+    /// A server with these limits, behind no proxy.
     pub fn new(limits: HttpLimits, spawn: E) -> HttpServer<E> {
+        HttpServer::behind(TrustedProxies::default(), limits, spawn)
+    }
+
+    /// A server that believes these proxies who their clients are.
+    pub fn behind(proxies: TrustedProxies, limits: HttpLimits, spawn: E) -> HttpServer<E> {
         let buffer_bytes = limits
             .connection_buffer_bytes_max
             .max(HYPER_BUFFER_BYTES_MIN);
@@ -108,7 +119,7 @@ impl<E: Spawn> HttpServer<E> {
         HttpServer {
             http1,
             http2,
-            shared: Rc::new(WorkerShared::new(limits)),
+            shared: Rc::new(WorkerShared::new(limits, proxies)),
             spawn,
         }
     }
@@ -173,7 +184,11 @@ impl<E: Spawn> HttpServer<E> {
             handler,
             state: Rc::clone(&state),
             worker: Rc::clone(&self.shared),
-            peer: origin.peer,
+            source: RequestSource {
+                client: origin.peer,
+                scheme: origin.scheme,
+            },
+            identity: origin.identity,
         }));
         if version == Version::HTTP_2 {
             state.set_multiplexed();
@@ -257,23 +272,30 @@ fn service<H: HttpHandler>(
             body,
         ) = request.into_parts();
         let settled = host::settle(&method, &uri, version, &mut headers)
-            .and_then(|()| transfer_coding::check(&headers));
-        let refusal = settled.err().map(|error| refuse(&error, version));
+            .and_then(|()| transfer_coding::check(&headers))
+            .and_then(|()| connection.request_source(&mut headers));
+        let (source, refusal) = match settled {
+            Ok(source) => (source, None),
+            Err(error) => (connection.source, Some(refuse(&error, version))),
+        };
         let body = RequestBody::new(body, &worker.limits, &connection.state, &worker.sums);
         let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.
-        let request = Box::new(Request {
+        let mut request = Box::new(Request {
             method,
             uri,
             version,
             headers: headers.into(),
             body,
-            peer: connection.peer,
+            peer: source.client,
+            scheme: source.scheme,
             received_at,
             number: worker.numbers.take(),
             mounted_path: None,
+            activity: None,
         });
-        let completion = Completion::begin(Rc::clone(&connection), &request, load);
+        let activity = request.begin_activity();
+        let completion = Completion::begin(Rc::clone(&connection), &request, load, activity);
         async move {
             if let Some(refusal) = refusal {
                 return Ok(completion.respond(refusal));
@@ -282,6 +304,7 @@ fn service<H: HttpHandler>(
                 let ConnectionShared {
                     handler, worker, ..
                 } = &*completion.connection;
+                let activity = &completion.activity;
                 let mut handling = pin!(handler.handle(request));
                 // The clock was looked at when the request came; on HTTP/2 others may have run since.
                 let mut is_fresh = version < Version::HTTP_2;
@@ -289,7 +312,7 @@ fn service<H: HttpHandler>(
                     if !std::mem::take(&mut is_fresh) {
                         worker.outbox.flush_if_late(Instant::now());
                     }
-                    handling.as_mut().poll(cx)
+                    activity.enter(|| handling.as_mut().poll(cx))
                 });
                 handled.await
             };

@@ -112,6 +112,17 @@ pub enum Error {
         /// The value of `tls_handshake_ms`.
         limit_ms: u64,
     },
+    /// The balancer took too long to say who its client is. The connection closes.
+    #[error(
+        "no PROXY header within proxy_header_ms ({limit_ms} ms); have the balancer send one, or leave proxy out of --listen"
+    )]
+    ProxyHeaderTimeout {
+        /// The value of `proxy_header_ms`.
+        limit_ms: u64,
+    },
+    /// The balancer did not say who its client is, or not in a way that is understood. The connection closes.
+    #[error("the connection has no PROXY header that can be used: {0}")]
+    ProxyHeader(&'static str),
     /// The client speaks no TLS, or none that the server accepts. The connection closes.
     #[error("the TLS handshake failed: {0}")]
     Handshake(#[source] io::Error),
@@ -124,7 +135,11 @@ impl Error {
             Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Crowded { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Error::Timeout { .. } => StatusCode::REQUEST_TIMEOUT,
-            Error::Closed | Error::Stalled { .. } | Error::Malformed(_) => StatusCode::BAD_REQUEST,
+            Error::Closed
+            | Error::Stalled { .. }
+            | Error::Malformed(_)
+            | Error::ProxyHeaderTimeout { .. }
+            | Error::ProxyHeader(_) => StatusCode::BAD_REQUEST,
             Error::TransferCoding => StatusCode::NOT_IMPLEMENTED,
             Error::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Error::NoUpgrade(_) => StatusCode::UPGRADE_REQUIRED,

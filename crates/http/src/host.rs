@@ -75,7 +75,7 @@ fn is_http(scheme: &Scheme) -> bool {
 }
 
 /// `uri-host [ ":" port ]` of RFC 3986 section 3.2, which may be empty, but not with a port: RFC 9110 section 4.2 has no such host.
-fn is_valid(host: &[u8]) -> bool {
+pub(crate) fn is_valid(host: &[u8]) -> bool {
     let rest = match host.first() {
         Some(b':') => return false,
         Some(b'[') => {

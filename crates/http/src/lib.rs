@@ -16,6 +16,7 @@
 
 pub mod access_log;
 pub mod admin;
+mod admin_token;
 mod body;
 mod body_type;
 mod byte_sum;
@@ -27,6 +28,7 @@ mod encoding;
 mod error;
 pub mod exposition;
 mod files;
+pub mod forwarded;
 mod frames;
 mod handler;
 mod header_fields;
@@ -39,6 +41,7 @@ pub mod multipart;
 mod on_worker;
 mod outbox;
 pub mod percent;
+pub mod proxy_protocol;
 pub mod query;
 mod refusal;
 mod request;
@@ -56,12 +59,14 @@ mod timeout_supervisor;
 mod tls;
 mod traffic;
 mod transfer_coding;
+mod trusted_proxies;
 pub mod upload;
 mod version;
 pub mod websocket;
 mod wire;
 
 pub use self::{
+    admin_token::{AdminToken, AdminTokenError},
     body_type::BodyType,
     byte_sum::ByteSum,
     connection::{ConnectionInfo, HttpProtocol, HttpServer},
@@ -72,12 +77,14 @@ pub use self::{
     limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},
     metrics::HttpMetrics,
     on_worker::OnWorker,
-    request::{Request, RequestBody, RequestHeaders, RequestNumber},
+    request::{Request, RequestBody, RequestHeaders, RequestNumber, RequestScheme},
     response::{HttpBody, HttpResponse, ResponseParts},
     router::{Allow, CaptureKind, CaptureValues, Match, RouteMatch, RouteTable, Value},
+    shared::PeerIdentity,
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},
     switch::{Switch, Upgraded},
     tls::{Acceptor, AlpnProtocol, ServerTls, read_authorities, read_identity},
+    trusted_proxies::{ForwardingField, TrustedProxies, TrustedProxy, TrustedProxyError},
     version::version_hint,
 };

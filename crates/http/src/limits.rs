@@ -17,6 +17,10 @@ pub struct HttpLimits {
     pub header_timeout_ms: u64,
     /// Longest time from the accept to the end of the TLS handshake.
     pub tls_handshake_ms: u64,
+    /// Longest time from the accept to the end of the PROXY header, on listeners that ask for one.
+    pub proxy_header_ms: u64,
+    /// Most bytes of a PROXY header of version 2; version 1 has at most 107.
+    pub proxy_header_bytes_max: usize,
     /// Longest time a connection may stay open between two requests.
     pub keep_alive_ms: u64,
     /// Longest time a client may take no byte of a response that waits for it. The connection is closed after it.
@@ -87,6 +91,8 @@ impl Default for HttpLimits {
             header_bytes_max: 32 * 1024,
             header_timeout_ms: 10_000,
             tls_handshake_ms: 10_000,
+            proxy_header_ms: 5_000,
+            proxy_header_bytes_max: 2 * 1024,
             keep_alive_ms: 75_000,
             send_timeout_ms: 60_000,
             half_close_ms: 2_000,
@@ -149,6 +155,12 @@ pub(crate) const SPOOL_WRITE_BYTES: usize = 64 * 1024;
 /// Longest boundary of a multipart body (RFC 2046 section 5.1.1).
 pub(crate) const BOUNDARY_BYTES_MAX: usize = 70;
 
+/// Most addresses in the fields in which proxies name their clients; a request with one more is refused.
+pub(crate) const FORWARDED_HOPS_MAX: u64 = 64;
+
+/// Bytes of a PROXY header of version 1, its end of line included: what its specification has as the worst case.
+pub(crate) const PROXY_LINE_BYTES_MAX: usize = 107;
+
 /// Longest `x-request-id` of a client that is taken over.
 pub(crate) const REQUEST_ID_BYTES_MAX: usize = 128;
 
@@ -163,6 +175,12 @@ pub(crate) const ACCESS_LOG_WAIT_MS: u64 = 50;
 
 /// Bytes of the access log that are gathered for one write.
 pub(crate) const ACCESS_LOG_WRITE_BYTES: usize = 64 * 1024;
+
+/// Bytes of the token that the dashboard asks for. Fewer could be guessed.
+pub(crate) const ADMIN_TOKEN_BYTES_MIN: usize = 16;
+
+/// See [`ADMIN_TOKEN_BYTES_MIN`]. More fit into no header that a client would send.
+pub(crate) const ADMIN_TOKEN_BYTES_MAX: usize = 1_024;
 
 /// Connections to the admin listener at a time; one more is closed at once.
 pub(crate) const ADMIN_CONNECTIONS_MAX: usize = 64;
@@ -223,6 +241,9 @@ pub(crate) const CSRF_BYTES: usize = 32;
 
 /// Bytes that are read from a WebSocket at a time; its buffer grows for a longer message. As many wait to be sent without being counted.
 pub(crate) const WEBSOCKET_READ_BYTES: usize = 8 * 1024;
+
+/// Bytes that a WebSocket's client of the same process lets wait in each direction.
+pub(crate) const TRIAL_SOCKET_BYTES: usize = 64 * 1024;
 
 /// Bytes that the buffers of a WebSocket have after a long message, without counting.
 pub(crate) const WEBSOCKET_KEPT_BYTES: u64 = 64 * 1024;

@@ -19,6 +19,9 @@ use http::{HeaderMap, HeaderValue, Method, Uri, Version, uri::PathAndQuery};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::Sleep;
+use tsumugi_trace::{
+    Activity, ActivityKind, Beginning, OwnedActivity, Subject, TraceId, TraceParent, trace_state,
+};
 
 use crate::{
     byte_sum::{ByteShare, ByteSum, WorkerSums},
@@ -41,14 +44,56 @@ pub struct Request {
     pub headers: RequestHeaders,
     /// The body.
     pub body: RequestBody,
-    /// The client's address; none on a UNIX socket.
+    /// The client's address; none on a UNIX socket. Behind a trusted proxy it is what the proxy says, with port 0 when it says none.
     pub peer: Option<SocketAddr>,
+    /// Whether the client has sent it over TLS, to this server or to a trusted proxy.
+    pub scheme: RequestScheme,
     /// When the header was complete.
     pub received_at: Instant,
     /// What the log calls it, unless the client has named it: see [`Request::id`].
     pub number: RequestNumber,
     /// The path as it was sent, where an application that is mounted below a prefix finds another one in `uri`.
     pub mounted_path: Option<PathAndQuery>,
+    /// What it is a part of, where it came from a connection: see [`Request::begin_activity`].
+    pub activity: Option<Arc<Activity>>,
+}
+
+/// How a client sends its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestScheme {
+    /// In the clear.
+    #[default]
+    Http,
+    /// Over TLS.
+    Https,
+}
+
+impl RequestScheme {
+    /// Its name in a URL.
+    pub fn name(self) -> &'static str {
+        match self {
+            RequestScheme::Http => "http",
+            RequestScheme::Https => "https",
+        }
+    }
+
+    /// The scheme of this name in any case; those of WebSockets are those that they begin with.
+    pub(crate) fn from_name(name: &str) -> Option<RequestScheme> {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        match () {
+            () if is("http") || is("ws") => Some(RequestScheme::Http),
+            () if is("https") || is("wss") => Some(RequestScheme::Https),
+            () => None,
+        }
+    }
+
+    /// The port that a URL leaves out.
+    pub(crate) fn usual_port(self) -> u16 {
+        match self {
+            RequestScheme::Http => 80,
+            RequestScheme::Https => 443,
+        }
+    }
 }
 
 /// A number that no other request of this process has, and that says nothing about how many there were.
@@ -88,13 +133,56 @@ impl Request {
         mounted.map_or(self.uri.path(), PathAndQuery::path)
     }
 
+    /// The host that the client asked for, with its port unless it is the usual one. It is the client's word: compare it with the names of your
+    /// own before it goes into a link that others get.
+    pub fn host(&self) -> Option<&str> {
+        let host = self.headers.get(http::header::HOST)?.to_str().ok();
+        host.filter(|host| !host.is_empty())
+    }
+
+    /// Scheme and host as the client knows them, `https://example.org:8443`, without a slash at its end.
+    pub fn base_url(&self) -> Option<String> {
+        let host = self.host()?;
+        Some(format!("{}://{host}", self.scheme.name()))
+    }
+
     /// The id for logs: the client's `x-request-id` when that is a plain word of up to 128 bytes, else 32 hexadecimal digits.
     pub fn id(&self) -> String {
-        let given = self.headers.get("x-request-id").map(HeaderValue::as_bytes);
-        match given.and_then(|given| std::str::from_utf8(given).ok()) {
-            Some(given) if is_request_id(given) => given.to_owned(),
-            _ => format!("{:032x}", self.number.0),
+        match self.given_id() {
+            Some(given) => given.to_owned(),
+            None => format!("{:032x}", self.number.0),
         }
+    }
+
+    fn given_id(&self) -> Option<&str> {
+        let given = self.headers.get("x-request-id").map(HeaderValue::as_bytes);
+        let given = given.and_then(|given| std::str::from_utf8(given).ok());
+        given.filter(|given| is_request_id(given))
+    }
+
+    /// The trace that it belongs to: its caller's, as `traceparent` says it, or one of its own.
+    pub fn trace_id(&self) -> TraceId {
+        match &self.activity {
+            Some(activity) => activity.trace_id(),
+            None => TraceParent::of_headers(&self.headers)
+                .map_or(TraceId::of(self.number.0), |parent| parent.trace_id),
+        }
+    }
+
+    /// Begins what the log and traces know of it.
+    pub(crate) fn begin_activity(&mut self) -> OwnedActivity {
+        let parent = TraceParent::of_headers(&self.headers);
+        let activity = Activity::begin(Beginning {
+            kind: ActivityKind::Request,
+            subject: Subject::Request(self.method.clone(), self.uri.path_and_query().cloned()),
+            number: Some(self.number.0),
+            given_id: self.given_id(),
+            parent,
+            trace_state: parent.and_then(|_| trace_state(&self.headers)),
+            started_at: self.received_at,
+        });
+        self.activity = Some(activity.share());
+        activity
     }
 }
 

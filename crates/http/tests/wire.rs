@@ -642,9 +642,11 @@ fn handler_can_be_called_without_a_connection() {
             headers: HeaderMap::new().into(),
             body: RequestBody::in_memory(Bytes::from_static(b"abc")),
             peer: None,
+            scheme: Default::default(),
             received_at: Instant::now(),
             number: RequestNumber::default(),
             mounted_path: None,
+            activity: None,
         };
         let whole = echo(request).await.into_parts().body.read_all().await;
         assert_eq!(whole.unwrap(), "abc");

@@ -158,6 +158,13 @@ module Tsumugi
     def port = Native.request_port(@context)
     def id = Native.request_id(@context)
     def host = headers["host"]
+
+    # "https" when the client speaks TLS, with this server or with a proxy of `--trust-proxy`; else "http".
+    def scheme = Native.request_scheme(@context)
+    def https? = scheme == "https"
+
+    # "https://example.org:8443", for links that leave the site; nil without a host. The host is what the client says.
+    def base_url = Native.request_base_url(@context)
   end
 
   # Request headers, names in any case, with _ or -: `headers[:user_agent]`. Several values of one name are joined with ", ".

@@ -14,7 +14,7 @@ use crate::listen::Listen;
 use anyhow::{Context as _, Result};
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::admin::AdminServer;
-use tsumugi_http::{ServerTls, admin};
+use tsumugi_http::{ServerTls, TrustedProxies, TrustedProxy, admin};
 use tsumugi_worker::{FileOwner, ListenAddress, ListeningSocket, remove_stale_socket};
 
 /// Options about what stands before the application.
@@ -27,6 +27,11 @@ pub struct FrontOptions {
     /// The private key of --tls-cert, in PEM (PKCS#8, SEC1 or PKCS#1)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// A proxy or balancer in front of this server: a network (10.0.0.0/8), an address, loopback, or unix for those that connect through UNIX
+    /// sockets; may be repeated. What it says of its clients is believed, and of nobody else. After commas the header fields that it sets itself
+    /// whatever its client has sent: for, proto, host, port (of X-Forwarded-; for and proto unless others are named), or forwarded (RFC 7239)
+    #[arg(long, value_name = "PEER[,FIELD]")]
+    trust_proxy: Vec<TrustedProxy>,
     /// Write a JSON line for every request to this file, or to standard output with `-` (the default with --dev).
     /// Opened again on SIGHUP
     #[arg(long, value_name = "PATH|-")]
@@ -40,6 +45,11 @@ impl FrontOptions {
     /// The certificate, if one is given.
     pub fn certificate(&self) -> Option<&Path> {
         self.tls_cert.as_deref()
+    }
+
+    /// The proxies that are trusted.
+    pub fn proxies(&self) -> TrustedProxies {
+        TrustedProxies::new(self.trust_proxy.clone())
     }
 
     /// Opens what the options ask for.
@@ -68,6 +78,8 @@ impl FrontOptions {
         Ok(Front {
             tls,
             ports: Arc::default(),
+            prologues: Arc::default(),
+            proxies: self.proxies(),
             access_log,
             registry: self.admin.is_some().then(MetricsRegistry::default),
         })

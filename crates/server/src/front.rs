@@ -1,18 +1,23 @@
 //! What stands before the application on every worker: TLS, access log, figures. Knows no Ruby.
 //! Made once for the process and given to each worker's service; the default has none of it and costs nothing.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tsumugi_http::access_log::AccessLog;
-use tsumugi_http::admin;
+use tsumugi_http::admin::{self, AdminAnswer, AdminRequest};
 use tsumugi_http::exposition::Exposition;
 use tsumugi_http::secret::{Secret, SecretError, Signer};
-use tsumugi_http::{HttpMetrics, ServerTls};
+use tsumugi_http::{HttpMetrics, ServerTls, TrustedProxies};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 
+use crate::dashboard::{
+    Dashboard, DashboardSettings, ErrorSink, QuestionReceiver, QuestionSender, RouteCounts, RouteFigures,
+    questions,
+};
 use crate::databases::{self, Databases};
-use crate::port::PortMode;
+use crate::port::{PortMode, PortPrologue};
 use crate::stores::{self, Stores};
 
 /// How much a response to an error shows, and whether secrets may be made up.
@@ -46,10 +51,16 @@ pub struct Front {
     pub tls: Option<ServerTls>,
     /// What each listener speaks, by its place in the configuration; those beyond have [`PortMode::Certificate`].
     pub ports: Arc<[PortMode]>,
+    /// What balancers send first on each listener, by its place; on those beyond nothing.
+    pub prologues: Arc<[PortPrologue]>,
+    /// Proxies whose word about their clients counts.
+    pub proxies: TrustedProxies,
     /// A line for every request.
     pub access_log: Option<AccessLog>,
     /// Figures of every worker.
     pub registry: Option<MetricsRegistry>,
+    /// What the dashboard shows of this server, and what it asks for.
+    pub dashboard: DashboardSettings,
 }
 
 /// The figures of all workers, for the admin pages. Cheap to clone.
@@ -57,9 +68,14 @@ pub struct Front {
 pub struct MetricsRegistry(Arc<Mutex<Vec<Arc<Column>>>>);
 
 /// What one worker shows. Written by that worker, read by the admin thread.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Column {
     pub worker: usize,
+    pub routes: Arc<RouteFigures>,
+    pub errors: Arc<ErrorSink>,
+    /// Where the dashboard asks what only the worker can answer.
+    questions: QuestionSender,
+    asked: Mutex<Option<QuestionReceiver>>,
     pub figures: HttpMetrics,
     pub loaded: AtomicBool,
     /// Whether there is a VM.
@@ -80,23 +96,95 @@ impl Front {
     pub(crate) fn mode(&self, listener: usize) -> &PortMode {
         self.ports.get(listener).unwrap_or(&PortMode::Certificate)
     }
+
+    /// What comes first on this listener.
+    pub(crate) fn prologue(&self, listener: usize) -> PortPrologue {
+        self.prologues.get(listener).copied().unwrap_or_default()
+    }
 }
 
 impl MetricsRegistry {
     /// A column for one more worker.
     pub(crate) fn column(&self, worker: usize) -> Arc<Column> {
-        let column = Arc::new(Column {
-            worker,
-            ..Column::default()
-        });
+        let column = Arc::new(Column::new(worker));
         let mut columns = self.columns();
         columns.push(Arc::clone(&column));
         columns.sort_by_key(|column| column.worker);
         column
     }
 
-    fn columns(&self) -> MutexGuard<'_, Vec<Arc<Column>>> {
+    pub(crate) fn columns(&self) -> MutexGuard<'_, Vec<Arc<Column>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether requests are welcome; if not, why not.
+    pub(crate) fn ready(&self, handle: &Handle) -> Result<(), String> {
+        if handle.is_ending() {
+            return Err("draining: send no new requests to this process".to_owned());
+        }
+        let workers = handle.snapshot().workers.len();
+        let columns = self.columns();
+        let loaded = columns.iter().filter(|column| column.loaded.load(Relaxed));
+        match loaded.count() {
+            loaded if loaded == workers => Ok(()),
+            loaded => Err(format!(
+                "the application is loaded on {loaded} of {workers} workers"
+            )),
+        }
+    }
+
+    /// What all workers have counted of each route.
+    pub(crate) fn routes(&self) -> BTreeMap<String, RouteCounts> {
+        let columns = self.columns().clone();
+        let mut routes: BTreeMap<String, RouteCounts> = BTreeMap::new();
+        for column in columns {
+            column.routes.each(|name, add| match routes.get_mut(name) {
+                Some(counts) => add(counts),
+                None => add(routes.entry(name.to_owned()).or_default()),
+            });
+        }
+        routes
+    }
+
+    /// The errors of each worker.
+    pub(crate) fn errors(&self) -> Vec<Arc<ErrorSink>> {
+        let columns = self.columns();
+        columns.iter().map(|column| Arc::clone(&column.errors)).collect()
+    }
+
+    /// Where each worker is asked.
+    pub(crate) fn questions(&self) -> Vec<QuestionSender> {
+        let columns = self.columns();
+        columns.iter().map(|column| column.questions.clone()).collect()
+    }
+}
+
+impl Column {
+    fn new(worker: usize) -> Column {
+        let (questions, asked) = questions();
+        Column {
+            worker,
+            routes: Arc::default(),
+            errors: Arc::default(),
+            questions,
+            asked: Mutex::new(Some(asked)),
+            figures: HttpMetrics::default(),
+            loaded: AtomicBool::default(),
+            vm: AtomicBool::default(),
+            vm_bytes: AtomicU64::default(),
+            vm_objects: AtomicU64::default(),
+            requests: AtomicU64::default(),
+            bodies_bytes: AtomicU64::default(),
+            bodies_refused: AtomicU64::default(),
+            databases: Databases::default(),
+            stores: Stores::default(),
+        }
+    }
+
+    /// What the worker is asked; once.
+    pub(crate) fn asked(&self) -> Option<QuestionReceiver> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.take()
     }
 }
 
@@ -106,14 +194,17 @@ pub struct AdminPages {
     handle: Handle,
     registry: MetricsRegistry,
     access_log: Option<AccessLog>,
+    dashboard: Dashboard,
 }
 
 impl AdminPages {
     /// The pages of the server behind `handle`, whose services were given `front`.
     pub fn new(handle: Handle, front: &Front) -> AdminPages {
+        let registry = front.registry.clone().unwrap_or_default();
         AdminPages {
+            dashboard: Dashboard::new(handle.clone(), registry.clone(), &front.dashboard),
             handle,
-            registry: front.registry.clone().unwrap_or_default(),
+            registry,
             access_log: front.access_log.clone(),
         }
     }
@@ -121,18 +212,11 @@ impl AdminPages {
 
 impl admin::AdminSource for AdminPages {
     fn ready(&self) -> Result<(), String> {
-        if self.handle.is_ending() {
-            return Err("draining: send no new requests to this process".to_owned());
-        }
-        let workers = self.handle.snapshot().workers.len();
-        let columns = self.registry.columns();
-        let loaded = columns.iter().filter(|column| column.loaded.load(Relaxed));
-        match loaded.count() {
-            loaded if loaded == workers => Ok(()),
-            loaded => Err(format!(
-                "the application is loaded on {loaded} of {workers} workers"
-            )),
-        }
+        self.registry.ready(&self.handle)
+    }
+
+    fn answer(&self, request: AdminRequest) -> Option<AdminAnswer<'_>> {
+        self.dashboard.answer(request)
     }
 
     fn metrics(&self) -> Exposition {

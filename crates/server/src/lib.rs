@@ -7,6 +7,7 @@
 mod application;
 mod bind;
 pub mod commands;
+mod dashboard;
 mod data_access;
 mod data_folder;
 mod databases;
@@ -27,6 +28,9 @@ pub mod table;
 
 pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
+pub use dashboard::{
+    AdminQuestion, DashboardSettings, ErrorReport, LimitRow, QuestionAnswer, ServerDescription, report_error,
+};
 pub use data_access::DataAccess;
 pub use data_folder::DataFolder;
 pub use front::{AdminPages, Front, MetricsRegistry, Mode};
@@ -39,6 +43,6 @@ pub use limits::{
 pub use listen::Listen;
 pub use log::{begin_log, begin_log_in, end_log, story, streams_apart};
 pub use options::{Options, PreparedServer, workers};
-pub use port::{PortError, PortMode};
+pub use port::{PortError, PortMode, PortPrologue};
 pub use service::Service;
 pub use supervisor::report_to_supervisor;

@@ -33,7 +33,8 @@ pub struct Options<T: LimitSet> {
     /// Where to listen: 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path, or fd:NAME for a socket of that name that systemd passes
     /// (one that is passed for an address is taken without it, too); may be repeated. Options follow after commas:
     /// `tls` (TLS here and on others that say it, no longer on every IP address), `alpn=h2` or `alpn=http/1.1` (only this protocol within TLS;
-    /// may be repeated, best first), `h2c` (HTTP/2 without TLS and nothing else)
+    /// may be repeated, best first), `h2c` (HTTP/2 without TLS and nothing else),
+    /// `proxy` (a balancer of --trust-proxy says with the PROXY protocol who connects, before anything else)
     #[arg(
         long = "listen",
         value_name = "ADDR[,OPTION]",
@@ -115,9 +116,10 @@ impl<T: LimitSet> Options<T> {
     /// Opens and binds what the options ask for, and puts the standard streams behind their queues.
     pub fn prepare(self) -> Result<PreparedServer<T>> {
         streams_apart()?;
-        let (listen, ports) = port::settle(self.listen, self.front.certificate())?;
+        let proxies = self.front.proxies();
+        let ports = port::settle(self.listen, self.front.certificate(), &proxies)?;
         let mut config = Config {
-            listen,
+            listen: ports.addresses,
             scheduling: self.scheduling,
             signals: Signals::Handle,
             drain_delay: self.drain_delay,
@@ -133,7 +135,8 @@ impl<T: LimitSet> Options<T> {
             false => Mode::Production,
         };
         let mut front = self.front.open(mode)?;
-        front.ports = ports.into();
+        front.ports = ports.modes.into();
+        front.prologues = ports.prologues.into();
         let limits = Limit::settle(&self.limits, config.limits)?;
         config.limits = limits.worker;
         let workers = config.workers;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use tsumugi_http::{AlpnProtocol, HttpProtocol};
+use tsumugi_http::{AlpnProtocol, HttpProtocol, TrustedProxies};
 use tsumugi_worker::ListenAddress;
 
 use crate::listen::Listen;
@@ -14,6 +14,7 @@ use crate::listen::Listen;
 pub(crate) struct Port {
     listen: Listen,
     mode: PortMode,
+    prologue: PortPrologue,
     /// As it was written.
     text: String,
 }
@@ -30,6 +31,24 @@ pub enum PortMode {
     Tls(Vec<AlpnProtocol>),
 }
 
+/// What a balancer sends on an address before the first byte of its client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PortPrologue {
+    /// Nothing.
+    #[default]
+    None,
+    /// A header of the PROXY protocol.
+    ProxyHeader,
+}
+
+/// Where to listen, and by the place of each address what is spoken there.
+#[derive(Debug)]
+pub(crate) struct SettledPorts {
+    pub addresses: Vec<ListenAddress>,
+    pub modes: Vec<PortMode>,
+    pub prologues: Vec<PortPrologue>,
+}
+
 /// Why a `--listen` cannot be used. Change the option.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -39,7 +58,7 @@ pub enum PortError {
     Address(String),
     /// No option has this name.
     #[error(
-        "`{option}` is no option of an address; there are tls, alpn=PROTOCOL and h2c, as in 127.0.0.1:8443,tls,alpn=http/1.1"
+        "`{option}` is no option of an address; there are tls, alpn=PROTOCOL, h2c and proxy, as in 127.0.0.1:8443,tls,alpn=http/1.1"
     )]
     Unknown {
         /// As it was written.
@@ -73,6 +92,14 @@ pub enum PortError {
         /// As it was written.
         text: String,
     },
+    /// Anyone could say that its client is somebody else.
+    #[error(
+        "--listen {text} believes whoever connects; say with --trust-proxy which addresses the balancer has, as in --trust-proxy 10.0.0.0/8"
+    )]
+    NobodyTrusted {
+        /// As it was written.
+        text: String,
+    },
     /// An address is listed with two meanings.
     #[error("--listen has {address} twice with different options; keep one of them")]
     Contradiction {
@@ -88,10 +115,12 @@ impl FromStr for Port {
         let mut parts = text.split(',');
         let address = parts.next().unwrap_or_default();
         let (mut has_tls, mut is_h2c, mut protocols) = (false, false, Vec::new());
+        let mut prologue = PortPrologue::None;
         for option in parts {
             match option.split_once('=') {
                 None if option == "tls" => has_tls = true,
                 None if option == "h2c" => is_h2c = true,
+                None if option == "proxy" => prologue = PortPrologue::ProxyHeader,
                 Some(("alpn", name)) => {
                     let protocol = AlpnProtocol::from_name(name);
                     let unknown = || PortError::Protocol {
@@ -128,6 +157,7 @@ impl FromStr for Port {
                 (false, true) => PortMode::Plain(HttpProtocol::Http2),
                 (false, false) => PortMode::Certificate,
             },
+            prologue,
             text: text.to_owned(),
         })
     }
@@ -137,7 +167,8 @@ impl FromStr for Port {
 pub(crate) fn settle(
     ports: Vec<Port>,
     certificate: Option<&Path>,
-) -> Result<(Vec<ListenAddress>, Vec<PortMode>), PortError> {
+    proxies: &TrustedProxies,
+) -> Result<SettledPorts, PortError> {
     let is_tls = |port: &&Port| matches!(port.mode, PortMode::Tls(_));
     let tls = ports.iter().find(is_tls);
     if let (Some(port), None) = (tls, certificate) {
@@ -145,12 +176,23 @@ pub(crate) fn settle(
             text: port.text.clone(),
         });
     }
+    let has_header = |port: &&Port| port.prologue == PortPrologue::ProxyHeader;
+    if let (Some(port), true) = (ports.iter().find(has_header), proxies.is_empty()) {
+        return Err(PortError::NobodyTrusted {
+            text: port.text.clone(),
+        });
+    }
     let default = match tls {
         Some(_) => PortMode::Plain(HttpProtocol::Sniffed),
         None => PortMode::Certificate,
     };
-    let (mut addresses, mut modes) = (Vec::new(), Vec::new());
+    let mut settled = SettledPorts {
+        addresses: Vec::new(),
+        modes: Vec::new(),
+        prologues: Vec::new(),
+    };
     for port in ports {
+        let prologue = port.prologue;
         let mode = match port.mode {
             PortMode::Certificate => default.clone(),
             own => own,
@@ -158,20 +200,23 @@ pub(crate) fn settle(
         for address in Listen::addresses(vec![port.listen]) {
             // Port 0 is another one each time.
             let is_any = matches!(&address, ListenAddress::Tcp(tcp) if tcp.port() == 0);
-            let before = addresses.iter().position(|known| *known == address);
+            let before = settled.addresses.iter().position(|known| *known == address);
             match before.filter(|_| !is_any) {
-                Some(place) if modes[place] != mode => {
+                Some(place)
+                    if settled.modes[place] != mode || settled.prologues[place] != prologue =>
+                {
                     return Err(PortError::Contradiction { address });
                 }
                 Some(_) => {}
                 None => {
-                    addresses.push(address);
-                    modes.push(mode.clone());
+                    settled.addresses.push(address);
+                    settled.modes.push(mode.clone());
+                    settled.prologues.push(prologue);
                 }
             }
         }
     }
-    Ok((addresses, modes))
+    Ok(settled)
 }
 
 #[cfg(test)]
@@ -181,17 +226,33 @@ mod tests {
     /// What is settled of these `--listen`, or the error.
     #[track_caller]
     fn check(texts: &[&str], has_certificate: bool, expected: &str) {
+        let trusted = vec!["unix".parse().unwrap()];
+        check_behind(TrustedProxies::new(trusted), texts, has_certificate, expected);
+    }
+
+    #[track_caller]
+    fn check_behind(
+        proxies: TrustedProxies,
+        texts: &[&str],
+        has_certificate: bool,
+        expected: &str,
+    ) {
         let ports: Result<Vec<Port>, PortError> = texts.iter().map(|text| text.parse()).collect();
         let settled = ports.and_then(|ports| {
             settle(
                 ports,
                 has_certificate.then_some(Path::new("certificate.pem")),
+                &proxies,
             )
         });
         let found = match settled {
-            Ok((addresses, modes)) => {
-                let pairs = addresses.iter().zip(&modes);
-                let words = pairs.map(|(address, mode)| format!("{address} {}", word(mode)));
+            Ok(settled) => {
+                let pairs = settled.addresses.iter().zip(&settled.modes);
+                let words = pairs.zip(&settled.prologues);
+                let words = words.map(|((address, mode), prologue)| match prologue {
+                    PortPrologue::None => format!("{address} {}", word(mode)),
+                    PortPrologue::ProxyHeader => format!("{address} proxy {}", word(mode)),
+                });
                 words.collect::<Vec<_>>().join("; ")
             }
             Err(error) => error.to_string(),
@@ -247,6 +308,22 @@ mod tests {
             &["127.0.0.1:0,h2c", "127.0.0.1:0"],
             false,
             "127.0.0.1:0 plain Http2; 127.0.0.1:0 certificate",
+        );
+    }
+
+    #[test]
+    fn address_with_a_proxy_header_needs_a_trusted_proxy() {
+        check(
+            &["127.0.0.1:80,proxy", "127.0.0.1:443,tls,proxy", "unix:a,proxy,h2c", "unix:b"],
+            true,
+            "127.0.0.1:80 proxy plain Sniffed; 127.0.0.1:443 proxy tls []; unix:a proxy plain Http2; unix:b plain Sniffed",
+        );
+        check(&["unix:a,proxy", "unix:a"], false, "unix:a twice");
+        check_behind(
+            TrustedProxies::default(),
+            &["127.0.0.1:80", "127.0.0.1:81,proxy"],
+            false,
+            "--listen 127.0.0.1:81,proxy believes whoever connects",
         );
     }
 

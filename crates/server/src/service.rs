@@ -14,14 +14,18 @@ use tsumugi_http::access_log::{LogEntry, LogLane};
 use tsumugi_http::compress::{AcceptedCodings, Compressor};
 use tsumugi_http::{
     Acceptor, ConnectionInfo, FinishedRequest, HttpHandler, HttpLimits, HttpProtocol, HttpResponse,
-    HttpServer, OnWorker, Request,
+    HttpServer, OnWorker, PeerIdentity, Request, RequestScheme,
+    proxy_protocol::{self, ProxySource},
 };
-use tsumugi_worker::{BoxError, Connection, Current, DrainReason, Peer, WorkerHandle};
+use tsumugi_worker::{
+    BoxError, Connection, Current, DrainReason, Peer, SocketStream, WorkerHandle,
+};
 
 use crate::application::{AdminView, Application, Program, VmFigures};
+use crate::dashboard::{QuestionReceiver, RouteCounter, follow_errors};
 use crate::front::{Column, Front};
 use crate::limits::LAST_REQUEST_REST_MS;
-use crate::port::PortMode;
+use crate::port::{PortMode, PortPrologue};
 
 /// How often a worker shows the figures of its applications.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
@@ -48,15 +52,18 @@ impl<P: Program> Service<P> {
             front.tls.is_some() || !front.ports.iter().any(wants_tls),
             "a listener of TLS has no certificate"
         );
-        let server = HttpServer::new(limits, OnWorker(worker.clone()));
+        let spawn = OnWorker(worker.clone());
+        let server = HttpServer::behind(front.proxies.clone(), limits, spawn);
+        let column = front.registry.as_ref();
+        let column = column.map(|registry| registry.column(worker.id()));
         let records = Rc::new(Records {
             worker: worker.clone(),
             compression: Compressor::new(OnWorker(worker.clone())),
             lane: front.access_log.as_ref().map(|log| log.lane()),
-            column: front
-                .registry
+            routes: column
                 .as_ref()
-                .map(|registry| registry.column(worker.id())),
+                .map(|column| RouteCounter::new(Arc::clone(&column.routes))),
+            column,
         });
         let service = Service {
             worker: worker.clone(),
@@ -69,6 +76,10 @@ impl<P: Program> Service<P> {
             loads: Cell::new(0),
         };
         if let Some(column) = &service.records.column {
+            follow_errors(&column.errors);
+            if let Some(asked) = column.asked() {
+                service.listen(asked);
+            }
             service.show(Arc::clone(column));
         }
         service
@@ -90,6 +101,24 @@ impl<P: Program> Service<P> {
         }));
     }
 
+    /// Has the application that was loaded last answer what the dashboard asks.
+    fn listen(&self, mut asked: QuestionReceiver) {
+        let apps = Rc::clone(&self.apps);
+        let worker = self.worker.clone();
+        drop(self.worker.spawn(async move {
+            while let Some((question, answer)) = asked.next().await {
+                let app = apps.borrow().last().and_then(Weak::upgrade);
+                drop(worker.spawn(async move {
+                    let Some(app) = app else {
+                        return;
+                    };
+                    // Whoever asked may have gone.
+                    let _ = answer.send(app.ask(question).await);
+                }));
+            }
+        }));
+    }
+
     /// Resolves when connections are to end: once a drain has begun, and where another process serves then, once a request that was on its
     /// way to this one has had time to come.
     fn shutdown(&self) -> impl Future<Output = ()> + use<P> {
@@ -104,6 +133,32 @@ impl<P: Program> Service<P> {
         }
     }
 
+    /// What a balancer says of its client, which stands before anything else.
+    async fn prologue(
+        &self,
+        stream: &mut SocketStream,
+        own: ConnectionInfo,
+    ) -> Result<ConnectionInfo, PrologueError> {
+        if !self.front.proxies.contains(own.peer.map(|peer| peer.ip())) {
+            return Err(PrologueError::Untrusted);
+        }
+        let header = tokio::select! {
+            header = proxy_protocol::accept(stream, self.server.limits()) => header?,
+            () = self.shutdown() => return Err(PrologueError::Shutdown),
+        };
+        let (peer, identity) = match header.source {
+            ProxySource::Client(address) => (Some(address), PeerIdentity::Known),
+            ProxySource::Concealed => (own.peer, PeerIdentity::Concealed),
+            ProxySource::Balancer => (own.peer, PeerIdentity::Known),
+        };
+        Ok(ConnectionInfo {
+            peer,
+            identity,
+            scheme: header.scheme,
+            protocol: own.protocol,
+        })
+    }
+
     /// Reads certificate and key again, if there are any.
     async fn read_certificate(&self) -> Result<(), BoxError> {
         if let Some(tls) = self.front.tls.clone() {
@@ -112,6 +167,17 @@ impl<P: Program> Service<P> {
         }
         Ok(())
     }
+}
+
+/// Why a connection on which a balancer is to speak first is closed.
+#[derive(Debug, thiserror::Error)]
+enum PrologueError {
+    #[error("a PROXY header is taken from --trust-proxy only, and this address is not there")]
+    Untrusted,
+    #[error("the server ends")]
+    Shutdown,
+    #[error(transparent)]
+    Header(#[from] tsumugi_http::Error),
 }
 
 /// What shakes hands on each listener.
@@ -149,6 +215,7 @@ struct Records {
     compression: Compressor<OnWorker>,
     lane: Option<LogLane>,
     column: Option<Arc<Column>>,
+    routes: Option<RouteCounter>,
 }
 
 struct RequestHandler<A> {
@@ -202,6 +269,9 @@ impl<A: Application> HttpHandler for RequestHandler<A> {
             let duration = finished.received_at.elapsed();
             let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
             column.figures.request_finished(finished, duration_us);
+            if let Some(routes) = &self.records.routes {
+                routes.count(finished, duration_us);
+            }
         }
         if let (Some(lane), Some(entry)) = (&self.records.lane, note) {
             lane.record(finished, entry);
@@ -249,7 +319,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
 
     async fn serve(&self, connection: Connection, app: Current<P::App>) {
         let Connection {
-            stream,
+            mut stream,
             slot,
             peer,
             listener,
@@ -258,24 +328,29 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
             app,
             records: Rc::clone(&self.records),
         });
-        let address = match peer {
-            Peer::Tcp(address) => Some(address),
-            Peer::Unix => None,
+        let mut origin = ConnectionInfo {
+            peer: peer.address(),
+            ..ConnectionInfo::default()
         };
-        let origin = |protocol| ConnectionInfo {
-            peer: address,
-            protocol,
-        };
+        if self.front.prologue(listener) == PortPrologue::ProxyHeader {
+            match self.prologue(&mut stream, origin).await {
+                Ok(known) => origin = known,
+                Err(error) => {
+                    tracing::info!(%peer, "connection refused: {error}");
+                    return;
+                }
+            }
+        }
         let shutdown = self.shutdown();
-        let (acceptor, protocol) = match (self.front.mode(listener), address) {
+        let (acceptor, protocol) = match (self.front.mode(listener), peer) {
             (PortMode::Plain(protocol), _) => (None, *protocol),
-            (PortMode::Certificate, None) => (None, HttpProtocol::Sniffed),
+            (PortMode::Certificate, Peer::Unix) => (None, HttpProtocol::Sniffed),
             (PortMode::Certificate | PortMode::Tls(_), _) => {
                 (self.tls.borrow().of(listener), HttpProtocol::Sniffed)
             }
         };
         let Some(acceptor) = acceptor else {
-            let origin = origin(protocol);
+            origin.protocol = protocol;
             self.server.serve(stream, origin, handler, shutdown).await;
             drop(slot);
             return;
@@ -287,7 +362,8 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
         };
         match accepted {
             Ok((stream, protocol)) => {
-                let origin = origin(protocol);
+                origin.protocol = protocol;
+                origin.scheme = RequestScheme::Https;
                 self.server.serve(stream, origin, handler, shutdown).await;
             }
             Err(error) => tracing::debug!(%peer, %error, "no TLS connection"),

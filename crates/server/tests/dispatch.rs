@@ -57,9 +57,11 @@ impl App {
             headers: HeaderMap::new().into(),
             body: RequestBody::in_memory(Bytes::new()),
             peer: None,
+            scheme: Default::default(),
             received_at: Instant::now(),
             number: RequestNumber::default(),
             mounted_path: None,
+            activity: None,
         };
         answer(self, Box::new(request)).await
     }

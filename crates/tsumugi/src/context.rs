@@ -144,6 +144,7 @@ impl<S> Context<S> {
             headers: HeaderMap::clone(&self.request.headers).into(),
             body,
             peer: self.request.peer,
+            scheme: self.request.scheme,
             received_at: self.request.received_at,
             number: self.request.number,
             mounted_path: self.request.mounted_path.clone(),

@@ -13,13 +13,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::DuplexStream;
 use tsumugi_http::{
-    HttpBody, Request, RequestBody, RequestNumber, ResponseParts, StreamAborted, Upgraded,
-    websocket,
+    HttpBody, Request, RequestBody, RequestNumber, ResponseParts, StreamAborted, websocket,
 };
 use tsumugi_server::Mode;
 
 use crate::app_instance::AppInstance;
-use crate::limits::SOCKET_BYTES;
 use crate::plugin::Plugin;
 use crate::router::Router;
 use crate::settings::Settings;
@@ -160,11 +158,8 @@ impl<S: 'static> Call<S> {
     /// Opens a WebSocket; the response when it is refused.
     pub async fn websocket(self) -> Result<Socket, Reply> {
         let loaded = Rc::clone(&self.loaded);
-        let call = self
-            .header("connection", "upgrade")
-            .header("upgrade", "websocket")
-            .header("sec-websocket-version", "13")
-            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+        let wish = websocket::WEBSOCKET_WISH;
+        let call = wish.iter().fold(self, |call, (name, value)| call.header(name, value));
         let mut response = call.send().await;
         let switch = match std::mem::take(&mut response.body) {
             HttpBody::Switch(switch) => switch,
@@ -173,10 +168,9 @@ impl<S: 'static> Call<S> {
                 return Err(Reply::of(response).await);
             }
         };
-        let (ours, theirs) = tokio::io::duplex(SOCKET_BYTES);
-        let talking = switch.run(Upgraded::new(theirs, Bytes::new()));
+        let (socket, talking) = Socket::in_process(switch).await;
         drop(loaded.worker().spawn(talking));
-        Ok(Socket::over(ours).await)
+        Ok(socket)
     }
 
     async fn send(self) -> tsumugi_http::HttpResponse {
@@ -187,9 +181,11 @@ impl<S: 'static> Call<S> {
             headers: self.headers.into(),
             body: RequestBody::in_memory(self.body),
             peer: None,
+            scheme: Default::default(),
             received_at: Instant::now(),
             number: RequestNumber::default(),
             mounted_path: None,
+            activity: None,
         };
         self.loaded.answer(Box::new(request)).await
     }

@@ -20,6 +20,16 @@ pub enum Peer {
     Unix,
 }
 
+impl Peer {
+    /// Its address; none on a UNIX socket.
+    pub fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) => Some(address),
+            Self::Unix => None,
+        }
+    }
+}
+
 impl fmt::Display for Peer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

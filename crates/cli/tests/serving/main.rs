@@ -1,4 +1,4 @@
-//! What surrounds an application, as its clients and operators meet it: TLS, files, compression, access log, admin pages, sockets,
+//! What surrounds an application, as its clients and operators meet it: TLS, proxies in front, files, compression, access log, admin pages, sockets,
 //! standard streams. Black box: the real binary, real sockets. Not what handlers do.
 
 mod compression;
@@ -7,5 +7,6 @@ mod files;
 mod operating;
 mod output;
 mod ports;
+mod proxies;
 mod rig;
 mod tls;

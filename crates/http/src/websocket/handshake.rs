@@ -24,6 +24,52 @@ const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// Bytes of a key, decoded.
 const KEY_BYTES: usize = 16;
 
+/// The fields of a request for a WebSocket, for clients that are no browser. The key is RFC 6455's own sample: it guards nothing.
+pub const WEBSOCKET_WISH: [(&str, &str); 4] = [
+    ("connection", "upgrade"),
+    ("upgrade", "websocket"),
+    ("sec-websocket-version", "13"),
+    ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+];
+
+/// Whom an application lets in, and what it speaks.
+#[derive(Clone, Debug, Default)]
+pub struct WebSocketTerms {
+    /// The first of these that the client knows is spoken; without one of them none.
+    pub protocols: Vec<String>,
+    /// Whose pages are let in.
+    pub origins: PageOrigins,
+}
+
+/// The pages that may open a WebSocket. A client that is no browser says none.
+#[derive(Clone, Debug)]
+pub enum PageOrigins {
+    /// Those of the host itself, and of these origins (`https://example.com`).
+    Named(Vec<String>),
+    /// All: for what needs no cookie.
+    Any,
+}
+
+impl Default for PageOrigins {
+    fn default() -> PageOrigins {
+        PageOrigins::Named(Vec::new())
+    }
+}
+
+impl WebSocketTerms {
+    /// The answer that begins the conversation, once it has its [`HttpBody::Switch`], and the protocol that is spoken.
+    ///
+    /// # Errors
+    /// [`Error::ForeignOrigin`], see [`WebSocketOffer::check_origin`].
+    pub fn accept(&self, offer: WebSocketOffer) -> Result<(HttpResponse, Option<String>)> {
+        if let PageOrigins::Named(origins) = &self.origins {
+            offer.check_origin(origins)?;
+        }
+        let protocol = offer.agreed(&self.protocols);
+        Ok((offer.accept(protocol.as_deref()), protocol))
+    }
+}
+
 /// A client's wish for a WebSocket.
 #[derive(Clone, Debug)]
 pub struct WebSocketOffer {
@@ -138,9 +184,11 @@ mod tests {
             headers: headers.into(),
             body: RequestBody::in_memory(bytes::Bytes::new()),
             peer: None,
+            scheme: Default::default(),
             received_at: Instant::now(),
             number: RequestNumber::default(),
             mounted_path: None,
+            activity: None,
         }
     }
 

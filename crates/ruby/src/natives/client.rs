@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
+use tokio::io::DuplexStream;
+use tsumugi_http::websocket::{Close, Message, WEBSOCKET_WISH, WebSocketClient};
 use tsumugi_http::{
-    HttpBody, HttpResponse, Receiver, Request, RequestBody, ResponseParts, append_field,
+    Error, HttpBody, HttpResponse, Receiver, Request, RequestBody, ResponseParts, Switch,
+    append_field,
 };
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
-use crate::answer::{Answer, answer, operation, raise};
-use crate::natives::arguments::{data, text};
+use crate::answer::{Answer, answer, nil, operation, raise};
+use crate::natives::arguments::{bytes, data, float, text};
 use crate::natives::definitions::Natives;
 use crate::natives::web::header_pairs;
 
@@ -24,6 +27,8 @@ enum Rest {
     Nothing,
     Bytes(Bytes),
     Stream(Receiver),
+    /// A WebSocket that was granted.
+    Switch(Switch),
     /// A fibre waits for a piece.
     Taken,
 }
@@ -46,6 +51,14 @@ where
             }
         }))
     })?;
+    natives.plain("client_wish", |_, scope, _| {
+        let hash = scope.hash(WEBSOCKET_WISH.len())?;
+        for (name, value) in WEBSOCKET_WISH {
+            scope.hash_set(hash, scope.string(name)?, scope.string(value)?)?;
+        }
+        Ok(hash)
+    })?;
+    socket(natives)?;
     natives.waiting("client_piece", |_, scope, call| {
         let seconds = call.argument(1).as_float();
         let incoming = incoming(scope, call.argument(0))?;
@@ -59,6 +72,108 @@ where
         drop(incoming(scope, call.argument(0))?.0.replace(Rest::Nothing));
         Ok(Value::nil())
     })
+}
+
+/// The client's end of a WebSocket; empty while a fibre waits with it, and once it is over.
+type ClientSocket = Rc<RefCell<Option<WebSocketClient<DuplexStream>>>>;
+
+fn socket<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.data_class("ClientSocket")?;
+    // The socket of a response that grants one.
+    natives.waiting("client_socket", |host, scope, call| {
+        let incoming = incoming(scope, call.argument(0))?;
+        let worker = host.worker.clone();
+        let Rest::Switch(switch) = incoming.0.replace(Rest::Nothing) else {
+            return Err(scope.error("IOError", "this response is no WebSocket"));
+        };
+        Ok(operation(async move {
+            let (client, talking) = WebSocketClient::in_process(switch).await;
+            drop(worker.spawn(talking));
+            let socket: ClientSocket = Rc::new(RefCell::new(Some(client)));
+            answer(move |scope| scope.wrap_as("Tsumugi::Native::ClientSocket", socket))
+        }))
+    })?;
+    natives.waiting("client_send", |_, scope, call| {
+        let (socket, mut client) = take(scope, call)?;
+        let message = match call.argument(2).truthy() {
+            true => Message::from(bytes(scope, call.argument(1), "the message")?),
+            false => Message::from(text(scope, call.argument(1), "the message")?),
+        };
+        Ok(operation(async move {
+            let sent = client.send(message).await;
+            socket.replace(Some(client));
+            match sent {
+                Ok(()) => nil(),
+                Err(_) => raise("Tsumugi::WebSocket::Closed", "this WebSocket is closed"),
+            }
+        }))
+    })?;
+    // `[message, is binary]`, or `[nil, code, reason]` of the server's close.
+    natives.waiting("client_receive", |_, scope, call| {
+        let seconds = float(call.argument(1)).unwrap_or_default();
+        let limit = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let (socket, mut client) = take(scope, call)?;
+        Ok(operation(async move {
+            let received = tokio::time::timeout(limit, client.receive()).await;
+            if !matches!(received, Ok(Err(_))) {
+                socket.replace(Some(client));
+            }
+            match received {
+                Ok(received) => answer(move |scope| message_value(scope, received)),
+                Err(_) => {
+                    let message = format!("no message came within {seconds} s");
+                    raise("Tsumugi::Client::Timeout", message)
+                }
+            }
+        }))
+    })?;
+    natives.waiting("client_end", |_, scope, call| {
+        let (_, client) = take(scope, call)?;
+        let reason = text(scope, call.argument(2), "the reason")?;
+        let code = call.argument(1).as_integer().unwrap_or_default();
+        let code = u16::try_from(code).unwrap_or_default();
+        Ok(operation(async move {
+            match client.close(code, &reason).await {
+                Err(Error::CloseFrame(what)) => raise("ArgumentError", what),
+                _ => nil(),
+            }
+        }))
+    })?;
+    natives.plain("client_drop", |_, scope, call| {
+        drop(client_socket(scope, call)?.take());
+        Ok(Value::nil())
+    })
+}
+
+fn message_value<'s>(
+    scope: &'s Scope<'s>,
+    received: std::result::Result<Message, Close>,
+) -> Result<'s, Value<'s>> {
+    match received {
+        Ok(Message::Text(text)) => scope.array_of(&[scope.string(text)?, Value::boolean(false)]),
+        Ok(Message::Binary(bytes)) => scope.array_of(&[scope.string(bytes)?, Value::boolean(true)]),
+        Err(Close { code, reason }) => {
+            let code = scope.integer(code.into());
+            scope.array_of(&[Value::nil(), code, scope.string(reason)?])
+        }
+    }
+}
+
+fn client_socket<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, &'c ClientSocket> {
+    data(scope, call.argument(0), "the WebSocket", "a client's WebSocket")
+}
+
+/// For the one fibre that uses it.
+fn take<'c>(
+    scope: &'c Scope<'c>,
+    call: &NativeCall<'c>,
+) -> Result<'c, (ClientSocket, WebSocketClient<DuplexStream>)> {
+    let socket = client_socket(scope, call)?;
+    let client = socket.take().ok_or_else(|| {
+        let message = "this WebSocket is over, or another fibre waits with it";
+        scope.error("Tsumugi::WebSocket::Closed", message)
+    })?;
+    Ok((Rc::clone(socket), client))
 }
 
 fn incoming<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, Rc<Incoming>> {
@@ -101,9 +216,11 @@ fn request<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Reques
         headers: headers.into(),
         body: RequestBody::in_memory(body),
         peer: Some(([127, 0, 0, 1], 0).into()),
+        scheme: tsumugi_http::RequestScheme::Http,
         received_at: Instant::now(),
         number: tsumugi_http::RequestNumber::default(),
         mounted_path: None,
+        activity: None,
     })
 }
 
@@ -117,7 +234,8 @@ fn response_value(response: HttpResponse) -> Answer {
     } = response.into_parts();
     answer(move |scope| {
         let rest = match body {
-            HttpBody::Empty | HttpBody::Switch(_) => Rest::Nothing,
+            HttpBody::Empty => Rest::Nothing,
+            HttpBody::Switch(switch) => Rest::Switch(switch),
             HttpBody::Full(bytes) => Rest::Bytes(bytes),
             HttpBody::Stream(receiver) => Rest::Stream(receiver),
         };
@@ -134,6 +252,7 @@ fn response_value(response: HttpResponse) -> Answer {
 async fn piece(incoming: Rc<Incoming>, rest: Rest, seconds: Option<f64>) -> Answer {
     let (piece, rest) = match rest {
         Rest::Nothing | Rest::Taken => (None, Rest::Nothing),
+        Rest::Switch(switch) => (None, Rest::Switch(switch)),
         Rest::Bytes(bytes) => (Some(bytes), Rest::Nothing),
         Rest::Stream(mut receiver) => {
             let next = receiver.piece();

@@ -301,7 +301,7 @@ fn plan_stream<'c>(
 
 fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     type Text = fn(&Request) -> Option<Cow<'_, str>>;
-    let texts: [(&str, Text); 6] = [
+    let texts: [(&str, Text); 8] = [
         ("request_method", |request| {
             Some(request.method.as_str().into())
         }),
@@ -318,6 +318,8 @@ fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         ("request_ip", |request| {
             Some(request.peer?.ip().to_string().into())
         }),
+        ("request_scheme", |request| Some(request.scheme.name().into())),
+        ("request_base_url", |request| Some(request.base_url()?.into())),
     ];
     for (name, read) in texts {
         natives.of_request(name, move |_, scope, exchange, _| {
@@ -354,8 +356,10 @@ fn request_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         headers_hash(scope, &exchange.request.headers)
     })?;
     natives.of_request("request_port", |_, scope, exchange, _| {
-        let peer = exchange.request.peer;
-        Ok(peer.map_or_else(Value::nil, |peer| scope.count(peer.port())))
+        // 0 is one that a proxy does not say.
+        let port = exchange.request.peer.map(|peer| peer.port());
+        let port = port.filter(|port| *port > 0);
+        Ok(port.map_or_else(Value::nil, |port| scope.count(port)))
     })?;
     natives.plain("here", |host, scope, _| {
         let subject = host.job.exchange();
