@@ -7,12 +7,14 @@ use crate::database::Database;
 use crate::metrics::{Figures, Snapshot};
 use crate::postgres::Postgres;
 use crate::server;
+use crate::weak_database::WeakDatabase;
 
 /// A look at a database. When its last [`Database`] has gone there is nothing to see.
 #[derive(Debug)]
 pub struct DatabaseWatch {
     name: sync::Arc<str>,
     role: Option<PoolRole>,
+    database: WeakDatabase,
     connections: Connections,
     replicas: Vec<DatabaseWatch>,
 }
@@ -69,6 +71,7 @@ impl Database {
         DatabaseWatch {
             name,
             role: (!replicas.is_empty()).then_some(PoolRole::Primary),
+            database: self.downgrade(),
             connections,
             replicas,
         }
@@ -80,6 +83,7 @@ impl DatabaseWatch {
         DatabaseWatch {
             name: pool.name(),
             role: Some(PoolRole::Replica),
+            database: Database::Postgres(pool.clone()).downgrade(),
             connections: Connections::Thread(pool.watch()),
             replicas: Vec::new(),
         }
@@ -93,6 +97,11 @@ impl DatabaseWatch {
     /// Which servers the figures are about, where the database has replicas.
     pub fn role(&self) -> Option<PoolRole> {
         self.role
+    }
+
+    /// The database, unless it has been closed by all its users.
+    pub fn database(&self) -> Option<Database> {
+        self.database.upgrade()
     }
 
     /// The name of the database on its server, that of its file, or `:memory:`.

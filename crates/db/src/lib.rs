@@ -32,6 +32,7 @@ mod database_watch;
 mod error;
 mod execution;
 mod executor;
+mod explain;
 mod failed_statement;
 mod feed;
 mod firebird;
@@ -59,7 +60,9 @@ pub mod sql_text;
 mod sqlite;
 mod statement_context;
 mod statement_outcome;
+mod statement_table;
 mod value;
+mod weak_database;
 
 pub use batch::BatchSize;
 pub use database::{Database, RowStream, Savepoint, Transaction};
@@ -83,5 +86,9 @@ pub use route_scope::in_route;
 pub use rows::{Columns, Row, Rows};
 pub use sql_text::SqlText;
 pub use statement_outcome::StatementOutcome;
+pub use statement_table::{
+    StatementFigures, StatementReport, keep_statements, reset_statements, statement_original,
+    statement_report,
+};
 pub use tsumugi_sql::{Value, values};
 pub use value::{BindRoom, TypedValueRef, ValueKind, ValueRef};

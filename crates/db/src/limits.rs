@@ -34,6 +34,16 @@ pub const BATCH_MAX_BLOBS: usize = 32;
 pub(crate) const BLOBS_AHEAD: usize = 16;
 /// SQL texts of which a pool remembers how they are sent.
 pub const PLANS_MAX: usize = 1_024;
+/// Forms of statements that a thread counts for one database, for the admin pages; the least used leave.
+pub const STATEMENTS_KEPT_MAX: usize = 256;
+/// Texts of which a thread remembers their form, for one database.
+pub const STATEMENT_TEXTS_MAX: usize = 1_024;
+/// Bytes of such a text.
+pub const STATEMENT_TEXT_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a statement that is kept as it was sent, so that it can be explained.
+pub const STATEMENT_ORIGINAL_BYTES_MAX: usize = 16 << 10;
+/// How long it may take to explain a statement.
+pub const EXPLAIN_MAX: Duration = Duration::from_secs(5);
 /// Connections that one pool's listeners may have, beside those of the pool.
 pub const LISTENERS_MAX: usize = 64;
 /// Age at which a connection to a server is replaced.

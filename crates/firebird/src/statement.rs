@@ -149,6 +149,26 @@ impl Connection {
         Ok(Rc::clone(lease.description()))
     }
 
+    /// How the server would run a statement, for people; nothing where it says nothing. The statement is not run.
+    ///
+    /// # Errors
+    /// [`Error::Server`] when it cannot be prepared; [`Error::Lost`].
+    pub async fn explain(&self, sql: &str) -> Result<Option<String>> {
+        let transaction = self.automatic().await?;
+        let lease = self.lease(transaction, sql).await?;
+        self.room().await;
+        let handle = lease.handle();
+        let mut asked = self.ask(|writer| {
+            writer.ask(Expect::Response, |requests| {
+                requests.statement_info(handle, described_by(&PLAN))
+            })
+        })?;
+        let data = asked.response().await?.data;
+        // One that is cut is worth nothing.
+        let plan = info::explained_plan(&data).unwrap_or_default();
+        Ok(plan.map(|plan| String::from_utf8_lossy(plan).into_owned()))
+    }
+
     /// Frees all statements that are kept prepared and not in use, and ends the transactions that keep hold of the tables which statements
     /// outside of any have touched. A table cannot be dropped before that is done on every connection that used it; this one's
     /// own changes of the schema do it by themselves.

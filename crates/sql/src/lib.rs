@@ -28,6 +28,7 @@ mod condition;
 mod dialect;
 mod error;
 mod expr;
+mod fingerprint;
 mod firebird_words;
 pub mod limits;
 mod name;
@@ -50,6 +51,7 @@ pub use expr::{
     Expr, Field, avg, call, col, count, count_distinct, count_of, excluded, max, min, raw, sum,
     value,
 };
+pub use fingerprint::{FINGERPRINT_BYTES_MAX, FINGERPRINT_SCANNED_MAX, Fingerprint, fingerprint};
 pub use name::Name;
 pub use page::{Key, Page, Pages};
 pub use parts::{Conflict, Item, Order, QueryOrRaw, Several, Source, asc, desc};

@@ -5,6 +5,8 @@ use std::rc::Rc;
 
 use tsumugi_firebird::{Connector, Error as Driver, StatementFate};
 use tsumugi_firebird_proto::Value as Sent;
+use tsumugi_sql::FIREBIRD;
+use tsumugi_sql::scan::Lexicon;
 
 use super::bind;
 use super::blobs::Source;
@@ -70,6 +72,10 @@ impl ServerBackend for Firebird {
 
     fn limits(&self) -> Limits {
         Limits::Client
+    }
+
+    fn lexicon() -> Lexicon {
+        FIREBIRD.lexicon
     }
 
     fn plan(&self, sql: &SqlText, _: Scope) -> Result<StatementEffect, &'static str> {

@@ -7,6 +7,7 @@ mod bind;
 mod blobs;
 mod calls;
 mod change;
+mod explain;
 mod failure;
 mod link;
 mod open;

@@ -8,6 +8,8 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg::config::Pooler;
 use tsumugi_pg::connection::Behaviour;
 use tsumugi_pg::{Config, Connector};
+use tsumugi_sql::POSTGRES;
+use tsumugi_sql::scan::Lexicon;
 
 use super::bind::Binds;
 use super::commit_question::LateInquiries;
@@ -152,6 +154,10 @@ impl ServerBackend for Postgres {
 
     fn limits(&self) -> Limits {
         self.limits
+    }
+
+    fn lexicon() -> Lexicon {
+        POSTGRES.lexicon
     }
 
     fn plan(&self, sql: &SqlText, scope: Scope) -> Result<Rc<Plan>, &'static str> {

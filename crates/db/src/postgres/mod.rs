@@ -7,6 +7,7 @@ mod backend;
 mod bind;
 mod commit_question;
 mod copy;
+mod explain;
 mod failure;
 mod inquiry;
 mod link;

@@ -114,6 +114,20 @@ fn numbered(sql: &SqlText) -> Arc<str> {
     out.into()
 }
 
+/// A text, of which it is not known who wrote it, as it is sent: one with `$1` has no other placeholders.
+pub(super) fn sent(sql: &SqlText) -> Arc<str> {
+    let mut after_dollar = false;
+    let is_native = scan::pieces(sql, POSTGRES.lexicon).any(|piece| {
+        let is_number = after_dollar && piece.text.starts_with(|c: char| c.is_ascii_digit());
+        after_dollar = piece.kind == Kind::Code && piece.text.ends_with('$');
+        is_number && piece.kind == Kind::Code
+    });
+    match is_native {
+        true => Arc::clone(sql.text()),
+        false => numbered(sql),
+    }
+}
+
 /// Whether a text has both `?` and `$1`.
 fn mixes(sql: &str) -> bool {
     if !(sql.contains('?') && sql.contains('$')) {

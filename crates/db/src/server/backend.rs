@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::{Either, FutureExt as _, TryFutureExt as _};
+use tsumugi_sql::scan::Lexicon;
 
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
@@ -43,6 +44,9 @@ pub(crate) trait ServerBackend: Sized + 'static {
     fn is_same_as(&self, other: &Self) -> bool;
 
     fn limits(&self) -> Limits;
+
+    /// What its SQL has beside that of others.
+    fn lexicon() -> Lexicon;
 
     /// What is to be known of a statement in this place, or why it is refused there.
     fn plan(&self, sql: &SqlText, scope: Scope) -> Result<Self::Plan, &'static str>;

@@ -32,6 +32,7 @@ pub(crate) use expiry::Expiry;
 pub(crate) use fault::{DriverError, Fault};
 pub(crate) use pending_commit::CommitSubject;
 pub use pool::Pool;
+pub(crate) use pool::WeakPool;
 pub(crate) use step::{NextStep, SavepointCommand, SavepointName};
 pub use stream::RowStream;
 pub(crate) use stream::{Batch, RowCursor, StreamHandle, Streaming};

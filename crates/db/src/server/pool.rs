@@ -24,6 +24,15 @@ use super::transaction::{Transaction, Transactional};
 /// A pool of connections to one database, of the thread that made it. Clones are the same pool.
 pub struct Pool<B: Transactional>(Rc<PoolInner<B>>);
 
+/// A pool that is not kept open.
+pub(crate) struct WeakPool<B: Transactional>(Weak<PoolInner<B>>);
+
+impl<B: Transactional> WeakPool<B> {
+    pub(crate) fn upgrade(&self) -> Option<Pool<B>> {
+        self.0.upgrade().map(Pool)
+    }
+}
+
 impl<B: Transactional> Clone for Pool<B> {
     fn clone(&self) -> Self {
         Pool(Rc::clone(&self.0))
@@ -56,11 +65,12 @@ impl<B: Transactional> Pool<B> {
             idle: crate::limits::IDLE_CONNECTION_DEFAULT,
             silence_max: options.statement_timeout + crate::limits::SILENCE_MAX,
         };
+        let stats = StatementStats::new(options.log, Arc::clone(&name), B::lexicon());
         Pool(Rc::new(PoolInner {
             name,
             connections: ConnectionPool::new(link, settings),
             backend,
-            stats: StatementStats::new(options.log),
+            stats,
             streams: OpenStreams::default(),
             options,
         }))
@@ -169,6 +179,11 @@ impl<B: Transactional> Pool<B> {
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.0.snapshot()
+    }
+
+    /// The pool for who keeps nothing open.
+    pub(crate) fn downgrade(&self) -> WeakPool<B> {
+        WeakPool(Rc::downgrade(&self.0))
     }
 
     pub(crate) fn name(&self) -> Arc<str> {

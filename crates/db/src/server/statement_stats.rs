@@ -2,17 +2,24 @@
 //! Not the pool's own figures, which it is given. Rule: a statement that is not to be logged costs no look at the clock.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Instant;
+
+use tsumugi_sql::scan::Lexicon;
 
 use crate::log::Line;
 use crate::metrics::Snapshot;
 use crate::options::StatementLog;
+use crate::route_scope;
+use crate::statement_table::{self, EndedStatement};
 use crate::value::Value;
 
 use super::connections::Figures;
 
 pub(crate) struct StatementStats {
     log: StatementLog,
+    database: Arc<str>,
+    lexicon: Lexicon,
     statements: Cell<u64>,
     errors: Cell<u64>,
     transactions: Cell<u64>,
@@ -20,9 +27,12 @@ pub(crate) struct StatementStats {
 }
 
 impl StatementStats {
-    pub(crate) fn new(log: StatementLog) -> StatementStats {
+    /// Of a database of this name, whose SQL is read so.
+    pub(crate) fn new(log: StatementLog, database: Arc<str>, lexicon: Lexicon) -> StatementStats {
         StatementStats {
             log,
+            database,
+            lexicon,
             statements: Cell::new(0),
             errors: Cell::new(0),
             transactions: Cell::new(0),
@@ -30,9 +40,9 @@ impl StatementStats {
         }
     }
 
-    /// The time now, if statements are logged.
+    /// The time now, if statements are logged or counted by their form.
     pub(crate) fn start(&self) -> Option<Instant> {
-        (self.log == StatementLog::Statements).then(Instant::now)
+        (self.log == StatementLog::Statements || statement_table::are_kept()).then(Instant::now)
     }
 
     /// Logs a statement that has ended, if it had a [`StatementStats::start`], with the number of its rows where it has one.
@@ -44,11 +54,26 @@ impl StatementStats {
         outcome: Result<Option<usize>, &impl std::fmt::Debug>,
     ) {
         let Some(started) = started else { return };
+        let (rows, took) = (outcome.ok().flatten(), started.elapsed());
+        if statement_table::are_kept() {
+            statement_table::count(&EndedStatement {
+                database: &self.database,
+                lexicon: self.lexicon,
+                sql,
+                rows,
+                took,
+                is_failed: outcome.is_err(),
+                place: route_scope::current(),
+            });
+        }
+        if self.log != StatementLog::Statements {
+            return;
+        }
         let line = Line {
             sql,
             values,
-            rows: outcome.ok().flatten(),
-            took: started.elapsed(),
+            rows,
+            took,
             fault: outcome.err().map(|fault| fault as &dyn std::fmt::Debug),
         };
         line.write();

@@ -84,6 +84,9 @@ impl Engine {
         };
         let writer = opened(opening.writer())?;
         let readers = opening.path.is_some().then_some(options.pool);
+        let name = opening.path.as_deref().and_then(Path::file_name);
+        let name = name.map_or(":memory:".into(), |name| name.to_string_lossy());
+        let database: Arc<str> = name.into();
         let mut connections = vec![(Lane::Writer, "db-writer".to_owned(), writer)];
         for number in 0..readers.unwrap_or(0) {
             connections.push((
@@ -110,6 +113,7 @@ impl Engine {
                 lane,
                 queues,
                 counters,
+                database: Arc::clone(&database),
             };
             spawn(name, move || engine_thread.work())?;
         }

@@ -11,9 +11,11 @@ use crate::batch::BatchSize;
 use crate::error::{Error, FailedStatement, Result};
 use crate::execution::ExecuteResult;
 use crate::options::{Options, TransactionOptions};
+use crate::route_scope;
 use crate::rows::Rows;
 use crate::rows::packed::PackedRows;
 use crate::statement_context::StatementContext;
+use crate::statement_table;
 use crate::value::Value;
 
 use super::session::End;
@@ -62,6 +64,8 @@ pub(super) enum Call {
 pub(super) struct Statement {
     pub(super) sql: Arc<str>,
     pub(super) values: Vec<Value>,
+    /// The route that it is for, where statements are counted.
+    pub(super) place: Option<Arc<str>>,
 }
 
 impl Statement {
@@ -69,6 +73,10 @@ impl Statement {
         Statement {
             sql: sql.into(),
             values: values.into(),
+            place: match statement_table::are_kept() {
+                true => route_scope::current(),
+                false => None,
+            },
         }
     }
 

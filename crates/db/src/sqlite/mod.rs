@@ -21,5 +21,6 @@ mod watch;
 
 pub(crate) use engine::remove_unused;
 pub use pool::Pool;
+pub(crate) use pool::WeakPool;
 pub use session::{Savepoint, Transaction};
 pub use stream::RowStream;

@@ -31,7 +31,33 @@ pub struct Pool {
     name: Arc<str>,
 }
 
+/// The same, not kept open.
+#[derive(Debug)]
+pub(crate) struct WeakPool {
+    engine: Weak<Engine>,
+    options: Arc<Options>,
+    name: Arc<str>,
+}
+
+impl WeakPool {
+    pub(crate) fn upgrade(&self) -> Option<Pool> {
+        Some(Pool {
+            engine: self.engine.upgrade()?,
+            options: Arc::clone(&self.options),
+            name: Arc::clone(&self.name),
+        })
+    }
+}
+
 impl Pool {
+    pub(crate) fn downgrade(&self) -> WeakPool {
+        WeakPool {
+            engine: Arc::downgrade(&self.engine),
+            options: Arc::clone(&self.options),
+            name: Arc::clone(&self.name),
+        }
+    }
+
     pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool> {
         let (location, options) = options::parse(url, options)?;
         let location = location.unless_absent()?;

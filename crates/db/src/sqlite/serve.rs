@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use tracing::debug;
+use tsumugi_sql::SQLITE;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, FailedStatement, Result};
@@ -19,6 +20,7 @@ use crate::metrics::Counters;
 use crate::options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::rows::packed::PackedRows;
+use crate::statement_table::{self, EndedStatement};
 
 use super::connection::{Connection, Opening};
 use super::failure::{self, Fault};
@@ -36,6 +38,8 @@ pub(super) struct EngineThread {
     pub(super) lane: Lane,
     pub(super) queues: Arc<Queues>,
     pub(super) counters: Arc<Counters>,
+    /// What it is called where statements are counted.
+    pub(super) database: Arc<str>,
 }
 
 /// What a connection needs to serve one job.
@@ -43,6 +47,7 @@ struct Service<'a> {
     connection: &'a mut Connection,
     options: &'a Options,
     counters: &'a Counters,
+    database: &'a Arc<str>,
 }
 
 impl EngineThread {
@@ -81,6 +86,7 @@ impl EngineThread {
             connection,
             options: &job.options,
             counters: &self.counters,
+            database: &self.database,
         };
         match job.work {
             Work::Statement(call) => {
@@ -236,7 +242,7 @@ impl Service<'_> {
             true => Fault::Usage("stream takes a statement that only reads: use query".into()),
             false => fault,
         };
-        log(self.options, &statement, started, None, Some(&fault));
+        self.note(&statement, started, None, Some(&fault));
         let reply = seen.caller.take();
         let outcome = Err(failure::error(fault, &seen, statement, self.options));
         self.counters.ran(&outcome);
@@ -253,9 +259,17 @@ impl Service<'_> {
         end: Option<&Arc<End>>,
     ) -> Result<(), Fault> {
         let mut started = Instant::now();
+        let (options, database) = (self.options, self.database);
         let send = |rows: PackedRows, is_last, started| {
             let reply = watch::disarm().caller;
-            log(self.options, statement, started, Some(rows.len()), None);
+            note(
+                options,
+                database,
+                statement,
+                started,
+                Some(rows.len()),
+                None,
+            );
             self.counters.statements.fetch_add(1, Relaxed);
             answer(reply, Ok(Output::Batch { rows, is_last }));
         };
@@ -438,24 +452,40 @@ impl Service<'_> {
             Ok(Output::Executed(executed)) => usize::try_from(executed.affected).ok(),
             _ => None,
         };
-        log(
-            self.options,
-            statement,
-            started,
-            rows,
-            result.as_ref().err(),
-        );
+        self.note(statement, started, rows, result.as_ref().err());
+    }
+
+    fn note(
+        &self,
+        statement: &Statement,
+        started: Instant,
+        rows: Option<usize>,
+        fault: Option<&Fault>,
+    ) {
+        note(self.options, self.database, statement, started, rows, fault);
     }
 }
 
-/// Writes the log line of a statement, if lines are wanted.
-fn log(
+/// Counts a statement by its form and writes its log line, if these are wanted.
+fn note(
     options: &Options,
+    database: &Arc<str>,
     statement: &Statement,
     started: Instant,
     rows: Option<usize>,
     fault: Option<&Fault>,
 ) {
+    if statement_table::are_kept() {
+        statement_table::count(&EndedStatement {
+            database,
+            lexicon: SQLITE.lexicon,
+            sql: &statement.sql,
+            rows,
+            took: started.elapsed(),
+            is_failed: fault.is_some(),
+            place: statement.place.clone(),
+        });
+    }
     if options.log == StatementLog::Statements {
         let line = Line {
             sql: &statement.sql,
@@ -500,6 +530,7 @@ mod tests {
             lane: Lane::Writer,
             queues,
             counters,
+            database: "test.db".into(),
         }
     }
 

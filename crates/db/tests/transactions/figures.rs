@@ -1,6 +1,6 @@
 //! What a database counts. Rule: the same calls give the same figures on all databases.
 
-use tsumugi_db::{Database, TransactionOptions};
+use tsumugi_db::{Database, TransactionOptions, values};
 
 use crate::{begin, insert, on_each};
 
@@ -66,5 +66,76 @@ fn caller_that_gets_no_connection_counts_as_an_error_and_no_statement() {
         });
         assert_eq!(found.await, (0, 1, 0), "{:?}", place.kind);
         tx.roll_back().await.unwrap();
+    });
+}
+
+#[test]
+fn statements_are_counted_by_their_form_and_explained_without_running() {
+    tsumugi_db::keep_statements();
+    on_each("?pool=2", async |db, place| {
+        let name = db.watch().name().to_string();
+        let marked = "select n as counted_by_form from t where n in (77123, ?)";
+        for sql in [
+            marked,
+            "select n as counted_by_form from t where n in (77123, 5, ?) -- 77123",
+        ] {
+            db.query(sql, values![1]).await.unwrap();
+        }
+        let failing = db.query("select counted_by_form from t where n = 77123", []);
+        failing.await.unwrap_err();
+        let report = tsumugi_db::statement_report();
+        let seen: Vec<_> = report
+            .statements
+            .iter()
+            .filter(|row| *row.database == *name && row.sql.contains("counted_by_form"))
+            .collect();
+        let texts: Vec<_> = seen.iter().map(|row| &*row.sql).collect();
+        assert_eq!(seen.len(), 2, "{:?}: {texts:?}", place.kind);
+        let one = seen.iter().find(|row| row.calls == 2).unwrap();
+        assert_eq!(
+            &*one.sql,
+            "select n as counted_by_form from t where n in (…)"
+        );
+        assert_eq!((one.errors, one.rows), (0, 0));
+        assert!(one.max > std::time::Duration::ZERO && one.p99 <= one.max && one.total >= one.max);
+        let other = seen.iter().find(|row| row.calls == 1).unwrap();
+        assert_eq!(
+            (&*other.sql, other.errors),
+            ("select counted_by_form from t where n = ?", 1)
+        );
+
+        let original = tsumugi_db::statement_original(&name, one.fingerprint).unwrap();
+        let plan = db.explain(&original).await.unwrap();
+        assert!(
+            plan.to_lowercase().contains('t') && !plan.contains("77123"),
+            "{plan}"
+        );
+        db.explain("insert into t(n) values (77123)").await.unwrap();
+        assert_eq!(db.query("select n from t", []).await.unwrap().len(), 0);
+        for refused in [
+            "drop table t",
+            "",
+            "-- select\n",
+            "explain select 1",
+            "commit",
+        ] {
+            let error = db.explain(refused).await.unwrap_err();
+            assert!(error.to_string().contains("can be explained"), "{error}");
+        }
+        // The connection is as it was.
+        db.execute("insert into t(n) values (1)", []).await.unwrap();
+        assert_eq!(db.query("select n from t", []).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn statement_of_the_builder_is_explained_by_its_own_placeholders() {
+    on_each("?pool=2", async |db, place| {
+        let built = tsumugi_sql::table("t")
+            .filter(tsumugi_sql::col("n").eq(5))
+            .limit(2);
+        let (sql, _) = tsumugi_db::sendable(built.to_rows(db.dialect()).unwrap());
+        let plan = db.explain(&sql).await;
+        assert!(plan.is_ok(), "{:?}: {plan:?}", place.kind);
     });
 }
