@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tsumugi_worker::Handle;
+use tsumugi_worker::{Handle, ReloadTrigger};
 
 use crate::limits::{WATCH_INTERVAL_MS, WATCHED_DEPTH_MAX, WATCHED_FILES_MAX};
 
@@ -33,7 +33,8 @@ pub fn start(folder: PathBuf, data: PathBuf, handle: Handle) -> std::io::Result<
                 continue;
             };
             tracing::info!("{} has changed", changed.display());
-            drop(handle.reload()); // the server itself logs how it went
+            let trigger = ReloadTrigger::File(changed.strip_prefix(&folder).unwrap_or(changed).to_owned());
+            drop(handle.reload_for(trigger)); // the server itself logs how it went
             known = now;
         }
     };

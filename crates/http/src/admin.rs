@@ -1,12 +1,13 @@
-//! The pages for operators of the server: /healthz, /ready and /metrics. Knows no application and no worker.
-//! They are served by a thread of their own, so that they answer when every worker is stuck; what they show comes from a [`AdminSource`].
+//! The pages for operators of the server: /healthz, /ready and /metrics, and whatever else an [`AdminSource`] has. Knows no application and no
+//! worker. They are served by a thread of their own, so that they answer when every worker is stuck; what they show comes from the source.
 
 use std::{
     cell::Cell,
     future::pending,
-    io, net,
+    io,
+    net::{self, SocketAddr},
     os::unix,
-    pin::pin,
+    pin::{Pin, pin},
     rc::Rc,
     sync::Arc,
     thread,
@@ -41,6 +42,24 @@ pub trait AdminSource: Send + Sync + 'static {
 
     /// The figures of this moment.
     fn metrics(&self) -> Exposition;
+
+    /// The answer to a request for anything else; none when there is nothing. It runs on the admin thread, beside the pages of this address.
+    fn answer(&self, request: AdminRequest) -> Option<AdminAnswer<'_>> {
+        let _ = request;
+        None
+    }
+}
+
+/// A response that is being made.
+pub type AdminAnswer<'s> = Pin<Box<dyn Future<Output = HttpResponse> + 's>>;
+
+/// A request for none of /healthz, /ready and /metrics. Nothing about it has been checked.
+#[derive(Debug)]
+pub struct AdminRequest {
+    /// The request.
+    pub request: Box<Request>,
+    /// The address that it came to; none on a UNIX socket.
+    pub address: Option<SocketAddr>,
 }
 
 /// A bound socket for the pages.
@@ -91,7 +110,7 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
 
 /// A listener on the runtime of the admin thread.
 enum Open {
-    Tcp(TcpListener),
+    Tcp(TcpListener, SocketAddr),
     Unix(UnixListener),
 }
 
@@ -100,7 +119,8 @@ impl Open {
         Ok(match listener {
             AdminListener::Tcp(listener) => {
                 listener.set_nonblocking(true)?;
-                Open::Tcp(TcpListener::from_std(listener)?)
+                let address = listener.local_addr()?;
+                Open::Tcp(TcpListener::from_std(listener)?, address)
             }
             AdminListener::Unix(listener) => {
                 listener.set_nonblocking(true)?;
@@ -109,17 +129,29 @@ impl Open {
         })
     }
 
-    async fn accept(&self) -> io::Result<SocketStream> {
+    /// A connection, and its client's address.
+    async fn accept(&self) -> io::Result<(SocketStream, Option<SocketAddr>)> {
         Ok(match self {
-            Open::Tcp(listener) => listener.accept().await?.0.into(),
-            Open::Unix(listener) => SocketStream::Unix(listener.accept().await?.0),
+            Open::Tcp(listener, _) => {
+                let (stream, peer) = listener.accept().await?;
+                (stream.into(), Some(peer))
+            }
+            Open::Unix(listener) => (SocketStream::Unix(listener.accept().await?.0), None),
         })
+    }
+
+    fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Open::Tcp(_, address) => Some(*address),
+            Open::Unix(_) => None,
+        }
     }
 }
 
 async fn serve(listener: Open, source: Arc<dyn AdminSource>, stop: watch::Receiver<bool>) {
     let server = Rc::new(HttpServer::new(HttpLimits::default(), SpawnLocal));
-    let pages = Rc::new(Pages(source));
+    let address = listener.address();
+    let pages = Rc::new(Pages { source, address });
     let open = Rc::new(Cell::new(0));
     let mut end = pin!(stopped(stop.clone()));
     loop {
@@ -127,8 +159,8 @@ async fn serve(listener: Open, source: Arc<dyn AdminSource>, stop: watch::Receiv
             accepted = listener.accept() => accepted,
             () = &mut end => break,
         };
-        let stream = match accepted {
-            Ok(stream) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Mostly a want of descriptors, which takes a moment to pass.
                 tracing::warn!(%error, "the admin listener could not accept");
@@ -142,10 +174,12 @@ async fn serve(listener: Open, source: Arc<dyn AdminSource>, stop: watch::Receiv
         open.set(open.get() + 1);
         let (server, pages, open) = (Rc::clone(&server), Rc::clone(&pages), Rc::clone(&open));
         let end = stopped(stop.clone());
+        let info = ConnectionInfo {
+            peer,
+            ..ConnectionInfo::default()
+        };
         spawn_local(async move {
-            server
-                .serve(stream, ConnectionInfo::default(), pages, end)
-                .await;
+            server.serve(stream, info, pages, end).await;
             open.set(open.get() - 1);
         });
     }
@@ -156,7 +190,10 @@ async fn serve(listener: Open, source: Arc<dyn AdminSource>, stop: watch::Receiv
     }
 }
 
-struct Pages(Arc<dyn AdminSource>);
+struct Pages {
+    source: Arc<dyn AdminSource>,
+    address: Option<SocketAddr>,
+}
 
 impl HttpHandler for Pages {
     type Note = ();
@@ -164,26 +201,42 @@ impl HttpHandler for Pages {
     fn begin(&self, _: &Request) {}
 
     async fn handle(&self, request: Box<Request>) -> HttpResponse {
+        let response = match request.uri.path() {
+            "/healthz" | "/ready" | "/metrics" => self.page(&request),
+            _ => self.rest(request).await,
+        };
+        response.with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+    }
+}
+
+impl Pages {
+    fn page(&self, request: &Request) -> HttpResponse {
         if request.method != Method::GET && request.method != Method::HEAD {
             return HttpResponse::text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n")
                 .with(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
-        let response = match request.uri.path() {
+        match request.uri.path() {
             "/healthz" => HttpResponse::text(StatusCode::OK, "alive\n"),
-            "/ready" => match self.0.ready() {
+            "/ready" => match self.source.ready() {
                 Ok(()) => HttpResponse::text(StatusCode::OK, "ready\n"),
                 Err(reason) => HttpResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, &reason),
             },
-            "/metrics" => {
+            _ => {
                 let media_type = HeaderValue::from_static(Exposition::MEDIA_TYPE);
-                HttpResponse::new(StatusCode::OK, self.0.metrics().into_text())
+                HttpResponse::new(StatusCode::OK, self.source.metrics().into_text())
                     .with(CONTENT_TYPE, media_type)
             }
-            _ => HttpResponse::text(
-                StatusCode::NOT_FOUND,
-                "there are /healthz, /ready and /metrics\n",
-            ),
-        };
-        response.with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+        }
+    }
+
+    async fn rest(&self, request: Box<Request>) -> HttpResponse {
+        let address = self.address;
+        match self.source.answer(AdminRequest { request, address }) {
+            Some(answer) => answer.await,
+            None => {
+                let known = "there are /healthz, /ready and /metrics\n";
+                HttpResponse::text(StatusCode::NOT_FOUND, known)
+            }
+        }
     }
 }

@@ -19,6 +19,9 @@ pub(crate) const FRAMES_SHOWN_MAX: usize = 40;
 /// Blocks that one request leaves for after its response.
 pub(crate) const AFTER_RESPONSE_MAX: usize = 16;
 
+/// Fibres that run beside the block of one WebSocket, those of `forward` among them.
+pub(crate) const WEBSOCKET_FIBRES_MAX: usize = 16;
+
 /// Cookies that one response sets; browsers keep fewer of a site.
 pub(crate) const COOKIES_SET_MAX: usize = 200;
 
@@ -194,7 +197,7 @@ mod tests {
         assert!(fields.len() > 20, "{shown}");
         for field in fields.into_iter().filter(|field| *field != "client") {
             let clients = format!("client.{field}");
-            let known = |(name, _): &Row<Limits>| *name == field || *name == clients;
+            let known = |(name, ..): &Row<Limits>| *name == field || *name == clients;
             assert!(
                 Limits::LIMITS.iter().any(known),
                 "{field} is not in the list"

@@ -9,6 +9,8 @@ use tsumugi_db::DatabaseWatch;
 use tsumugi_http::{HttpResponse, Request};
 use tsumugi_worker::{BoxError, WorkerHandle};
 
+use crate::dashboard::{AdminQuestion, QuestionAnswer};
+
 /// Loads applications on one worker, at start and at each reload.
 pub trait Program: 'static {
     /// What is loaded.
@@ -34,6 +36,12 @@ pub trait Application: 'static {
     /// What the admin pages show of it. Asked once a second.
     fn show(&self) -> AdminView<'_> {
         AdminView::default()
+    }
+
+    /// Answers what the dashboard asks; nothing when that is not for this application.
+    fn ask(self: &Rc<Self>, question: AdminQuestion) -> impl Future<Output = QuestionAnswer> {
+        let _ = question;
+        std::future::ready(None)
     }
 }
 

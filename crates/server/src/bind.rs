@@ -8,13 +8,15 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::dashboard::DashboardSettings;
 use crate::front::{Front, MetricsRegistry, Mode};
 use crate::handover::{GivenSockets, SocketRole};
 use crate::listen::Listen;
 use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::admin::AdminServer;
-use tsumugi_http::{ServerTls, TrustedProxies, TrustedProxy, admin};
+use tsumugi_http::{AdminToken, ServerTls, TrustedProxies, TrustedProxy, admin};
 use tsumugi_worker::{FileOwner, ListenAddress, ListeningSocket, remove_stale_socket};
 
 /// Options about what stands before the application.
@@ -36,9 +38,13 @@ pub struct FrontOptions {
     /// Opened again on SIGHUP
     #[arg(long, value_name = "PATH|-")]
     access_log: Option<PathBuf>,
-    /// Where to answer /healthz, /ready and /metrics (Prometheus), in plain HTTP and apart from the workers. Keep it private
+    /// Where to answer /healthz, /ready, /metrics (Prometheus) and /dashboard/, in plain HTTP and apart from the workers. Keep it private: the
+    /// dashboard is shown on loopback addresses and UNIX sockets; elsewhere only with --admin-token-file
     #[arg(long, value_name = "ADDR")]
     admin: Option<Listen>,
+    /// The token that the dashboard asks for on every address but UNIX sockets: the text of this file, at least 16 characters
+    #[arg(long, value_name = "FILE", requires = "admin")]
+    admin_token_file: Option<PathBuf>,
 }
 
 impl FrontOptions {
@@ -82,7 +88,56 @@ impl FrontOptions {
             proxies: self.proxies(),
             access_log,
             registry: self.admin.is_some().then(MetricsRegistry::default),
+            dashboard: DashboardSettings {
+                token: self.token()?,
+                ..DashboardSettings::default()
+            },
         })
+    }
+
+    /// What the dashboard asks for.
+    fn token(&self) -> Result<Option<AdminToken>> {
+        let Some(path) = &self.admin_token_file else {
+            return Ok(None);
+        };
+        let problem = || {
+            format!(
+                "cannot use the file {} of --admin-token-file",
+                path.display()
+            )
+        };
+        let text = std::fs::read_to_string(path).with_context(problem)?;
+        AdminToken::new(&text).with_context(problem).map(Some)
+    }
+
+    /// What the dashboard shows of these options.
+    pub(crate) fn describe(&self) -> Vec<(&'static str, Value)> {
+        let shown = |path: &PathBuf| path.display().to_string();
+        let admin = self.admin.iter().flat_map(Listen::all);
+        vec![
+            ("tls_cert", json!(self.tls_cert.as_ref().map(shown))),
+            ("access_log", json!(self.access_log.as_ref().map(shown))),
+            ("admin", admin.map(ListenAddress::to_string).collect()),
+            (
+                "admin_token_file",
+                json!(self.admin_token_file.as_ref().map(shown)),
+            ),
+        ]
+    }
+
+    /// Warns where nobody can open the dashboard.
+    fn warn_of_closed_dashboard(&self, addresses: &Listen) {
+        let is_open = |address: &ListenAddress| match address {
+            ListenAddress::Tcp(address) => !address.ip().is_loopback(),
+            ListenAddress::Unix(_) => false,
+        };
+        if self.admin_token_file.is_none()
+            && let Some(address) = addresses.all().iter().find(|address| is_open(address))
+        {
+            tracing::info!(
+                "no dashboard on {address}, which others can reach: it needs --admin-token-file there (the other pages are served)"
+            );
+        }
     }
 
     /// Binds the addresses of the admin pages, if they are wanted. Those that are given already are taken.
@@ -90,6 +145,7 @@ impl FrontOptions {
         let Some(addresses) = &self.admin else {
             return Ok(None);
         };
+        self.warn_of_closed_dashboard(addresses);
         let given = given.take(SocketRole::Admin, addresses.all());
         BoundPages::bind(addresses, given).map(Some)
     }

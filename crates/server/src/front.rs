@@ -13,8 +13,8 @@ use tsumugi_http::{HttpMetrics, ServerTls, TrustedProxies};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 
 use crate::dashboard::{
-    Dashboard, DashboardSettings, ErrorSink, QuestionReceiver, QuestionSender, RouteCounts, RouteFigures,
-    questions,
+    Dashboard, DashboardSettings, ErrorSink, QuestionReceiver, QuestionSender, RouteCounts,
+    RouteFigures, questions,
 };
 use crate::databases::{self, Databases};
 use crate::port::{PortMode, PortPrologue};
@@ -149,13 +149,19 @@ impl MetricsRegistry {
     /// The errors of each worker.
     pub(crate) fn errors(&self) -> Vec<Arc<ErrorSink>> {
         let columns = self.columns();
-        columns.iter().map(|column| Arc::clone(&column.errors)).collect()
+        columns
+            .iter()
+            .map(|column| Arc::clone(&column.errors))
+            .collect()
     }
 
     /// Where each worker is asked.
     pub(crate) fn questions(&self) -> Vec<QuestionSender> {
         let columns = self.columns();
-        columns.iter().map(|column| column.questions.clone()).collect()
+        columns
+            .iter()
+            .map(|column| column.questions.clone())
+            .collect()
     }
 }
 

@@ -29,7 +29,8 @@ pub mod table;
 pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
 pub use dashboard::{
-    AdminQuestion, DashboardSettings, ErrorReport, LimitRow, QuestionAnswer, ServerDescription, report_error,
+    AdminQuestion, DashboardSettings, ErrorReport, LimitRow, QuestionAnswer, ServerDescription,
+    report_error,
 };
 pub use data_access::DataAccess;
 pub use data_folder::DataFolder;

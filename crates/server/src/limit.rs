@@ -4,10 +4,11 @@
 use std::num::ParseIntError;
 use std::str::FromStr;
 
+use crate::dashboard::LimitRow;
 use crate::limits::ServerLimits;
 
-/// A limit in a list: its name, and what sets it. The setter says whether the limit's type can hold the value.
-pub type Row<T> = (&'static str, fn(u64, &mut T) -> bool);
+/// A limit in a list: its name, what sets it, and what reads it. The setter says whether the limit's type can hold the value.
+pub type Row<T> = (&'static str, fn(u64, &mut T) -> bool, fn(&T) -> u64);
 
 /// The limits of what is served.
 pub trait LimitSet: Clone + Default + 'static {
@@ -76,12 +77,16 @@ pub enum LimitError {
 macro_rules! limited {
     ($($field:ident)* $(; $of:ident: $($inner:ident)*)?) => {
         &[
-            $((stringify!($field), |value, limits| {
-                value.try_into().map(|value| limits.$field = value).is_ok()
-            }),)*
-            $($((concat!(stringify!($of), ".", stringify!($inner)), |value, limits| {
-                value.try_into().map(|value| limits.$of.$inner = value).is_ok()
-            }),)*)?
+            $((
+                stringify!($field),
+                |value, limits| value.try_into().map(|value| limits.$field = value).is_ok(),
+                |limits| limits.$field.try_into().unwrap_or(u64::MAX),
+            ),)*
+            $($((
+                concat!(stringify!($of), ".", stringify!($inner)),
+                |value, limits| value.try_into().map(|value| limits.$of.$inner = value).is_ok(),
+                |limits| limits.$of.$inner.try_into().unwrap_or(u64::MAX),
+            ),)*)?
         ]
     };
 }
@@ -123,25 +128,42 @@ pub fn assigned<S, N: Iterator<Item = &'static str>>(
 
 /// What sets the limit of this name.
 pub fn row<T>(rows: &[Row<T>], name: &str) -> Option<Row<T>> {
-    rows.iter().find(|(known, _)| *known == name).copied()
+    rows.iter().find(|(known, ..)| *known == name).copied()
 }
 
 impl<T: LimitSet> Limit<T> {
     /// The names of all limits.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let worker = WORKER.iter().map(|(name, _)| *name);
-        let app = T::LIMITS.iter().map(|(name, _)| *name);
-        let server = SERVER.iter().map(|(name, _)| *name);
-        let http = HTTP.iter().map(|(name, _)| *name);
+        let worker = WORKER.iter().map(|(name, ..)| *name);
+        let app = T::LIMITS.iter().map(|(name, ..)| *name);
+        let server = SERVER.iter().map(|(name, ..)| *name);
+        let http = HTTP.iter().map(|(name, ..)| *name);
         worker.chain(app).chain(http).chain(server)
     }
 
     fn setter(name: &str) -> Option<(&'static str, Setter<T>)> {
-        let worker = row(WORKER, name).map(|(name, set)| (name, Setter::Worker(set)));
-        let app = || row(T::LIMITS, name).map(|(name, set)| (name, Setter::App(set)));
-        let http = || row(HTTP, name).map(|(name, set)| (name, Setter::Http(set)));
-        let server = || row(SERVER, name).map(|(name, set)| (name, Setter::Server(set)));
+        let worker = row(WORKER, name).map(|(name, set, _)| (name, Setter::Worker(set)));
+        let app = || row(T::LIMITS, name).map(|(name, set, _)| (name, Setter::App(set)));
+        let http = || row(HTTP, name).map(|(name, set, _)| (name, Setter::Http(set)));
+        let server = || row(SERVER, name).map(|(name, set, _)| (name, Setter::Server(set)));
         worker.or_else(app).or_else(http).or_else(server)
+    }
+
+    /// Every limit with its value and its default.
+    pub fn shown(limits: &Limits<T>) -> Vec<LimitRow> {
+        fn rows<T: Default>(rows: &'static [Row<T>], of: &T) -> impl Iterator<Item = LimitRow> {
+            let standard = T::default();
+            rows.iter().map(move |(name, _, value)| LimitRow {
+                name,
+                value: value(of),
+                default: value(&standard),
+            })
+        }
+        let worker = rows(WORKER, &limits.worker);
+        let app = rows(T::LIMITS, &limits.app);
+        let http = rows(HTTP, &limits.http);
+        let server = rows(SERVER, &limits.server);
+        worker.chain(app).chain(http).chain(server).collect()
     }
 
     /// The limits that an operator has set, and the defaults of the others.
@@ -235,6 +257,24 @@ mod tests {
         check("request_ms_max=10_000", "50 10000 0 128");
         check("client.call_ms_max=5", "50 0 5 128");
         check("streams_max=7", "50 0 0 7");
+    }
+
+    #[test]
+    fn limits_are_shown_with_their_values_and_defaults() {
+        let given = [
+            "stall_ms=70".parse().unwrap(),
+            "client.call_ms_max=5".parse().unwrap(),
+        ];
+        let limits = Limit::<App>::settle(&given, tsumugi_worker::WorkerLimits::default()).unwrap();
+        let shown = Limit::shown(&limits);
+        let of = |name: &str| {
+            let found = shown.iter().find(|row| row.name == name).unwrap();
+            (found.value, found.default)
+        };
+        assert_eq!(of("stall_ms"), (70, 50));
+        assert_eq!(of("client.call_ms_max"), (5, 0));
+        assert_eq!(of("streams_max"), (128, 128));
+        assert_eq!(shown.len(), Limit::<App>::names().count());
     }
 
     #[test]

@@ -64,6 +64,45 @@ impl Default for ServerLimits {
     }
 }
 
+/// Bytes of the body of an action of the dashboard.
+pub const DASHBOARD_BODY_BYTES_MAX: usize = 64 << 10;
+
+/// Parameters in a query of the dashboard.
+pub const DASHBOARD_QUERY_PARAMETERS_MAX: usize = 32;
+
+/// Wrong tokens within a minute, after which none is compared for the rest of it.
+pub const DASHBOARD_LOGIN_FAILURES_MAX: usize = 10;
+
+/// How long a browser that has shown the token need not show it again, in seconds.
+pub const DASHBOARD_SESSION_SECONDS: u64 = 12 * 3_600;
+
+/// Characters of a path, a statement or a frame on the dashboard. The rest is left out.
+pub const DASHBOARD_TEXT_CHARACTERS_MAX: usize = 200;
+
+/// Characters of an error's message on the dashboard.
+pub const DASHBOARD_MESSAGE_CHARACTERS_MAX: usize = 1_000;
+
+/// Frames of an error on the dashboard, the innermost ones.
+pub const DASHBOARD_FRAMES_MAX: usize = 50;
+
+/// Places of errors that the dashboard shows, and that each worker keeps: the latest.
+pub const DASHBOARD_ERRORS_MAX: usize = 100;
+
+/// Routes whose figures each worker keeps for the dashboard. The others are counted together.
+pub const DASHBOARD_ROUTES_MAX: usize = 256;
+
+/// Requests under way that the dashboard shows: the oldest.
+pub const DASHBOARD_REQUESTS_MAX: usize = 500;
+
+/// Points of a chart on the dashboard.
+pub const DASHBOARD_POINTS: usize = 60;
+
+/// Questions of the dashboard that wait for one worker.
+pub const DASHBOARD_QUESTIONS_MAX: usize = 8;
+
+/// How long the dashboard waits for a worker's answer, in milliseconds.
+pub const DASHBOARD_ANSWER_MS_MAX: u64 = 5_000;
+
 /// Sockets that a supervisor passes to a process.
 pub const PASSED_SOCKETS_MAX: usize = 1_024;
 

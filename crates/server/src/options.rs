@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::dashboard::ServerDescription;
 use crate::front::AdminPages;
 use crate::{Front, Mode, Program, Service};
 use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde_json::{Value, json};
 use tsumugi_http::admin::AdminSource;
 use tsumugi_http::{AlpnProtocol, HttpProtocol, ServerTls};
 use tsumugi_worker::{
@@ -116,6 +118,7 @@ impl<T: LimitSet> Options<T> {
     /// Opens and binds what the options ask for, and puts the standard streams behind their queues.
     pub fn prepare(self) -> Result<PreparedServer<T>> {
         streams_apart()?;
+        let mut described = self.describe();
         let proxies = self.front.proxies();
         let ports = port::settle(self.listen, self.front.certificate(), &proxies)?;
         let mut config = Config {
@@ -138,6 +141,12 @@ impl<T: LimitSet> Options<T> {
         front.ports = ports.modes.into();
         front.prologues = ports.prologues.into();
         let limits = Limit::settle(&self.limits, config.limits)?;
+        described.push(("workers", json!(config.workers.get())));
+        front.dashboard.description = Arc::new(ServerDescription {
+            options: described,
+            limits: Limit::shown(&limits),
+            ..ServerDescription::default()
+        });
         config.limits = limits.worker;
         let workers = config.workers;
         // Last of all: whatever is wrong with this program is reported before another one is asked for anything.
@@ -170,12 +179,45 @@ impl<T: LimitSet> Options<T> {
             parts,
         })
     }
+
+    /// What the dashboard shows of these options.
+    fn describe(&self) -> Vec<(&'static str, Value)> {
+        let mut options = vec![
+            (
+                "scheduling",
+                json!(format!("{:?}", self.scheduling).to_lowercase()),
+            ),
+            ("data", json!(self.data.display().to_string())),
+            ("dev", json!(self.dev)),
+            (
+                "handover",
+                json!(
+                    self.handover
+                        .as_ref()
+                        .map(|path| path.display().to_string())
+                ),
+            ),
+            ("drain_delay_seconds", json!(self.drain_delay.as_secs_f64())),
+        ];
+        options.extend(self.front.describe());
+        options
+    }
 }
 
 impl<T> PreparedServer<T> {
     /// Controls the server once it runs.
     pub fn handle(&self) -> Handle {
         self.server.handle()
+    }
+
+    /// Adds the version of something that this program consists of, and what is switched on in it, for the dashboard.
+    pub fn describe(&mut self, versions: &[(&'static str, &str)], features: &[&'static str]) {
+        let description = Arc::make_mut(&mut self.front.dashboard.description);
+        let versions = versions
+            .iter()
+            .map(|(name, version)| (*name, (*version).to_owned()));
+        description.versions.extend(versions);
+        description.features.extend(features);
     }
 
     /// How many workers serve.
@@ -210,25 +252,28 @@ impl<T> PreparedServer<T> {
         P: Program,
         F: Fn(&WorkerHandle) -> P + Send + Sync + 'static,
     {
+        let mut listeners = Vec::new();
         for (listener, address) in self.server.addresses().iter().enumerate() {
             let plural = if self.workers.get() == 1 { "" } else { "s" };
+            let url = url(address, &self.front, listener);
+            let restriction = restriction(self.front.mode(listener));
             tracing::info!(
-                "listening on {} with {} worker{plural}{}",
-                url(address, &self.front, listener),
+                "listening on {url} with {} worker{plural}{restriction}",
                 self.workers,
-                restriction(self.front.mode(listener)),
             );
+            listeners.push(format!("{url}{restriction}"));
         }
         let Self {
             limits,
             mut server,
-            front,
+            mut front,
             options,
             handover,
             mut given,
             parts,
             ..
         } = self;
+        Arc::make_mut(&mut front.dashboard.description).listeners = listeners;
         let admin = options.bind_admin(&mut given)?;
         let abandoned = given.close();
         let pages: Arc<dyn AdminSource> = Arc::new(AdminPages::new(server.handle(), &front));

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -14,6 +14,7 @@ use crate::lifecycle::{Command, WorkerEvent, WorkerReport};
 use crate::limits::STOP_GRACE;
 use crate::listen::SocketFile;
 use crate::phase::{PhaseObserver, ServerPhase};
+use crate::reload_log::{ReloadRecord, ReloadTrigger};
 use crate::shared::ServerShared;
 use crate::{DrainReason, Error, Handle, LoadFailure, Result};
 
@@ -165,13 +166,23 @@ impl Control {
     async fn reload(&mut self, number: u64) {
         tracing::info!("reloading");
         self.observer.tell(ServerPhase::Reloading);
+        let trigger = self.state.reload_log.begin();
+        let (at, since) = (SystemTime::now(), Instant::now());
+        let record = |failure| ReloadRecord {
+            at,
+            took: since.elapsed(),
+            trigger,
+            failure,
+        };
         match self.load().await {
             Round::Loaded => {
                 self.send_to_all(Command::Commit);
                 tracing::info!("reloaded");
+                self.state.reload_log.add(record(None));
                 self.state.reloaded(number, Ok(()));
             }
             Round::Failed(failure) => {
+                self.state.reload_log.add(record(Some(failure.clone())));
                 tracing::error!(worker = failure.worker, cause = %failure.cause, "not reloaded; the old application goes on");
                 self.state.reloaded(number, Err(failure));
                 self.discard().await;
@@ -334,7 +345,7 @@ pub(crate) fn handle_signals(handle: &Handle) -> Result<()> {
                 _ = interrupt.recv() => {}
                 _ = hangup.recv() => {
                     // The control thread logs how it went.
-                    drop(handle.reload());
+                    drop(handle.reload_for(ReloadTrigger::Signal));
                     continue;
                 }
             }

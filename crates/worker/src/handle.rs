@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
+use crate::reload_log::{ReloadLog, ReloadRecord, ReloadTrigger};
 use crate::shared::ServerShared;
 use crate::{Error, ListeningSocket, LoadFailure, Result, ServerSnapshot};
 
@@ -42,6 +43,8 @@ pub(crate) struct State {
     /// Tells the control thread to look.
     pub changed: Notify,
     outcome: watch::Sender<Outcome>,
+    /// What became of reloads.
+    pub reload_log: ReloadLog,
 }
 
 #[derive(Clone, Debug)]
@@ -71,6 +74,7 @@ impl Handle {
                 loans: AtomicUsize::new(0),
                 changed: Notify::new(),
                 outcome,
+                reload_log: ReloadLog::default(),
             }),
         }
     }
@@ -86,6 +90,18 @@ impl Handle {
     /// [`Error::Load`] when a worker could not load the new application, and the old one goes on;
     /// [`Error::Stopped`] when the server ends first.
     pub fn reload(&self) -> impl Future<Output = Result<()>> + Send + 'static {
+        self.reload_for(ReloadTrigger::Program)
+    }
+
+    /// The same, with what it is for.
+    ///
+    /// # Errors
+    /// See [`reload`](Self::reload).
+    pub fn reload_for(
+        &self,
+        trigger: ReloadTrigger,
+    ) -> impl Future<Output = Result<()>> + Send + 'static {
+        self.state.reload_log.ask(trigger);
         let mut outcome = self.state.outcome.subscribe();
         let number = self.state.reload.fetch_add(1, Ordering::AcqRel) + 1;
         self.state.changed.notify_one();
@@ -150,6 +166,11 @@ impl Handle {
         let sockets = self.state.sockets();
         let sockets: io::Result<Vec<_>> = sockets.iter().map(ListeningSocket::try_clone).collect();
         Ok((sockets?, loan))
+    }
+
+    /// What became of the last reloads, the latest last.
+    pub fn reloads(&self) -> Vec<ReloadRecord> {
+        self.state.reload_log.records()
     }
 
     /// Figures of this moment.

@@ -78,3 +78,6 @@ pub(crate) const RUNTIME_THREADS_MAX: usize = 4;
 
 /// Bytes of a UNIX socket's path, as in the kernel's `sockaddr_un` without its final zero.
 pub(crate) const UNIX_PATH_BYTES_MAX: usize = 107;
+
+/// Reloads whose outcome is kept.
+pub(crate) const RELOADS_KEPT: usize = 50;

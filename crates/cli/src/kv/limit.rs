@@ -28,13 +28,13 @@ const SERVICE: &[Row<RpcLimits>] = limited!(
 );
 
 fn names() -> impl Iterator<Item = &'static str> {
-    let workers = WORKER.iter().map(|(name, _)| *name);
-    workers.chain(SERVICE.iter().map(|(name, _)| *name))
+    let workers = WORKER.iter().map(|(name, ..)| *name);
+    workers.chain(SERVICE.iter().map(|(name, ..)| *name))
 }
 
 fn setter(name: &str) -> Option<(&'static str, Setter)> {
-    let worker = row(WORKER, name).map(|(name, set)| (name, Setter::Worker(set)));
-    worker.or_else(|| row(SERVICE, name).map(|(name, set)| (name, Setter::Service(set))))
+    let worker = row(WORKER, name).map(|(name, set, _)| (name, Setter::Worker(set)));
+    worker.or_else(|| row(SERVICE, name).map(|(name, set, _)| (name, Setter::Service(set))))
 }
 
 impl FromStr for LimitSetting {

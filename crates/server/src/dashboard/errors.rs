@@ -1,0 +1,280 @@
+//! Errors that nobody handled, grouped by where they were raised, for the dashboard. Logs none: that is done where one ends.
+//! Rule: a worker keeps its own, so an error takes a lock that only the admin thread shares; groups, texts and frames have limits.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+
+use super::api::{ApiQuery, ApiResult, cut, cut_to, list};
+use super::{Dashboard, unix_ms};
+use crate::limits::{DASHBOARD_ERRORS_MAX, DASHBOARD_FRAMES_MAX, DASHBOARD_MESSAGE_CHARACTERS_MAX};
+
+/// An error that ended a request, or something else that the application ran.
+#[derive(Clone, Debug, Default)]
+pub struct ErrorReport {
+    /// Where it was raised, as `file:line`; found in `backtrace` or `message` when this is none.
+    pub place: Option<String>,
+    /// Its class, or its type.
+    pub class: String,
+    /// What it says.
+    pub message: String,
+    /// Frames, the innermost first.
+    pub backtrace: Vec<String>,
+    /// The route of the request, or what else was run.
+    pub route: Option<String>,
+    /// The trace that it belongs to.
+    pub trace_id: Option<String>,
+}
+
+/// The errors of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct ErrorSink(Mutex<Groups>);
+
+#[derive(Debug, Default)]
+struct Groups {
+    /// The group that was added to last is the last.
+    groups: VecDeque<ErrorGroup>,
+    /// Whether one had to go.
+    cut: bool,
+}
+
+#[derive(Clone, Debug)]
+struct ErrorGroup {
+    last: ErrorReport,
+    count: u64,
+    first_at: u64,
+    last_at: u64,
+}
+
+thread_local! {
+    static SINK: RefCell<Option<Arc<ErrorSink>>> = const { RefCell::new(None) };
+}
+
+/// Keeps the errors of this thread from now on.
+pub(crate) fn follow_errors(sink: &Arc<ErrorSink>) {
+    SINK.set(Some(Arc::clone(sink)));
+}
+
+/// Leaves an error for the dashboard, if there is one. Whether and how it is logged is the caller's business.
+pub fn report_error(report: impl FnOnce() -> ErrorReport) {
+    let sink = SINK.with_borrow(Option::clone);
+    if let Some(sink) = sink {
+        sink.add(report(), unix_ms(SystemTime::now()));
+    }
+}
+
+impl ErrorSink {
+    fn groups(&self) -> MutexGuard<'_, Groups> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, mut report: ErrorReport, now: u64) {
+        report.tidy();
+        let mut all = self.groups();
+        let is_same = |group: &ErrorGroup| {
+            group.last.place == report.place && group.last.class == report.class
+        };
+        let known = all.groups.iter().position(is_same);
+        let known = known.and_then(|place| all.groups.remove(place));
+        let group = match known {
+            Some(known) => ErrorGroup {
+                last: report,
+                count: known.count + 1,
+                first_at: known.first_at,
+                last_at: now,
+            },
+            None => ErrorGroup {
+                last: report,
+                count: 1,
+                first_at: now,
+                last_at: now,
+            },
+        };
+        if all.groups.len() >= DASHBOARD_ERRORS_MAX {
+            all.groups.pop_front();
+            all.cut = true;
+        }
+        all.groups.push_back(group);
+    }
+}
+
+impl ErrorReport {
+    /// Finds its place and brings its texts within their limits.
+    fn tidy(&mut self) {
+        let in_backtrace = || self.backtrace.iter().find_map(|frame| place_in(frame));
+        let place = self.place.take();
+        self.place = place
+            .or_else(in_backtrace)
+            .or_else(|| place_in(&self.message));
+        self.class = cut(&self.class);
+        self.message = cut_to(&self.message, DASHBOARD_MESSAGE_CHARACTERS_MAX);
+        self.backtrace.truncate(DASHBOARD_FRAMES_MAX);
+        self.backtrace
+            .iter_mut()
+            .for_each(|frame| *frame = cut(frame));
+    }
+}
+
+/// The first `file:line` in a text.
+pub(super) fn place_in(text: &str) -> Option<String> {
+    const KINDS: [&str; 4] = [".rb:", ".erb:", ".rs:", ".sql:"];
+    let ends = KINDS.iter().filter_map(|kind| {
+        let found = text.match_indices(kind);
+        let with_line = found.filter_map(|(at, kind)| {
+            let line = at + kind.len();
+            let digits = text
+                .get(line..)?
+                .bytes()
+                .take_while(u8::is_ascii_digit)
+                .count();
+            (digits > 0).then_some((at, line + digits))
+        });
+        with_line.min()
+    });
+    let (at, end) = ends.min()?;
+    let is_around = |c: char| c.is_whitespace() || "\"'`(<[".contains(c);
+    let begin = text.get(..at)?.rfind(is_around).map_or(0, |at| {
+        at + text
+            .get(at..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(1, char::len_utf8)
+    });
+    text.get(begin..end).map(cut)
+}
+
+/// `GET errors`: what all workers have, the latest first.
+pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {
+    let mut all: Vec<ErrorGroup> = Vec::new();
+    let mut is_cut = false;
+    for sink in dashboard.registry.errors() {
+        let groups = sink.groups();
+        is_cut |= groups.cut;
+        let copied: Vec<ErrorGroup> = groups.groups.iter().cloned().collect();
+        drop(groups);
+        copied.into_iter().for_each(|group| merge(&mut all, group));
+    }
+    all.sort_by_key(|group| std::cmp::Reverse(group.last_at));
+    let mut answer = list(
+        "errors",
+        all.iter().map(shown).collect(),
+        DASHBOARD_ERRORS_MAX,
+    );
+    if is_cut && let Some(answer) = answer.as_object_mut() {
+        answer.insert("more".to_owned(), Value::Bool(true));
+    }
+    Ok(answer)
+}
+
+fn merge(all: &mut Vec<ErrorGroup>, group: ErrorGroup) {
+    let is_same = |known: &&mut ErrorGroup| {
+        known.last.place == group.last.place && known.last.class == group.last.class
+    };
+    let Some(known) = all.iter_mut().find(is_same) else {
+        all.push(group);
+        return;
+    };
+    known.count += group.count;
+    known.first_at = known.first_at.min(group.first_at);
+    if known.last_at < group.last_at {
+        (known.last_at, known.last) = (group.last_at, group.last);
+    }
+}
+
+fn shown(group: &ErrorGroup) -> Value {
+    let last = &group.last;
+    json!({
+        "place": last.place,
+        "class": last.class,
+        "message": last.message,
+        "count": group.count,
+        "first_at": group.first_at,
+        "last_at": group.last_at,
+        "route": last.route,
+        "trace_id": last.trace_id,
+        "backtrace": last.backtrace,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(place: &str, message: &str) -> ErrorReport {
+        ErrorReport {
+            class: "RuntimeError".to_owned(),
+            message: message.to_owned(),
+            backtrace: vec![format!("{place}:in 'call'")],
+            ..ErrorReport::default()
+        }
+    }
+
+    #[test]
+    fn errors_of_one_place_are_counted_together_with_the_last_message() {
+        let sink = ErrorSink::default();
+        sink.add(report("app.rb:3", "first"), 10);
+        sink.add(report("app.rb:4", "other"), 20);
+        sink.add(report("app.rb:3", "second"), 30);
+        let all = sink.groups();
+        let seen: Vec<_> = all.groups.iter().map(shown).collect();
+        assert_eq!(seen.len(), 2);
+        assert_eq!(seen[1]["place"], "app.rb:3");
+        assert_eq!(seen[1]["count"], 2);
+        assert_eq!(seen[1]["message"], "second");
+        assert_eq!(
+            (&seen[1]["first_at"], &seen[1]["last_at"]),
+            (&json!(10), &json!(30))
+        );
+    }
+
+    #[test]
+    fn one_place_more_than_the_limit_takes_the_place_of_the_oldest() {
+        let sink = ErrorSink::default();
+        for n in 0..=DASHBOARD_ERRORS_MAX {
+            sink.add(report(&format!("app.rb:{}", n + 1), "x"), n as u64);
+        }
+        let all = sink.groups();
+        assert_eq!(all.groups.len(), DASHBOARD_ERRORS_MAX);
+        assert!(all.cut);
+        assert_eq!(all.groups[0].last.place.as_deref(), Some("app.rb:2"));
+    }
+
+    #[test]
+    fn message_and_frames_beyond_their_limits_are_cut() {
+        let sink = ErrorSink::default();
+        let mut long = report(
+            "app.rb:1",
+            &"x".repeat(DASHBOARD_MESSAGE_CHARACTERS_MAX + 1),
+        );
+        long.backtrace = vec!["app.rb:1:in 'x'".to_owned(); DASHBOARD_FRAMES_MAX + 1];
+        sink.add(long, 0);
+        let all = sink.groups();
+        let last = &all.groups[0].last;
+        assert_eq!(
+            last.message.chars().count(),
+            DASHBOARD_MESSAGE_CHARACTERS_MAX + 1
+        );
+        assert!(last.message.ends_with('…'));
+        assert_eq!(last.backtrace.len(), DASHBOARD_FRAMES_MAX);
+    }
+
+    #[test]
+    fn place_is_the_first_file_with_a_line() {
+        for (text, expected) in [
+            ("app.rb:12:in 'get'", Some("app.rb:12")),
+            (
+                "undefined method 'x' (app/a.rb:3) and b.rb:4",
+                Some("app/a.rb:3"),
+            ),
+            ("at src/main.rs:5:10", Some("src/main.rs:5")),
+            ("views/show.erb:2: oops", Some("views/show.erb:2")),
+            ("GET /x.rb: failed", None),
+            ("nothing", None),
+            ("日本 読.rb:7", Some("読.rb:7")),
+        ] {
+            assert_eq!(place_in(text).as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The dashboard on `--admin`: a page, and its data as JSON below `/dashboard/api/`. Opens no socket and knows no language of applications.
+//!
+//! Rule: workers leave figures where the admin thread reads them, by the clock or on rare events, so a request that does not wait pays for
+//! counters and nothing else. What has to be asked of a worker is asked with a limit of time, and the admin thread itself never blocks.
+//! Every request goes through `guard.rs` first, and every action is a line of the log.
+
+mod api;
+mod databases;
+mod errors;
+mod guard;
+mod history;
+mod latency;
+mod overview;
+mod question;
+mod reloads;
+mod requests;
+mod routes;
+mod server;
+mod statements;
+mod stores;
+mod traces;
+mod work;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use http::header::{
+    ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
+    SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use serde_json::{Value, json};
+use tsumugi_http::admin::{AdminAnswer, AdminRequest};
+use tsumugi_http::cookie::{SameSite, SetCookie};
+use tsumugi_http::{AdminToken, HttpResponse, Request};
+use tsumugi_worker::Handle;
+
+use crate::front::MetricsRegistry;
+use crate::limits::{DASHBOARD_BODY_BYTES_MAX, DASHBOARD_SESSION_SECONDS};
+use api::{ApiError, ApiQuery, Endpoint, cut, required};
+use guard::{Access, COOKIE_NAME, Guard};
+
+pub use errors::{ErrorReport, report_error};
+pub(crate) use errors::{ErrorSink, follow_errors};
+pub use question::{AdminQuestion, QuestionAnswer};
+pub(crate) use question::{QuestionReceiver, QuestionSender, questions};
+pub(crate) use routes::{RouteCounter, RouteCounts, RouteFigures};
+pub use server::{LimitRow, ServerDescription};
+
+/// What every endpoint is called, and what answers it.
+const ENDPOINTS: &[(&str, Endpoint)] = &[
+    ("overview", Endpoint::View(overview::view)),
+    ("requests", Endpoint::View(requests::view)),
+    ("requests/cancel", Endpoint::Action(requests::cancel)),
+    ("errors", Endpoint::View(errors::view)),
+    ("reloads", Endpoint::View(reloads::view)),
+    ("server", Endpoint::View(server::view)),
+    ("statements", Endpoint::View(statements::view)),
+    ("databases", Endpoint::View(databases::view)),
+    ("stores", Endpoint::View(stores::view)),
+    ("work", Endpoint::View(work::view)),
+    ("traces", Endpoint::View(traces::view)),
+];
+
+const PAGE: &str = include_str!("page/index.html");
+const SCRIPT: &str = include_str!("page/app.js");
+const STYLE: &str = include_str!("page/style.css");
+
+/// Nothing from elsewhere, nothing inline, and no page around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+     form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+/// What the operator says about the dashboard, and what there is to say about the server.
+#[derive(Clone, Debug, Default)]
+pub struct DashboardSettings {
+    /// What it asks for.
+    pub token: Option<AdminToken>,
+    /// Options and limits.
+    pub description: Arc<ServerDescription>,
+}
+
+/// The dashboard of a running server.
+#[derive(Debug)]
+pub(crate) struct Dashboard {
+    pub handle: Handle,
+    pub registry: MetricsRegistry,
+    pub description: Arc<ServerDescription>,
+    /// When the server was started, in milliseconds since 1970.
+    pub started_at: u64,
+    pub history: history::History,
+    guard: Guard,
+}
+
+impl Dashboard {
+    pub fn new(
+        handle: Handle,
+        registry: MetricsRegistry,
+        settings: &DashboardSettings,
+    ) -> Dashboard {
+        let history = history::History::start(&handle, &registry);
+        Dashboard {
+            handle,
+            registry,
+            description: Arc::clone(&settings.description),
+            started_at: unix_ms(SystemTime::now()),
+            history,
+            guard: Guard::new(settings.token.clone()),
+        }
+    }
+
+    /// The answer to a request for a path of the dashboard; none for other paths.
+    pub fn answer(&self, asked: AdminRequest) -> Option<AdminAnswer<'_>> {
+        let path = asked.request.uri.path();
+        if path != "/" && path != "/dashboard" && !path.starts_with("/dashboard/") {
+            return None;
+        }
+        Some(Box::pin(async move { armoured(self.respond(asked).await) }))
+    }
+
+    async fn respond(&self, asked: AdminRequest) -> HttpResponse {
+        let AdminRequest { request, address } = asked;
+        let path = request.uri.path();
+        if let Some(name) = path.strip_prefix("/dashboard/api/") {
+            let name = name.to_owned();
+            return match self.ask(&name, request, address).await {
+                Ok(answer) => answer,
+                Err(error) => refusal(error),
+            };
+        }
+        if let Err(error) = self.guard.check(&request.headers, address, Access::Page) {
+            return HttpResponse::refusal(error.status, &error.text);
+        }
+        if request.method != Method::GET && request.method != Method::HEAD {
+            let text = "method not allowed\n";
+            return HttpResponse::text(StatusCode::METHOD_NOT_ALLOWED, text)
+                .with(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        }
+        let (body, media_type) = match path {
+            "/dashboard/" => (PAGE, "text/html; charset=utf-8"),
+            "/dashboard/app.js" => (SCRIPT, "text/javascript; charset=utf-8"),
+            "/dashboard/style.css" => (STYLE, "text/css; charset=utf-8"),
+            "/" | "/dashboard" => {
+                return HttpResponse::new(StatusCode::SEE_OTHER, "")
+                    .with(LOCATION, HeaderValue::from_static("/dashboard/"));
+            }
+            _ => return HttpResponse::not_found(),
+        };
+        HttpResponse::new(StatusCode::OK, body)
+            .with(CONTENT_TYPE, HeaderValue::from_static(media_type))
+    }
+
+    /// Answers one endpoint.
+    async fn ask(
+        &self,
+        name: &str,
+        mut request: Box<Request>,
+        address: Option<SocketAddr>,
+    ) -> Result<HttpResponse, ApiError> {
+        let found = ENDPOINTS.iter().find(|(known, _)| *known == name);
+        let access = match (name, found) {
+            ("login", _) => Access::Login,
+            (_, Some((_, Endpoint::Action(_)))) => Access::Action,
+            _ => Access::Data,
+        };
+        // What a request may see is looked at before whether it makes sense, so that nothing is learnt without permission.
+        let posts = matches!(access, Access::Action | Access::Login);
+        if posts && request.method != Method::POST {
+            self.guard.check(&request.headers, address, Access::Data)?;
+            return Err(method_not_allowed("POST"));
+        }
+        self.guard.check(&request.headers, address, access)?;
+        if !posts && request.method != Method::GET {
+            return Err(method_not_allowed("GET"));
+        }
+        let endpoint = match (access, found) {
+            (Access::Login, _) => return self.login(&mut request).await,
+            (_, Some((_, endpoint))) => endpoint,
+            (_, None) => return Err(ApiError::not_found("the dashboard has no such data")),
+        };
+        let query = || ApiQuery::parse(request.uri.query().unwrap_or_default());
+        let answer = match endpoint {
+            Endpoint::View(view) => view(self, &query()?),
+            Endpoint::Question(ask) => ask(self, query()?).await,
+            Endpoint::Action(act) => {
+                let body = body_of(&mut request).await?;
+                let wanted = cut(&body.to_string());
+                let outcome = act(self, body).await;
+                log_action(name, &wanted, &request, outcome.as_ref().err());
+                outcome
+            }
+        };
+        answer.map(|value| json_response(StatusCode::OK, &value))
+    }
+
+    async fn login(&self, request: &mut Box<Request>) -> Result<HttpResponse, ApiError> {
+        let body = body_of(request).await?;
+        let session = self.guard.login(required(&body, "token")?);
+        // The token itself is not for the log.
+        log_action("login", "", request, session.as_ref().err());
+        let response = json_response(StatusCode::OK, &json!({ "ok": true }));
+        let Some(session) = session? else {
+            return Ok(response);
+        };
+        let cookie = SetCookie::new(COOKIE_NAME, &session)
+            .path("/dashboard/")
+            .max_age(DASHBOARD_SESSION_SECONDS as i64)
+            .http_only()
+            .same_site(SameSite::Strict)
+            .header();
+        let cookie = cookie.map_err(|_| ApiError::unavailable("the cookie cannot be made"))?;
+        Ok(response.with(SET_COOKIE, cookie))
+    }
+}
+
+/// The JSON of an action's body.
+async fn body_of(request: &mut Request) -> Result<Value, ApiError> {
+    let limit = DASHBOARD_BODY_BYTES_MAX as u64;
+    let read = request
+        .body
+        .read_all_within("dashboard_body_bytes_max", limit);
+    let bytes = read.await;
+    let bytes = bytes.map_err(|error| ApiError::new(error.status(), error.to_string()))?;
+    if bytes.is_empty() {
+        return Ok(json!({}));
+    }
+    let value = serde_json::from_slice(&bytes);
+    value.map_err(|error| ApiError::bad_request(format!("the body is no JSON: {error}")))
+}
+
+/// Says in the log that somebody did something.
+fn log_action(name: &str, wanted: &str, request: &Request, refused: Option<&ApiError>) {
+    let peer = request.peer.map(|peer| peer.to_string());
+    let from = peer.as_deref().unwrap_or("a UNIX socket");
+    match refused {
+        None => tracing::info!(from, "dashboard: {name} {wanted}"),
+        Some(error) => tracing::info!(from, "dashboard: {name} {wanted} refused: {}", error.text),
+    }
+}
+
+fn method_not_allowed(method: &str) -> ApiError {
+    let text = format!("this is asked for with {method}");
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, text)
+}
+
+fn refusal(error: ApiError) -> HttpResponse {
+    let status = error.status;
+    let response = json_response(status, &error.into_value());
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            response.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+        }
+        StatusCode::TOO_MANY_REQUESTS => response.with(RETRY_AFTER, HeaderValue::from_static("60")),
+        _ => response,
+    }
+}
+
+fn json_response(status: StatusCode, value: &Value) -> HttpResponse {
+    HttpResponse::new(status, value.to_string())
+        .with(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+}
+
+/// The header fields that keep other pages away.
+fn armoured(response: HttpResponse) -> HttpResponse {
+    const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+    const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+    response
+        .with(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY))
+        .with(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
+        .with(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"))
+        .with(REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
+        .with(RESOURCE_POLICY, HeaderValue::from_static("same-origin"))
+        .with(OPENER_POLICY, HeaderValue::from_static("same-origin"))
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn unix_ms(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}

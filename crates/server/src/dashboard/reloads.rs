@@ -1,0 +1,29 @@
+//! Reloads of the application and how they went, for the dashboard. Reloads nothing.
+
+use serde_json::{Value, json};
+use tsumugi_worker::ReloadRecord;
+
+use super::api::{ApiQuery, ApiResult, cut, cut_to};
+use super::errors::place_in;
+use super::{Dashboard, unix_ms};
+use crate::limits::DASHBOARD_MESSAGE_CHARACTERS_MAX;
+use crate::log::story;
+
+/// `GET reloads`: the last ones, the latest first.
+pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {
+    let records = dashboard.handle.reloads();
+    let reloads = records.iter().rev().map(reload);
+    Ok(json!({ "reloads": reloads.collect::<Vec<Value>>() }))
+}
+
+fn reload(record: &ReloadRecord) -> Value {
+    let error = record.failure.as_ref().map(|failure| story(&failure.cause));
+    json!({
+        "at": unix_ms(record.at),
+        "trigger": cut(&record.trigger.to_string()),
+        "took_ms": u64::try_from(record.took.as_millis()).unwrap_or(u64::MAX),
+        "outcome": if error.is_some() { "failed" } else { "loaded" },
+        "place": error.as_deref().and_then(place_in),
+        "error": error.map(|error| cut_to(&error, DASHBOARD_MESSAGE_CHARACTERS_MAX)),
+    })
+}
