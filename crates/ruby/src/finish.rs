@@ -8,6 +8,7 @@ use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use tsumugi_http::{HttpBody, HttpResponse};
 use tsumugi_mruby::{ExceptionReport, Kind, Raise, Result, Scope, Value};
 use tsumugi_server::dispatch::RequestRefusal;
+use tsumugi_server::{ErrorReport, report_error};
 
 use crate::answer::Failure as _;
 use crate::driver;
@@ -140,6 +141,13 @@ fn failed(
         let limit_ms = host.settings.limits.request_ms_max;
         let refusal = RequestRefusal::Deadline { limit_ms };
         tracing::error!("{}: {refusal}", exchange.line());
+        report_error(|| ErrorReport {
+            place: exchange.location.as_ref().map(|route| route.to_string()),
+            class: "request_ms_max".to_owned(),
+            message: refusal.to_string(),
+            subject: exchange.line().to_string(),
+            ..ErrorReport::default()
+        });
         return FinishedResponse::plain(refusal.response());
     }
     let report = log_exception(host, exchange, report);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tsumugi_mruby::{
     ExceptionReport, Interrupter, Kind, Options, Raise, Result, Root, Scope, Value, Vm,
 };
+use tsumugi_server::{ErrorReport, report_error};
 use tsumugi_stores::StoreOpener;
 use tsumugi_worker::{Observer, ObserverGuard, Sample, WorkerHandle};
 
@@ -227,12 +228,20 @@ impl Host {
 
     /// Logs an exception with its frames.
     pub fn log_exception(&self, what: &str, report: &ExceptionReport) {
+        let frames = frames::shown(report);
         let mut text = format!("{what}: {report}");
-        for frame in frames::shown(report) {
+        for frame in &frames {
             text.push_str("\n    from ");
-            text.push_str(&frame);
+            text.push_str(frame);
         }
         tracing::error!("{text}");
+        report_error(|| ErrorReport {
+            class: report.class.clone(),
+            message: report.message.clone(),
+            backtrace: frames,
+            subject: what.to_owned(),
+            ..ErrorReport::default()
+        });
     }
 }
 

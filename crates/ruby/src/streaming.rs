@@ -14,7 +14,7 @@ use tsumugi_server::dispatch::{
     HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, StreamKind, client_gone, feed,
     send_back,
 };
-use tsumugi_server::story;
+use tsumugi_server::{ErrorReport, report_error, story};
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
@@ -114,7 +114,14 @@ async fn send_rows(mut rows: RowFeed, mut sender: Sender, line: &RequestLine) {
             }
             Ok(None) => return sender.finish(),
             Err(error) => {
-                tracing::error!("{line}: while its body was sent: {}", story(&error));
+                let story = story(&error);
+                tracing::error!("{line}: while its body was sent: {story}");
+                report_error(|| ErrorReport {
+                    class: "DB::Error".to_owned(),
+                    message: story,
+                    subject: line.to_string(),
+                    ..ErrorReport::default()
+                });
                 return sender.abort();
             }
         }

@@ -88,6 +88,7 @@ impl FrontOptions {
             proxies: self.proxies(),
             access_log,
             registry: self.admin.is_some().then(MetricsRegistry::default),
+            tracer: None,
             dashboard: DashboardSettings {
                 token: self.token()?,
                 ..DashboardSettings::default()

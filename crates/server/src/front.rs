@@ -59,6 +59,8 @@ pub struct Front {
     pub access_log: Option<AccessLog>,
     /// Figures of every worker.
     pub registry: Option<MetricsRegistry>,
+    /// What is under way, and the traces of it.
+    pub tracer: Option<tsumugi_trace::Tracer>,
     /// What the dashboard shows of this server, and what it asks for.
     pub dashboard: DashboardSettings,
 }
@@ -208,7 +210,7 @@ impl AdminPages {
     pub fn new(handle: Handle, front: &Front) -> AdminPages {
         let registry = front.registry.clone().unwrap_or_default();
         AdminPages {
-            dashboard: Dashboard::new(handle.clone(), registry.clone(), &front.dashboard),
+            dashboard: Dashboard::new(handle.clone(), registry.clone(), front),
             handle,
             registry,
             access_log: front.access_log.clone(),

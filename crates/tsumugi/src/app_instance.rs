@@ -19,7 +19,7 @@ use tsumugi_server::session::{SessionSlot, SessionStore};
 use tsumugi_server::{AdminView, Mode};
 
 use crate::context::{Captures, Context, captures};
-use crate::error::{Error, Result, story};
+use crate::error::{Error, Result, report, story};
 use crate::handler::Endpoint;
 use crate::layer::{self, Mapper};
 use crate::ledger::Ledger;
@@ -101,6 +101,7 @@ impl<S: Plugin> AppInstance<S> {
         let crate::Limits {
             requests_max,
             request_ms_max,
+            ..
         } = worker.settings().limits;
         let lifecycle = Lifecycle::new(router, folders, requests_max, request_ms_max);
         let jobs = lifecycle.jobs();
@@ -220,7 +221,9 @@ impl<S: 'static> AppInstance<S> {
                 response.body = self.produce(job, line, kind, producer);
             }
             Some(ResponseTail::WebSocket(task)) => {
-                response.body = HttpBody::Switch(task.switch(&self.worker, job, line));
+                let worker = self.worker.inner();
+                let switch = task.switch(worker, |app: &Self| &app.worker.settings().http, job, line);
+                response.body = HttpBody::Switch(switch);
             }
             _ => {}
         }
@@ -246,10 +249,12 @@ impl<S: 'static> AppInstance<S> {
         if !response.status.is_server_error() {
             return response;
         }
-        tracing::error!("{line}: {}", story(&error));
+        let story = story(&error);
+        tracing::error!("{line}: {story}");
+        report(error.class(), &story, line);
         match self.worker.mode() {
             Mode::Development => {
-                tsumugi_http::HttpResponse::refusal(response.status, &story(&error)).into()
+                tsumugi_http::HttpResponse::refusal(response.status, &story).into()
             }
             Mode::Production => response,
         }
@@ -279,7 +284,9 @@ impl<S: 'static> AppInstance<S> {
             if matches!(error, Error::Http(_)) || !error.status().is_server_error() {
                 tracing::debug!("{line}: {error}");
             } else {
-                tracing::error!("{line}: while its body was sent: {}", story(&error));
+                let story = story(&error);
+                tracing::error!("{line}: while its body was sent: {story}");
+                report(error.class(), &story, &line);
             }
         })
     }

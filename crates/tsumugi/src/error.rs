@@ -2,12 +2,14 @@
 //! Rule: an error that the client did not cause is logged and not shown to it.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use http::StatusCode;
 use tsumugi_db::Refusal;
 use tsumugi_http::HttpResponse;
 use tsumugi_server::dispatch::RequestRefusal;
 pub use tsumugi_server::story;
+use tsumugi_server::{ErrorReport, report_error};
 
 /// What handlers, extractors and plugins return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -27,6 +29,9 @@ pub enum Error {
     /// The request could not be read.
     #[error(transparent)]
     Http(#[from] tsumugi_http::Error),
+    /// A call to another server failed; whether the server may have acted on it, the variant says.
+    #[error(transparent)]
+    Call(#[from] tsumugi_client::Error),
     /// The database failed, or refused the statement.
     #[error(transparent)]
     Db(#[from] tsumugi_db::Error),
@@ -158,6 +163,25 @@ impl Error {
         }
     }
 
+    /// What errors of its kind are called on the dashboard.
+    pub(crate) fn class(&self) -> &'static str {
+        match self {
+            Error::Refused { .. } => "Refused",
+            Error::Http(_) => "Http",
+            Error::Db(_) => "Db",
+            Error::Sql(_) => "Sql",
+            Error::Kv(_) => "Kv",
+            Error::Store(_) => "Store",
+            Error::Cluster(_) => "Cluster",
+            Error::Jobs(_) => "Jobs",
+            Error::Environment { .. } => "Environment",
+            Error::Deadline { .. } => "Deadline",
+            Error::Busy { .. } => "Busy",
+            Error::Usage(_) => "Usage",
+            Error::Other(_) => "Other",
+        }
+    }
+
     pub(crate) fn response(&self) -> HttpResponse {
         if let Error::Http(error) = self {
             return HttpResponse::from_error(error);
@@ -172,6 +196,16 @@ impl Error {
             status => HttpResponse::refusal(status, &self.to_string()),
         }
     }
+}
+
+/// Leaves an error for the dashboard: its class, its story, and what was run.
+pub(crate) fn report(class: &str, story: &str, subject: &dyn fmt::Display) {
+    report_error(|| ErrorReport {
+        class: class.to_owned(),
+        message: story.to_owned(),
+        subject: subject.to_string(),
+        ..ErrorReport::default()
+    });
 }
 
 impl From<RequestRefusal> for Error {

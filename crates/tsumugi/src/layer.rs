@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tsumugi_server::dispatch::RequestLine;
 
 use crate::context::Context;
-use crate::error::{Error, Result, story};
+use crate::error::{Error, Result, report, story};
 use crate::extract::Extract;
 use crate::handler::{Endpoint, Handler};
 use crate::response::{Answer, Response};
@@ -136,10 +136,11 @@ pub(crate) fn compose<S: 'static>(
 
 /// What the mapper makes of an error. The log has the error when that is an error of the server, whatever the response says.
 pub(crate) fn map(mapper: &Mapper, error: Error, line: &RequestLine) -> Response {
-    let story = story(&error);
+    let (class, story) = (error.class(), story(&error));
     let response = mapper(error);
     if response.status.is_server_error() {
         tracing::error!("{line}: {story}");
+        report(class, &story, line);
     }
     response
 }

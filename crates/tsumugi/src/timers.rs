@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tsumugi_cluster::Lease;
 use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_cluster_timer, run_timer, tick_cut};
 
-use crate::error::{Error, Result, story};
+use crate::error::{Error, Result, report, story};
 use crate::local::Local;
 use crate::plugin::Worker;
 
@@ -127,7 +127,9 @@ async fn run<S: 'static>(
 ) {
     let tick = async || {
         if let Err(error) = (timer.job)(Rc::clone(state)).await {
-            tracing::error!("every at {}: {}", timer.location, story(&error));
+            let (place, story) = (format!("every at {}", timer.location), story(&error));
+            tracing::error!("{place}: {story}");
+            report(error.class(), &story, &place);
         }
     };
     let On::OneInCluster { name } = timer.on else {

@@ -23,10 +23,8 @@ pub struct ErrorReport {
     pub message: String,
     /// Frames, the innermost first.
     pub backtrace: Vec<String>,
-    /// The route of the request, or what else was run.
-    pub route: Option<String>,
-    /// The trace that it belongs to.
-    pub trace_id: Option<String>,
+    /// What was run, as the log calls it: a request, a job, a timer.
+    pub subject: String,
 }
 
 /// The errors of one worker.
@@ -44,6 +42,9 @@ struct Groups {
 #[derive(Clone, Debug)]
 struct ErrorGroup {
     last: ErrorReport,
+    /// The route of the last, or what else was run.
+    route: String,
+    trace_id: Option<String>,
     count: u64,
     first_at: u64,
     last_at: u64,
@@ -62,7 +63,14 @@ pub(crate) fn follow_errors(sink: &Arc<ErrorSink>) {
 pub fn report_error(report: impl FnOnce() -> ErrorReport) {
     let sink = SINK.with_borrow(Option::clone);
     if let Some(sink) = sink {
-        sink.add(report(), unix_ms(SystemTime::now()));
+        let activity = tsumugi_trace::current();
+        let activity = activity.as_ref();
+        let route = activity.and_then(|activity| {
+            let (method, route) = (activity.subject().method()?, activity.route()?);
+            Some(format!("{method} {route}"))
+        });
+        let trace_id = activity.map(|activity| activity.trace_id().to_string());
+        sink.add(report(), (route, trace_id), unix_ms(SystemTime::now()));
     }
 }
 
@@ -71,33 +79,40 @@ impl ErrorSink {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, mut report: ErrorReport, now: u64) {
+    fn add(
+        &self,
+        mut report: ErrorReport,
+        (route, trace_id): (Option<String>, Option<String>),
+        now: u64,
+    ) {
         report.tidy();
+        let mut group = ErrorGroup {
+            route: route.unwrap_or_else(|| report.subject.clone()),
+            last: report,
+            trace_id,
+            count: 1,
+            first_at: now,
+            last_at: now,
+        };
         let mut all = self.groups();
-        let is_same = |group: &ErrorGroup| {
-            group.last.place == report.place && group.last.class == report.class
-        };
-        let known = all.groups.iter().position(is_same);
-        let known = known.and_then(|place| all.groups.remove(place));
-        let group = match known {
-            Some(known) => ErrorGroup {
-                last: report,
-                count: known.count + 1,
-                first_at: known.first_at,
-                last_at: now,
-            },
-            None => ErrorGroup {
-                last: report,
-                count: 1,
-                first_at: now,
-                last_at: now,
-            },
-        };
+        let known = all.groups.iter().position(|known| known.is_same(&group));
+        if let Some(known) = known.and_then(|place| all.groups.remove(place)) {
+            (group.count, group.first_at) = (known.count + 1, known.first_at);
+        }
         if all.groups.len() >= DASHBOARD_ERRORS_MAX {
             all.groups.pop_front();
             all.cut = true;
         }
         all.groups.push_back(group);
+    }
+}
+
+impl ErrorGroup {
+    /// Whether both are the same error. Where it was raised is not always known; then it is what was run.
+    fn is_same(&self, other: &ErrorGroup) -> bool {
+        let (own, others) = (&self.last, &other.last);
+        let is_placed = own.place.is_some() || self.route == other.route;
+        own.place == others.place && own.class == others.class && is_placed
     }
 }
 
@@ -110,6 +125,7 @@ impl ErrorReport {
             .or_else(in_backtrace)
             .or_else(|| place_in(&self.message));
         self.class = cut(&self.class);
+        self.subject = cut(&self.subject);
         self.message = cut_to(&self.message, DASHBOARD_MESSAGE_CHARACTERS_MAX);
         self.backtrace.truncate(DASHBOARD_FRAMES_MAX);
         self.backtrace
@@ -169,18 +185,18 @@ pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {
 }
 
 fn merge(all: &mut Vec<ErrorGroup>, group: ErrorGroup) {
-    let is_same = |known: &&mut ErrorGroup| {
-        known.last.place == group.last.place && known.last.class == group.last.class
-    };
-    let Some(known) = all.iter_mut().find(is_same) else {
+    let Some(known) = all.iter_mut().find(|known| known.is_same(&group)) else {
         all.push(group);
         return;
     };
-    known.count += group.count;
-    known.first_at = known.first_at.min(group.first_at);
+    let (count, first_at) = (
+        known.count + group.count,
+        known.first_at.min(group.first_at),
+    );
     if known.last_at < group.last_at {
-        (known.last_at, known.last) = (group.last_at, group.last);
+        *known = group;
     }
+    (known.count, known.first_at) = (count, first_at);
 }
 
 fn shown(group: &ErrorGroup) -> Value {
@@ -192,8 +208,8 @@ fn shown(group: &ErrorGroup) -> Value {
         "count": group.count,
         "first_at": group.first_at,
         "last_at": group.last_at,
-        "route": last.route,
-        "trace_id": last.trace_id,
+        "route": group.route,
+        "trace_id": group.trace_id,
         "backtrace": last.backtrace,
     })
 }
@@ -214,9 +230,9 @@ mod tests {
     #[test]
     fn errors_of_one_place_are_counted_together_with_the_last_message() {
         let sink = ErrorSink::default();
-        sink.add(report("app.rb:3", "first"), 10);
-        sink.add(report("app.rb:4", "other"), 20);
-        sink.add(report("app.rb:3", "second"), 30);
+        sink.add(report("app.rb:3", "first"), (None, None), 10);
+        sink.add(report("app.rb:4", "other"), (None, None), 20);
+        sink.add(report("app.rb:3", "second"), (None, None), 30);
         let all = sink.groups();
         let seen: Vec<_> = all.groups.iter().map(shown).collect();
         assert_eq!(seen.len(), 2);
@@ -230,10 +246,37 @@ mod tests {
     }
 
     #[test]
+    fn errors_without_a_place_are_told_apart_by_their_routes() {
+        let sink = ErrorSink::default();
+        for (route, subject) in [
+            (Some("GET /a/:id"), "GET /a/1"),
+            (Some("GET /a/:id"), "GET /a/2"),
+            (None, "GET /b"),
+        ] {
+            let report = ErrorReport {
+                class: "Db".to_owned(),
+                subject: subject.to_owned(),
+                ..ErrorReport::default()
+            };
+            sink.add(report, (route.map(str::to_owned), None), 1);
+        }
+        let all = sink.groups();
+        let seen = all
+            .groups
+            .iter()
+            .map(|group| (group.route.as_str(), group.count));
+        assert_eq!(seen.collect::<Vec<_>>(), [("GET /a/:id", 2), ("GET /b", 1)]);
+    }
+
+    #[test]
     fn one_place_more_than_the_limit_takes_the_place_of_the_oldest() {
         let sink = ErrorSink::default();
         for n in 0..=DASHBOARD_ERRORS_MAX {
-            sink.add(report(&format!("app.rb:{}", n + 1), "x"), n as u64);
+            sink.add(
+                report(&format!("app.rb:{}", n + 1), "x"),
+                (None, None),
+                n as u64,
+            );
         }
         let all = sink.groups();
         assert_eq!(all.groups.len(), DASHBOARD_ERRORS_MAX);
@@ -249,7 +292,7 @@ mod tests {
             &"x".repeat(DASHBOARD_MESSAGE_CHARACTERS_MAX + 1),
         );
         long.backtrace = vec!["app.rb:1:in 'x'".to_owned(); DASHBOARD_FRAMES_MAX + 1];
-        sink.add(long, 0);
+        sink.add(long, (None, None), 0);
         let all = sink.groups();
         let last = &all.groups[0].last;
         assert_eq!(

@@ -34,9 +34,10 @@ use serde_json::{Value, json};
 use tsumugi_http::admin::{AdminAnswer, AdminRequest};
 use tsumugi_http::cookie::{SameSite, SetCookie};
 use tsumugi_http::{AdminToken, HttpResponse, Request};
+use tsumugi_trace::Tracer;
 use tsumugi_worker::Handle;
 
-use crate::front::MetricsRegistry;
+use crate::front::{Front, MetricsRegistry};
 use crate::limits::{DASHBOARD_BODY_BYTES_MAX, DASHBOARD_SESSION_SECONDS};
 use api::{ApiError, ApiQuery, Endpoint, cut, required};
 use guard::{Access, COOKIE_NAME, Guard};
@@ -86,6 +87,7 @@ pub(crate) struct Dashboard {
     pub handle: Handle,
     pub registry: MetricsRegistry,
     pub description: Arc<ServerDescription>,
+    pub tracer: Option<Tracer>,
     /// When the server was started, in milliseconds since 1970.
     pub started_at: u64,
     pub history: history::History,
@@ -93,19 +95,17 @@ pub(crate) struct Dashboard {
 }
 
 impl Dashboard {
-    pub fn new(
-        handle: Handle,
-        registry: MetricsRegistry,
-        settings: &DashboardSettings,
-    ) -> Dashboard {
+    /// Of the server behind `handle`, whose services were given `front`.
+    pub fn new(handle: Handle, registry: MetricsRegistry, front: &Front) -> Dashboard {
         let history = history::History::start(&handle, &registry);
         Dashboard {
             handle,
             registry,
-            description: Arc::clone(&settings.description),
+            description: Arc::clone(&front.dashboard.description),
+            tracer: front.tracer.clone(),
             started_at: unix_ms(SystemTime::now()),
             history,
-            guard: Guard::new(settings.token.clone()),
+            guard: Guard::new(front.dashboard.token.clone()),
         }
     }
 

@@ -33,9 +33,6 @@ const WORDS = {
   show_more: ["Show {n} more", "あと {n} 件を表示"],
   cut: ["The server keeps or sends no more than these.", "サーバーが保持・送信するのはここまでです。"],
   nothing_matches: ["Nothing matches the filter.", "条件に合うものはありません。"],
-  loading: ["Asking the server …", "サーバーに問い合わせています…"],
-  copied: ["Copied.", "コピーしました。"],
-  copy: ["Copy", "コピー"],
 
   state_starting: ["Asking", "接続中"],
   state_live: ["Live", "更新中"],
@@ -225,7 +222,10 @@ const WORDS = {
   span_name: ["Span", "スパン"],
   timeline: ["Timeline", "時間軸"],
   attributes: ["Attributes", "属性"],
-  trace_of: ["Trace {id}", "トレース {id}"],
+  begins: ["Begins", "開始"],
+  after_begin: ["after {time}", "{time}後"],
+  kind_template: ["template", "テンプレート"],
+  trace_sum: ["{name}: {n} spans in {time}", "{name}: {time}に {n} スパン"],
   trace_open: ["Open trace {id}", "トレース {id} を開く"],
   trace_gone: ["This trace is no longer kept.", "このトレースはもう保持されていません。"],
   trace_empty: ["This trace has no spans.", "このトレースにはスパンがありません。"],
@@ -241,7 +241,6 @@ const WORDS = {
   default_value: ["Default", "既定値"],
   unit: ["Unit", "単位"],
   features: ["Features", "機能"],
-  version: ["Version", "バージョン"],
   none: ["none", "なし"],
   yes: ["yes", "はい"],
   not: ["no", "いいえ"],
@@ -313,7 +312,7 @@ function figure(value) {
   return format({ maximumFractionDigits: digits }).format(value);
 }
 
-const percent = (value) => isNumber(value) ? format({ style: "percent", maximumFractionDigits: value < 0.1 && value > 0 ? 1 : 0 }).format(value) : NOTHING;
+const percent = (value) => isNumber(value) ? format({ style: "percent", maximumSignificantDigits: value < 0.01 ? 1 : value > 0.99 ? 4 : 2 }).format(value) : NOTHING;
 
 function bytes(value) {
   if (!isNumber(value)) return NOTHING;
@@ -356,10 +355,11 @@ const ago = (at) => isNumber(at) ? serverNow() - at : null;
 function moment(at) {
   if (!isNumber(at) || Math.abs(at) > 8.64e15) return NOTHING;
   const date = new Date(at);
-  const clock = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-  if (date.toDateString() === new Date(serverNow()).toDateString()) return clock.format(date);
-  const day = new Intl.DateTimeFormat(language, { year: "numeric", month: "short", day: "numeric" });
-  return `${day.format(date)} ${clock.format(date)}`;
+  const today = new Date(serverNow());
+  const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  if (date.toDateString() === today.toDateString()) return date.toLocaleTimeString(language, { ...clock, second: "2-digit" });
+  const year = date.getFullYear() === today.getFullYear() ? {} : { year: "numeric" };
+  return `${date.toLocaleDateString(language, { ...year, month: "short", day: "numeric" })} ${date.toLocaleTimeString(language, clock)}`;
 }
 
 // ---- Elements -----------------------------------------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ function choice(label, options, chosen, choose) {
 function meter(share, words, kind = "") {
   const bar = h("span", { class: `meter ${kind}`, "aria-hidden": "true" });
   bar.style.setProperty("--share", `${Math.max(0, Math.min(1, share || 0)) * 100}%`);
-  return h("span", { class: "metered" }, bar, words);
+  return h("span", { class: "metered" }, bar, h("span", {}, words));
 }
 
 // ---- The server ---------------------------------------------------------------------------------------------------------------------
@@ -620,8 +620,9 @@ class Table {
   }
 
   newRow(value) {
-    const cells = this.columns.map((column) => h("td", {
-      role: "cell", class: [column.number && "number", column.wide && "wide", column.kind].filter(Boolean).join(" ") || null,
+    const { columns } = this;
+    const cells = columns.map((column) => h("td", {
+      role: "cell", class: [column.number && "number", column.wide && (columns.filter(({ wide }) => wide).length > 1 ? "wide" : "wide only"), column.kind].filter(Boolean).join(" ") || null,
       "data-label": column.label ? t(column.label) : null,
     }));
     // Buttons of a row ask for its value when they are pressed: it may have changed since they were drawn.
@@ -673,12 +674,12 @@ const traceLink = (id) => id ? h("a", { href: place("trace", { id }), "aria-labe
 
 // ---- Charts -------------------------------------------------------------------------------------------------------------------------
 
-/** The least round figure that is not below `value`, in steps of 1, 2 and 5, or of powers of two for bytes. */
+/** The least round figure that is not below `value`; for bytes a power of two, or one and a half of it. */
 function roundUp(value, binary) {
   if (!(value > 0)) return 1;
-  if (binary) return 2 ** Math.ceil(Math.log2(value));
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999999);
+  const power = binary ? 2 ** Math.floor(Math.log2(value)) : 10 ** Math.floor(Math.log10(value));
+  const steps = binary ? [1, 1.5, 2] : [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
+  return steps.map((step) => step * power).find((step) => step >= value * 0.999999) ?? value;
 }
 
 const numbers = (values) => Array.isArray(values) ? values.map((value) => isNumber(value) ? value : null) : [];
@@ -697,7 +698,7 @@ class Chart {
     this.top = h("span", { class: "top" });
     this.half = h("span", { class: "half" });
     this.begin = h("span", {});
-    this.cursor = s("line", { class: "cursor", y1: 0, y2: 100, x1: -9, x2: -9 });
+    this.cursor = s("line", { class: "cursor", y1: 0, y2: 100, visibility: "hidden" });
     this.plot = h("div", { class: "plot", tabindex: "0", role: "img" },
       s("svg", { viewBox: "0 0 59 100", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" },
         s("path", { class: "grid", d: "M0 0H59M0 50H59M0 100H59" }),
@@ -750,9 +751,10 @@ class Chart {
       const index = this.at ?? values.length - 1;
       series.value.textContent = this.show(values[index] ?? null);
     });
-    const x = this.at === null ? -9 : this.at * 59 / (this.length - 1);
+    const x = (this.at ?? 0) * 59 / (this.length - 1);
     this.cursor.setAttribute("x1", x);
     this.cursor.setAttribute("x2", x);
+    this.cursor.setAttribute("visibility", this.at === null ? "hidden" : "visible");
     this.moment.textContent = this.at === null ? "" : ` ${t("at_before", { time: time((this.length - 1 - this.at) * this.stepMs) })}`;
     this.top.textContent = this.show(top);
     this.half.textContent = this.show(top / 2);
@@ -965,7 +967,7 @@ function furtherColumns(rows, known) {
     const [, stem, unit] = name.match(/^(.*?)_?(ms|bytes|at|rate)?$/);
     const kind = { ms: "time", bytes: "bytes", at: "moment" }[unit] ?? (rows.some((row) => isNumber(row[name])) ? "count" : "text");
     const made = column[kind](name, null);
-    return { ...made, further: (unit ? stem : name).replaceAll("_", " ") };
+    return { ...made, further: (unit ? stem : name).replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase()) };
   });
 }
 
@@ -1093,7 +1095,7 @@ const work = {
     const timers = new Table({
       name: "timers", caption: t("timers"), empty: "timers_none", key: (row, at) => `${row.name} ${row.place} ${at}`,
       columns: [
-        column.code("name", "timer", { wide: true }), column.text("period", "period"), column.text("kind", "kind"), column.code("place", "place"),
+        column.code("name", "timer"), column.text("period", "period"), column.text("kind", "kind"), column.code("place", "place"),
         column.moment("last_at", "last"), column.time("last_ms", "took"),
         { name: "last_error", label: "error", wide: true, cell: (row) => row.last_error ? [text(row.last_error), () => h("span", { class: "bad" }, text(row.last_error))] : NOTHING },
         { name: "next_at", label: "next", cell: (row) => isNumber(row.next_at) ? t("in_time", { time: elapsed(row.next_at - serverNow()) }) : NOTHING, sort: (row) => row.next_at },
@@ -1286,16 +1288,20 @@ function spansInOrder(spans) {
   return ordered;
 }
 
-const SPAN_COLOURS = { request: "ai", job: "ai", timer: "ai", sql: "kohaku", kv: "matsu", store: "matsu", http: "fuji", template: "kurenai", lock: "kurenai" };
+const SPAN_COLOURS = { request: "ai", job: "ai", timer: "ai", websocket: "ai", stream: "ai", sql: "kohaku", kv: "matsu", http: "fuji" };
+
+/** The word for the kind of a span: what it serves, or what it waits for. */
+const spanKind = (kind) => wordOf(Object.hasOwn(WORDS, `kind_${kind}`) ? "kind" : "wait", kind);
 
 const trace = {
   every: SOME_SECONDS,
   open({ id = "" }) {
     const board = h("div", {});
+    const sum = h("span", {});
     let known = "";
     return {
       under: "traces",
-      nodes: [heading("trace", link("traces", {}, t("back_to_traces"))), h("p", { class: "mono faint" }, text(id)), board],
+      nodes: [heading("trace", link("traces", {}, t("back_to_traces"))), h("p", { class: "sum" }, sum, h("span", { class: "mono faint" }, text(id))), board],
       ask: async (signal) => {
         try {
           return await read("trace", { id }, signal);
@@ -1308,6 +1314,8 @@ const trace = {
         const depends = JSON.stringify(data.spans);
         if (depends === known) return;
         known = depends;
+        const [first] = spansInOrder(data.spans ?? []);
+        sum.textContent = first ? t("trace_sum", { name: text(first.name), n: count(data.spans.length), time: time((first.took_us ?? 0) / 1000) }) : "";
         board.replaceChildren(data.spans?.length ? waterfall(data.spans) : h("p", { class: "note" }, t(data.spans ? "trace_empty" : "trace_gone")));
       },
     };
@@ -1330,7 +1338,7 @@ function spanRow(row, end) {
   const bar = h("span", { class: `stroke ${row.error ? "kurenai" : colour}` });
   bar.style.setProperty("--from-share", (row.at_us ?? 0) / end);
   bar.style.setProperty("--took-share", (row.took_us ?? 0) / end);
-  const title = h("button", { type: "button", class: "span", onclick: () => openSpan(row) }, h("i", { class: `dot ${colour}` }), h("span", { class: "span-kind" }, wordOf("wait", row.kind)), " ", text(row.name));
+  const title = h("button", { type: "button", class: "span", onclick: () => openSpan(row) }, h("i", { class: `dot ${colour}` }), h("span", { class: "span-kind" }, spanKind(row.kind)), h("span", { class: "span-name" }, text(row.name)));
   title.style.setProperty("--depth", row.depth);
   return h("tr", { role: "row", class: row.error ? "failed" : null },
     h("td", { role: "cell", class: "name" }, title), h("td", { role: "cell", class: "number" }, time((row.took_us ?? 0) / 1000)), h("td", { role: "cell", class: "timeline" }, bar));
@@ -1339,7 +1347,7 @@ function spanRow(row, end) {
 function openSpan(row) {
   const attributes = Object.entries(row.attributes ?? {});
   openDrawer(text(row.name), facts([
-    ["kind", wordOf("wait", row.kind)], ["since", time((row.at_us ?? 0) / 1000)], ["took", time((row.took_us ?? 0) / 1000)], ["place", text(row.place)],
+    ["kind", spanKind(row.kind)], ["begins", t("after_begin", { time: time((row.at_us ?? 0) / 1000) })], ["took", time((row.took_us ?? 0) / 1000)], ["place", text(row.place)],
   ]), row.error ? h("pre", { class: "bad" }, text(row.error === true ? t("error") : row.error)) : null,
   h("h3", {}, t("attributes")), attributes.length ? h("dl", { class: "facts long" }, ...attributes.map(([name, value]) => h("div", {}, h("dt", {}, text(name)), h("dd", {}, text(value))))) : h("p", { class: "note" }, t("none")));
 }

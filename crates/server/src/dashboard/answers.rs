@@ -1,0 +1,74 @@
+//! What an application answers to the dashboard from the databases, stores and jobs that it has, on its worker. Knows no language of applications.
+//! Rule: everything here only reads, but for jobs that an operator retries or drops.
+
+use serde_json::{Value, json};
+use tsumugi_db::statement_original;
+use tsumugi_jobs::{JobQueue, JobState};
+
+use super::question::{Answer, AdminQuestion};
+use super::{stores, work};
+use crate::application::AdminParts;
+
+/// The names under which applications are asked.
+pub(super) const EXPLAIN: &str = "statements/explain";
+pub(super) const STORES: &str = "stores";
+pub(super) const RECORDS: &str = "records";
+pub(super) const JOBS: &str = "work";
+pub(super) const RETRY: &str = "jobs/retry";
+pub(super) const DROP: &str = "jobs/drop";
+
+/// Answers a question from what an application has.
+pub(crate) async fn answer(parts: AdminParts, question: AdminQuestion) -> Answer {
+    let AdminQuestion::Named { name, parameters } = question;
+    match name {
+        EXPLAIN => explain(parts, &parameters).await,
+        STORES => Some(Ok(stores::shown(parts.stores).await)),
+        RECORDS => stores::records(parts.stores, &parameters).await,
+        JOBS => Some(work::jobs(parts.jobs.first()?).await),
+        RETRY | DROP => Some(change(parts.jobs.first()?, name, &parameters).await),
+        _ => None,
+    }
+}
+
+/// The text under a name; empty where there is none.
+pub(super) fn text<'p>(parameters: &'p Value, name: &str) -> &'p str {
+    parameters
+        .get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+async fn explain(parts: AdminParts, parameters: &Value) -> Answer {
+    let name = text(parameters, "database");
+    let fingerprint = u64::from_str_radix(text(parameters, "fingerprint"), 16).ok()?;
+    let mut databases = parts.databases.iter();
+    let database = databases.find(|database| *database.name() == *name)?;
+    let Some(sql) = statement_original(name, fingerprint) else {
+        return Some(Err("this statement is not kept, or is too long to be explained".to_owned()));
+    };
+    let plan = database.explain(&sql).await;
+    Some(plan.map(|plan| json!({ "plan": plan })).map_err(|error| error.to_string()))
+}
+
+async fn change(queue: &JobQueue, name: &str, parameters: &Value) -> Result<Value, String> {
+    let id = parameters.get("id").and_then(work::id_of);
+    let changed = match (name, id) {
+        (RETRY, Some(id)) => queue.retry(id).await.map(u64::from),
+        (RETRY, None) => match text(parameters, "kind") {
+            "" => return Err("this takes the id of a job, or a kind".to_owned()),
+            kind => queue.retry_dead(kind).await,
+        },
+        (_, Some(id)) => queue.remove(id).await.map(u64::from),
+        (_, None) => return Err("this takes the id of a job".to_owned()),
+    };
+    match changed {
+        Ok(0) => Err("there is no such job, or it runs".to_owned()),
+        Ok(changed) => Ok(json!({ "ok": true, "changed": changed })),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Jobs that are dead, the first of them.
+pub(super) async fn dead(queue: &JobQueue, max: usize) -> tsumugi_jobs::Result<Vec<tsumugi_jobs::JobRow>> {
+    queue.list(Some(JobState::Dead), 0, max).await
+}
