@@ -44,7 +44,7 @@ impl MessageChannel {
     /// A channel of this name whose last so many messages are kept, for those who come back. It shares nothing with the one that keeps none.
     ///
     /// # Errors
-    /// [`Error::Usage`] of less than one, and of more than [`CHANNEL_KEEP_MAX`](crate::limits::CHANNEL_KEEP_MAX).
+    /// [`Error::Usage`] of less than one, and of more than [`CHANNEL_KEEP_MAX`](crate::limits::CHANNEL_KEEP_MAX); [`Error::Unsupported`] of an engine that keeps no messages.
     pub fn keeping(&self, messages: i64) -> Result<KeptChannel> {
         KeptChannel::new(&self.engine, &self.name, messages)
     }

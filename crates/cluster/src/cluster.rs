@@ -102,10 +102,11 @@ impl Cluster {
                 TakeOutcome::Held(lease) => return Ok(lease),
                 TakeOutcome::Busy(wait) => wait,
             };
-            let waited = begun.elapsed();
-            let left = match wait {
-                LockWait::Forever => Duration::MAX,
-                LockWait::UpTo(most) => most.saturating_sub(waited),
+            // A caller that does not wait has not waited for the question either.
+            let (waited, left) = match wait {
+                LockWait::Forever => (begun.elapsed(), Duration::MAX),
+                LockWait::UpTo(Duration::ZERO) => (Duration::ZERO, Duration::ZERO),
+                LockWait::UpTo(most) => (begun.elapsed(), most.saturating_sub(begun.elapsed())),
             };
             if left.is_zero() {
                 let name = name.to_owned();

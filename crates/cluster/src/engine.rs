@@ -107,12 +107,15 @@ impl KeptChannelName {
     }
 }
 
+/// What is said of an engine that keeps no messages.
+const KEEPS_NONE: Error = Error::Unsupported {
+    engine: "this engine of the cluster",
+    what: "messages that are kept: use PostgreSQL or SQLite",
+};
+
 /// An engine that keeps no messages.
 fn keeps_none<'a, T: 'a>() -> EngineFuture<'a, T> {
-    Box::pin(ready(Err(Error::Unsupported {
-        engine: "this engine of the cluster",
-        what: "messages that are kept: use PostgreSQL or SQLite",
-    })))
+    Box::pin(ready(Err(KEEPS_NONE)))
 }
 
 /// An engine. It belongs to the thread that it was made on, with the connections that it uses.
@@ -152,6 +155,14 @@ pub trait ClusterEngine: Debug {
 
     /// Begins to receive the messages of a channel: all that are sent after this has ended.
     fn subscribe<'a>(&'a self, channel: &'a str) -> EngineFuture<'a, Subscription>;
+
+    /// Whether it keeps messages. One that does implements the three below, too.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported), which says what to use.
+    fn check_kept(&self) -> Result<()> {
+        Err(KEEPS_NONE)
+    }
 
     /// Keeps a message under the next number of its channel, lets those go that are older than the last so many, and sends `channel` the number
     /// and, after a line break, the message. Numbers have no gaps, and a reader that sees one sees all before it. Answers the number.

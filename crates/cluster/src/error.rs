@@ -20,11 +20,11 @@ pub enum Error {
         reason: Option<String>,
     },
     /// Another one held the lock for as long as the caller would wait. Nothing was run.
-    #[error("another one holds the lock {name}; waited for {} ms", .waited.as_millis())]
+    #[error("another one holds the lock {name}{}", waited_for(*.waited))]
     Unavailable {
         /// The name of the lock.
         name: String,
-        /// How long it was waited for.
+        /// How long it was waited for; nothing of a caller that does not wait.
         waited: Duration,
     },
     /// The engine did not answer in time. The lock may be held for as long as it was asked for.
@@ -97,5 +97,12 @@ impl Error {
             Error::Unanswered { .. } | Error::Engine(_) => Some("Error"),
             Error::Database(_) => None,
         }
+    }
+}
+
+fn waited_for(waited: Duration) -> String {
+    match waited.is_zero() {
+        true => String::new(),
+        false => format!("; waited for {} ms", waited.as_millis()),
     }
 }

@@ -70,6 +70,7 @@ impl KeptChannel {
                 "a channel keeps from 1 to {CHANNEL_KEEP_MAX} messages (CHANNEL_KEEP_MAX), not {keep}"
             )));
         }
+        engine.check_kept()?;
         Ok(KeptChannel {
             engine: Rc::clone(engine),
             name: Rc::new(KeptChannelName::of(name)),

@@ -266,6 +266,10 @@ impl ClusterEngine for PostgresEngine {
         })
     }
 
+    fn check_kept(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn publish_kept<'a>(
         &'a self,
         channel: &'a KeptChannelName,

@@ -164,6 +164,10 @@ impl ClusterEngine for ProcessEngine {
         Box::pin(ready(PROCESS_HUB.subscribe(channel)))
     }
 
+    fn check_kept(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn publish_kept<'a>(
         &'a self,
         channel: &'a KeptChannelName,

@@ -192,6 +192,10 @@ impl ClusterEngine for SqliteEngine {
         Box::pin(std::future::ready(PROCESS_HUB.subscribe(channel)))
     }
 
+    fn check_kept(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn publish_kept<'a>(
         &'a self,
         channel: &'a KeptChannelName,

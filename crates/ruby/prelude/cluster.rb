@@ -114,7 +114,7 @@ module Tsumugi
       @name = name
       @cluster = cluster
       @keep = keep
-      Native.check_kept_channel(name, keep)
+      Native.check_kept_channel(name, cluster, keep)
     end
 
     # Keeps a text of at most 7,800 bytes and sends it; answers its number. All who follow see all messages in the order of their numbers.

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tsumugi_cluster::{Cluster, Error, FollowEvent, Follower, KeptChannel, event_position};
+use tsumugi_cluster::{Error, FollowEvent, Follower, KeptChannel, event_position};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use crate::answer::{Failure as _, attempt};
@@ -18,12 +18,8 @@ type FollowerHandle = Rc<RefCell<Option<Follower>>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("ChannelFollower")?;
-    natives.plain("check_kept_channel", |_, scope, call| {
-        let name = exact_text(scope, call.argument(0), "the name of a channel")?;
-        let keep = integer(scope, call.argument(1), "keep:")?;
-        let channel = Cluster::of_process().channel(&name);
-        let checked = channel.and_then(|channel| channel.keeping(keep));
-        checked.map_err(|error| error.raise(scope))?;
+    natives.plain("check_kept_channel", |host, scope, call| {
+        kept_channel(host, scope, call)?;
         Ok(Value::nil())
     })?;
     natives.waiting("channel_publish_kept", |host, scope, call| {
