@@ -25,6 +25,8 @@ mod keywords;
 mod memory;
 #[path = "build/numbers.rs"]
 mod numbers;
+#[path = "build/syntax.rs"]
+mod syntax;
 #[path = "build/times.rs"]
 mod times;
 #[path = "build/types.rs"]
@@ -33,11 +35,12 @@ mod types;
 mod walks;
 
 const SOURCE_PACKAGE: &str = "mruby3-sys";
-const SHIM: [&str; 6] = [
+const SHIM: [&str; 7] = [
     "shim/value.c",
     "shim/vm.c",
     "shim/guard.c",
     "shim/frames.c",
+    "shim/names.c",
     "shim/number.c",
     "shim/raise.c",
 ];
@@ -46,7 +49,7 @@ const SHIM: [&str; 6] = [
 type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-const CORRECTED: [&[Correction]; 12] = [
+const CORRECTED: [&[Correction]; 13] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,
@@ -59,6 +62,7 @@ const CORRECTED: [&[Correction]; 12] = [
     hashes::CORRECTIONS,
     costs::CORRECTIONS,
     keywords::CORRECTIONS,
+    syntax::CORRECTIONS,
 ];
 
 const CORRECTIONS: &[Correction] = &[

@@ -23,6 +23,12 @@ enum ts_kind {
   TS_DATA, TS_EXCEPTION, TS_FIBER, TS_CLASS, TS_RANGE, TS_BIGINT, TS_OBJECT
 };
 
+/* How a program uses a name. Mirrored by `NameUse` in src/program_names.rs. */
+enum ts_name_use {
+  TS_USE_CONSTANT, TS_USE_CONSTANT_DEFINED, TS_USE_OWN_CALL, TS_USE_OWN_CALL_WITH, TS_USE_CALL, TS_USE_METHOD_DEFINED, TS_USE_GLOBAL,
+  TS_USE_GLOBAL_SET, TS_USE_SYMBOL, TS_USE_TEXT
+};
+
 /* What the interrupt hook is asked to do. Mirrored by `interrupt.rs`. */
 enum ts_interrupt { TS_INTERRUPT_REPORT = 1, TS_INTERRUPT_STOP = 2, TS_INTERRUPT_INSIST = 4 };
 
@@ -52,6 +58,7 @@ int ts_host_dispatch(void *host, int64_t index, mrb_value self, mrb_int argc, co
 void ts_host_drop_data(void *memory, void *pointer);
 void ts_host_slow(void *host, const char *file, int32_t line);
 void ts_host_syntax_error(void *errors, int32_t line, int32_t column, const char *message);
+void ts_host_program_name(void *names, int use, const char *name, size_t len, int32_t line);
 
 /* As ts_host_realloc, but the VM's limit refuses nothing. */
 void *ts_host_realloc_exempt(void *memory, void *pointer, size_t size);

@@ -119,6 +119,7 @@ raising! {
     fn ts_define_native(class: RawValue, name: *const c_char, index: i64, waits: c_int, singleton: c_int);
     fn ts_call(this: RawValue, sym: u32, argc: i64, argv: *const RawValue, block: RawValue);
     fn ts_compile(source: *const c_char, len: usize, file: *const c_char, line: i32, errors: *mut c_void);
+    fn ts_program_names(program: RawValue, names: *mut c_void);
     fn ts_resume(fiber: RawValue, value: RawValue, raises: c_int);
     fn ts_root(slot: i64, value: RawValue);
     fn ts_collect();

@@ -91,7 +91,34 @@ fn missing_and_unknown_keywords_are_those_of_the_method_that_was_called() {
     check("Strict.new.one(1)", "ArgumentError: missing keyword: k");
     check(
         "Strict.new.one(1, k: 2, u: 3)",
-        "ArgumentError: unknown keyword: u",
+        "ArgumentError: unknown keyword: u; known are k:",
     );
     check("Strict.new.one(1, k: 2)", "[1, 2]");
+}
+
+#[test]
+fn unknown_keyword_is_answered_with_the_known_ones() {
+    check(
+        "def several(a, k:, l: 5) = [k, l]
+         begin; several(1, k: 2, m: 3); rescue ArgumentError => e; e.message; end",
+        "\"unknown keyword: m; known are k:, l:\"",
+    );
+}
+
+#[test]
+fn keywords_of_instance_exec_reach_its_block() {
+    check(
+        "[1.instance_exec(2, k: 3) { |x, k: 0| [self, x, k] }, 1.instance_exec(k: 3) { |k: 0, **o| [k, o] },
+          1.instance_exec(2) { |x, k: 0| [x, k] }, 1.instance_exec({ a: 1 }) { |h| h }, 1.instance_exec(1, k: 2) { |x, h| [x, h] },
+          1.instance_exec(*(1..20), k: 4) { |*a, k:| [a.size, k] }, 1.instance_exec(**{}) { |*a, **o| [a, o] }]",
+        "[[1, 2, 3], [3, {}], [2, 0], {:a=>1}, [1, {:k=>2}], [20, 4], [[], {}]]",
+    );
+}
+
+#[test]
+fn parameters_tell_required_keywords_from_others() {
+    check(
+        "->(a, b = 1, *c, d, e:, f: 1, **g, &h) {}.parameters",
+        "[[:req, :a], [:opt, :b], [:rest, :c], [:req, :d], [:keyreq, :e], [:key, :f], [:keyrest, :g], [:block, :h]]",
+    );
 }
