@@ -40,7 +40,10 @@ pub fn proxy_header(bytes: &[u8]) {
     while let Ok(ProxyStep::Needs(needed)) = read(&bytes[..at], HEADER_BYTES_MAX) {
         assert!(needed > 0 && at + needed <= HEADER_BYTES_MAX);
         if at + needed > bytes.len() {
-            assert!(!matches!(whole, Ok(ProxyStep::Whole(_))), "asked for too much");
+            assert!(
+                !matches!(whole, Ok(ProxyStep::Whole(_))),
+                "asked for too much"
+            );
             return;
         }
         at += needed;

@@ -1,7 +1,8 @@
 //! New connections: names to addresses, TCP, TLS, HTTP. Not their reuse.
 //! Looking up names and reading certificates block, so they happen off the worker.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +22,9 @@ use tokio_rustls::TlsConnector;
 use tsumugi_worker::WorkerHandle;
 
 use super::target::{Scheme, TargetUrl};
-use super::{Error, Sender};
+use super::{Error, Reach, Sender};
 use crate::limits::CallLimits;
+use crate::public_address::is_public;
 
 /// Opens connections.
 pub(crate) struct HttpConnector {
@@ -32,6 +34,23 @@ pub(crate) struct HttpConnector {
     header_bytes_max: usize,
     certificates: Option<PathBuf>,
     tls: OnceCell<Arc<ClientConfig>>,
+    internet: Internet,
+}
+
+/// What names mean, and which addresses are public.
+#[derive(Clone, Copy)]
+pub(crate) struct Internet {
+    pub look_up: fn(&str, u16) -> io::Result<Vec<SocketAddr>>,
+    pub is_public: fn(IpAddr) -> bool,
+}
+
+impl Default for Internet {
+    fn default() -> Internet {
+        Internet {
+            look_up: |host, port| Ok((host, port).to_socket_addrs()?.collect()),
+            is_public,
+        }
+    }
 }
 
 impl HttpConnector {
@@ -39,6 +58,7 @@ impl HttpConnector {
         worker: &WorkerHandle,
         limits: &CallLimits,
         certificates: Option<PathBuf>,
+        internet: Internet,
     ) -> HttpConnector {
         HttpConnector {
             worker: worker.clone(),
@@ -47,13 +67,14 @@ impl HttpConnector {
             header_bytes_max: limits.header_bytes_max,
             certificates,
             tls: OnceCell::new(),
+            internet,
         }
     }
 
     /// A connection that is ready for a request.
-    pub async fn open(&self, target: &TargetUrl) -> Result<Sender, Error> {
+    pub async fn open(&self, target: &TargetUrl, reach: Reach) -> Result<Sender, Error> {
         let ms = self.connect_ms_max;
-        match timeout(Duration::from_millis(ms), self.connect(target)).await {
+        match timeout(Duration::from_millis(ms), self.connect(target, reach)).await {
             Ok(result) => result,
             Err(_) => Err(Error::ConnectTimeout {
                 place: target.place(),
@@ -62,12 +83,19 @@ impl HttpConnector {
         }
     }
 
-    async fn connect(&self, target: &TargetUrl) -> Result<Sender, Error> {
+    async fn connect(&self, target: &TargetUrl, reach: Reach) -> Result<Sender, Error> {
         let failed = |reason: String| Error::Connect {
             place: target.place(),
             reason,
         };
         let addresses = self.addresses(target).await.map_err(failed)?;
+        // These are the addresses that are connected to: the name is not looked up again.
+        let is_public = |address: &SocketAddr| (self.internet.is_public)(address.ip());
+        if reach == Reach::PublicOnly && !addresses.iter().all(is_public) {
+            return Err(Error::NotPublic {
+                place: target.place(),
+            });
+        }
         let stream = self.tcp(&addresses).await.map_err(failed)?;
         match target.scheme {
             Scheme::Http => self.handshake(stream, target).await,
@@ -92,10 +120,12 @@ impl HttpConnector {
         if let Ok(address) = host.parse() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
+        let look_up = self.internet.look_up;
         let look_up = move || {
-            (host.as_str(), port)
-                .to_socket_addrs()
-                .map(|found| found.take(max).collect::<Vec<_>>())
+            look_up(&host, port).map(|mut found| {
+                found.truncate(max);
+                found
+            })
         };
         let found = self.worker.offload(look_up).await;
         let found = found.map_err(|error| error.to_string())?;
@@ -141,17 +171,29 @@ impl HttpConnector {
     }
 
     async fn configuration(&self) -> Result<Arc<ClientConfig>, String> {
-        let file = self.certificates.clone();
-        let loaded = self.worker.offload(move || load(file)).await;
-        let roots = loaded.map_err(|error| error.to_string())??;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?;
-        let mut config = config.with_root_certificates(roots).with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Arc::new(config))
+        let protocols = [b"http/1.1".as_slice()];
+        tls_configuration(&self.worker, self.certificates.clone(), &protocols).await
     }
+}
+
+/// How TLS is spoken with servers that have certificates of this file, else of those of `SSL_CERT_FILE`, else of the system's.
+///
+/// # Errors
+/// What is wrong with the certificates.
+pub async fn tls_configuration(
+    worker: &WorkerHandle,
+    certificates: Option<PathBuf>,
+    protocols: &[&[u8]],
+) -> Result<Arc<ClientConfig>, String> {
+    let loaded = worker.offload(move || load(certificates)).await;
+    let roots = loaded.map_err(|error| error.to_string())??;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    Ok(Arc::new(config))
 }
 
 /// The certificates to trust. Blocks.

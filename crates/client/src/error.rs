@@ -45,6 +45,30 @@ pub enum Error {
         /// The limit.
         max: usize,
     },
+    /// Nothing was sent. Call it without `public_only`, if that is meant.
+    #[error("{place} has no public address, and the call may go to public ones only (public_only)")]
+    NotPublic {
+        /// Host and port.
+        place: String,
+    },
+    /// Nothing was sent. Stub the call in the test.
+    #[error(
+        "a test calls no other servers: nothing answers {method} {url}; stub it with stub_http, or let calls out with allow_http"
+    )]
+    NotStubbed {
+        /// The method.
+        method: http::Method,
+        /// Where it goes, without credentials and query.
+        url: String,
+    },
+    /// What answers in place of a server has failed itself. Mend the test.
+    #[error("the stub of {url} failed: {reason}")]
+    Stub {
+        /// Where the call goes, without credentials and query.
+        url: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// Following would send the request in the clear.
     #[error("{from} redirects from https to {to}, which is not followed")]
     InsecureRedirect {

@@ -1,6 +1,6 @@
 //! Calls to other servers: HTTP/1.1 over TCP or TLS, kept-alive connections, redirects, limits. Stays on its worker. Knows no Ruby.
-//! A call that is dropped closes its connection; a connection goes back to the pool only after a whole response. Nothing here
-//! restricts where a call may go: an application that lets clients choose the URL must check it. URLs are never logged, they may hold secrets.
+//! A call that is dropped closes its connection; a connection goes back to the pool only after a whole response. Where a
+//! call may go is for the caller to say ([`Reach`]). URLs are never logged, they may hold secrets.
 
 #![forbid(unsafe_code)]
 
@@ -8,7 +8,11 @@ mod connect;
 mod error;
 mod limits;
 mod pool;
+mod public_address;
+mod stub;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -26,12 +30,17 @@ use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::SendRequest;
 use tsumugi_worker::WorkerHandle;
 
-use self::connect::HttpConnector;
+use self::connect::{HttpConnector, Internet};
 use self::pool::{ConnectionLease, Pool};
 use self::target::Scheme;
 
+pub use self::connect::tls_configuration;
 pub use self::error::Error;
 pub use self::limits::CallLimits;
+pub use self::public_address::is_public;
+pub use self::stub::{
+    HttpStubs, StubAnswer, StubFuture, StubOutcome, StubPatternError, StubReply, StubbedCall,
+};
 pub use self::target::{TargetUrl, append_pair};
 
 /// A connection's end for requests.
@@ -49,10 +58,32 @@ pub struct ClientRequest {
     pub body: Bytes,
     /// For the whole call: waiting for a place, connecting, redirects, the body.
     pub timeout: Duration,
+    /// Where it may go, redirects included.
+    pub reach: Reach,
     /// Redirects that are followed; with 0 a redirect is an answer.
     pub redirects_max: usize,
     /// Bytes of the answer's body.
     pub response_bytes_max: usize,
+}
+
+/// Where a call may go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// To whatever the URL names.
+    #[default]
+    Anywhere,
+    /// To addresses of the public internet ([`is_public`]): the URL may be a stranger's. A name of which one address is not public is refused.
+    PublicOnly,
+}
+
+/// Who answers the calls of an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallMode {
+    /// The servers that they name.
+    #[default]
+    Network,
+    /// The stubs of a test, and nobody else unless the test allows it.
+    Stubbed,
 }
 
 /// What came back.
@@ -72,6 +103,14 @@ pub struct HttpClient {
     limits: CallLimits,
     pool: Rc<Pool>,
     connector: HttpConnector,
+    /// What answers in place of servers.
+    stubs: Option<Rc<HttpStubs>>,
+}
+
+impl std::fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HttpClient")
+    }
 }
 
 impl HttpClient {
@@ -81,9 +120,36 @@ impl HttpClient {
         limits: CallLimits,
         certificates: Option<PathBuf>,
     ) -> Rc<HttpClient> {
+        HttpClient::over(worker, limits, certificates, Internet::default(), None)
+    }
+
+    /// The same for tests: these stubs answer its calls, and servers only if they allow it.
+    pub fn stubbed(
+        worker: &WorkerHandle,
+        limits: CallLimits,
+        certificates: Option<PathBuf>,
+        stubs: Rc<HttpStubs>,
+    ) -> Rc<HttpClient> {
+        HttpClient::over(
+            worker,
+            limits,
+            certificates,
+            Internet::default(),
+            Some(stubs),
+        )
+    }
+
+    fn over(
+        worker: &WorkerHandle,
+        limits: CallLimits,
+        certificates: Option<PathBuf>,
+        internet: Internet,
+        stubs: Option<Rc<HttpStubs>>,
+    ) -> Rc<HttpClient> {
         Rc::new(HttpClient {
             pool: Pool::new(worker, &limits),
-            connector: HttpConnector::new(worker, &limits, certificates),
+            connector: HttpConnector::new(worker, &limits, certificates, internet),
+            stubs,
             limits,
         })
     }
@@ -138,11 +204,19 @@ impl HttpClient {
 
     /// One request. A kept-alive connection that the server has closed meanwhile is replaced by another.
     async fn once(&self, call: &ClientRequest) -> Result<ClientResponse, Error> {
-        let lease = self.pool.place(&call.target).await?;
+        if let Some(stubs) = &self.stubs
+            && !stubs.are_open()
+        {
+            return stubs.answer(call).await;
+        }
+        let lease = self.pool.place(&call.target, call.reach).await?;
         loop {
             let (mut sender, reused) = match lease.idle() {
                 Some(sender) => (sender, PoolHit::Yes),
-                None => (self.connector.open(&call.target).await?, PoolHit::No),
+                None => (
+                    self.connector.open(&call.target, call.reach).await?,
+                    PoolHit::No,
+                ),
             };
             match sender.try_send_request(request(call)).await {
                 Ok(response) => return self.read(call, response, sender, &lease).await,

@@ -46,6 +46,9 @@ impl Default for CallLimits {
     }
 }
 
+/// Calls that stubs keep for a test to look at; one more is an error, since something calls without an end.
+pub(crate) const STUBBED_CALLS_MAX: usize = 10_000;
+
 /// Bytes of a host name (RFC 1035 section 2.3.4).
 pub(crate) const HOST_BYTES_MAX: usize = 255;
 

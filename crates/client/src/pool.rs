@@ -12,13 +12,13 @@ use tokio::time::timeout;
 use tsumugi_worker::WorkerHandle;
 
 use super::target::{TargetUrl, UrlOrigin};
-use super::{Error, Sender};
+use super::{Error, Reach, Sender};
 use crate::limits::{CallLimits, READY_WAIT};
 
 /// The connections of one VM.
 pub(crate) struct Pool {
     worker: WorkerHandle,
-    hosts: RefCell<HashMap<UrlOrigin, Host>>,
+    hosts: RefCell<HashMap<Destination, Host>>,
     idle: Cell<usize>,
     /// Connections in use, all hosts together.
     places: Arc<Semaphore>,
@@ -36,10 +36,14 @@ struct Idle {
     since: Instant,
 }
 
+/// What shares connections: those that were opened to public addresses alone are not those that may lead anywhere.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Destination(UrlOrigin, Reach);
+
 /// A place for one connection in use, given back when it is dropped.
 pub(crate) struct ConnectionLease {
     pool: Rc<Pool>,
-    origin: UrlOrigin,
+    destination: Destination,
     permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
 }
 
@@ -56,18 +60,24 @@ impl Pool {
     }
 
     /// Waits for a place. First come, first served.
-    pub async fn place(self: &Rc<Self>, target: &TargetUrl) -> Result<ConnectionLease, Error> {
+    pub async fn place(
+        self: &Rc<Self>,
+        target: &TargetUrl,
+        reach: Reach,
+    ) -> Result<ConnectionLease, Error> {
         let mut lease = ConnectionLease {
             pool: Rc::clone(self),
-            origin: target.origin().clone(),
+            destination: Destination(target.origin().clone(), reach),
             permits: None,
         };
         let host = {
             let mut hosts = self.hosts.borrow_mut();
-            let host = hosts.entry(lease.origin.clone()).or_insert_with(|| Host {
-                places: Arc::new(Semaphore::new(self.limits.connections_per_host_max)),
-                idle: VecDeque::new(),
-            });
+            let host = hosts
+                .entry(lease.destination.clone())
+                .or_insert_with(|| Host {
+                    places: Arc::new(Semaphore::new(self.limits.connections_per_host_max)),
+                    idle: VecDeque::new(),
+                });
             Arc::clone(&host.places)
         };
         let closed = |_| Error::Connect {
@@ -81,9 +91,9 @@ impl Pool {
         Ok(lease)
     }
 
-    fn keep(self: &Rc<Self>, origin: &UrlOrigin, sender: Sender) {
+    fn keep(self: &Rc<Self>, destination: &Destination, sender: Sender) {
         let mut hosts = self.hosts.borrow_mut();
-        let Some(host) = hosts.get_mut(origin) else {
+        let Some(host) = hosts.get_mut(destination) else {
             return;
         };
         if host.idle.len() >= self.limits.idle_per_host_max
@@ -144,7 +154,7 @@ impl ConnectionLease {
     /// A connection that has waited, the latest first.
     pub fn idle(&self) -> Option<Sender> {
         let mut hosts = self.pool.hosts.borrow_mut();
-        let host = hosts.get_mut(&self.origin)?;
+        let host = hosts.get_mut(&self.destination)?;
         let idle_max = Duration::from_millis(self.pool.limits.idle_ms_max);
         while let Some(idle) = host.idle.pop_back() {
             self.pool.idle.set(self.pool.idle.get() - 1);
@@ -158,7 +168,7 @@ impl ConnectionLease {
     /// Keeps a connection for later, when it stays open.
     pub async fn keep(&self, mut sender: Sender) {
         if let Ok(Ok(())) = timeout(READY_WAIT, sender.ready()).await {
-            self.pool.keep(&self.origin, sender);
+            self.pool.keep(&self.destination, sender);
         }
     }
 }
@@ -167,8 +177,8 @@ impl Drop for ConnectionLease {
     fn drop(&mut self) {
         self.permits = None; // first, so that the count below is without them
         let mut hosts = self.pool.hosts.borrow_mut();
-        if hosts.get(&self.origin).is_some_and(Host::is_unused) {
-            hosts.remove(&self.origin);
+        if hosts.get(&self.destination).is_some_and(Host::is_unused) {
+            hosts.remove(&self.destination);
         }
     }
 }

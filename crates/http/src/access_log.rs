@@ -18,6 +18,7 @@ use std::{
 
 use http::Uri;
 use time::UtcDateTime;
+use tsumugi_trace::TraceId;
 
 use crate::{
     limits::{
@@ -75,6 +76,7 @@ pub struct LogLane {
 pub struct LogEntry {
     uri: Uri,
     id: String,
+    trace_id: TraceId,
     ip: Option<IpAddr>,
 }
 
@@ -84,6 +86,7 @@ impl LogEntry {
         LogEntry {
             uri: request.uri.clone(),
             id: request.id(),
+            trace_id: request.trace_id(),
             ip: request.peer.map(|peer| peer.ip()),
         }
     }
@@ -293,6 +296,8 @@ fn line(finished: &FinishedRequest, entry: &LogEntry, total: Duration, now: Syst
         ms(finished.summary.ran),
     );
     write_text(&mut line, &entry.id);
+    // Writing into a Vec cannot fail.
+    let _ = write!(line, ",\"trace_id\":\"{}\"", entry.trace_id);
     line.extend_from_slice(b",\"ip\":");
     match entry.ip {
         Some(ip) => {
@@ -361,6 +366,7 @@ mod tests {
         LogEntry {
             uri: uri.parse().unwrap(),
             id: "id-1".to_owned(),
+            trace_id: TraceId::of(0x1f),
             ip: Some([127, 0, 0, 1].into()),
         }
     }
@@ -376,7 +382,7 @@ mod tests {
         assert_eq!(
             text(&finished(), &entry("/a/\"b?token=secret")),
             "{\"time\":\"2023-11-14T22:13:20.119Z\",\"method\":\"GET\",\"path\":\"/a/\\\"b\",\"pattern\":\"/a/:x\",\"status\":201,\
-             \"outcome\":\"complete\",\"bytes\":12,\"ms\":4,\"wait_ms\":1.5,\"run_ms\":2,\"id\":\"id-1\",\"ip\":\"127.0.0.1\"}\n"
+             \"outcome\":\"complete\",\"bytes\":12,\"ms\":4,\"wait_ms\":1.5,\"run_ms\":2,\"id\":\"id-1\",\"trace_id\":\"0000000000000000000000000000001f\",\"ip\":\"127.0.0.1\"}\n"
         );
     }
 

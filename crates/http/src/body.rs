@@ -13,6 +13,7 @@ use http::{
     header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
 };
 use http_body::{Frame, SizeHint};
+use tsumugi_trace::{Activity, Ending, EndingKind, OwnedActivity};
 
 use crate::{
     byte_sum::ByteShare,
@@ -35,6 +36,7 @@ pub(crate) struct Completion<H: HttpHandler> {
     note: H::Note,
     /// The request's body in memory.
     load: Option<Rc<ByteShare>>,
+    pub(crate) activity: OwnedActivity,
 }
 
 impl<H: HttpHandler> Completion<H> {
@@ -42,6 +44,7 @@ impl<H: HttpHandler> Completion<H> {
         connection: Rc<ConnectionShared<H>>,
         request: &Request,
         load: Option<Rc<ByteShare>>,
+        activity: OwnedActivity,
     ) -> Self {
         connection.state.request_began();
         let note = connection.handler.begin(request);
@@ -59,6 +62,7 @@ impl<H: HttpHandler> Completion<H> {
             finished,
             note,
             load,
+            activity,
         }
     }
 
@@ -161,8 +165,34 @@ impl<H: HttpHandler> Completion<H> {
 impl<H: HttpHandler> Drop for Completion<H> {
     fn drop(&mut self) {
         self.connection.state.request_ended();
+        let finished = &mut self.finished;
+        let mut ending = Ending {
+            status: Some(finished.status.as_u16()),
+            ..Ending::default()
+        };
+        match finished.outcome {
+            RequestOutcome::Complete => {}
+            RequestOutcome::BrokenOff => ending.kind = EndingKind::ClientLeft,
+            RequestOutcome::Unanswered => {
+                (ending.kind, ending.status) = (EndingKind::ClientLeft, None);
+                finished.summary.pattern = self.activity.route().cloned();
+                self.activity.enter(|| log_left(&self.activity));
+            }
+        }
+        self.activity.end(ending);
         self.connection.handler.finish(&self.finished, &self.note);
     }
+}
+
+/// Says that a client left whose request has begun.
+#[cold]
+fn log_left(activity: &Activity) {
+    let (request, route) = (activity.subject(), activity.route());
+    tracing::info!(
+        route = route.map(tracing::field::display),
+        ms = activity.started_at().elapsed().as_millis(),
+        "{request}: the client left before it was answered",
+    );
 }
 
 /// A body as hyper takes it.

@@ -136,7 +136,14 @@ fn version_1(bytes: &[u8]) -> Result<ProxyStep> {
 /// `PROXY TCP4 192.0.2.1 192.0.2.2 4711 443`
 fn line_source(line: &str) -> Option<ProxySource> {
     let words: Vec<&str> = line.split(' ').collect();
-    let &["PROXY", family, source, destination, source_port, destination_port] = words.as_slice()
+    let &[
+        "PROXY",
+        family,
+        source,
+        destination,
+        source_port,
+        destination_port,
+    ] = words.as_slice()
     else {
         return None;
     };
@@ -187,7 +194,10 @@ fn version_2(bytes: &[u8], bytes_max: usize) -> Result<ProxyStep> {
         0x11 => {
             let (ends, records) = body.split_first_chunk::<12>().ok_or_else(short)?;
             let [a, b, c, d, _, _, _, _, high, low, _, _] = *ends;
-            (client(Ipv4Addr::new(a, b, c, d).into(), [high, low]), records)
+            (
+                client(Ipv4Addr::new(a, b, c, d).into(), [high, low]),
+                records,
+            )
         }
         0x21 => {
             let (source, rest) = body.split_first_chunk::<16>().ok_or_else(short)?;

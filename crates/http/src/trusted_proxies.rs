@@ -52,7 +52,9 @@ pub enum TrustedProxyError {
         text: String,
     },
     /// The address is one inside of the network.
-    #[error("`{text}` is an address with the prefix of its network; write {network} for the network")]
+    #[error(
+        "`{text}` is an address with the prefix of its network; write {network} for the network"
+    )]
     HostBits {
         /// As it was written.
         text: String,
@@ -236,7 +238,11 @@ mod tests {
             &["2001:db8:8000::1", "10.0.0.1"],
         );
         check("::/0", &["::1", "2001:db8::1"], &["10.0.0.1"]);
-        check("loopback", &["127.0.0.1", "127.9.9.9", "::1"], &["10.0.0.1", "unix"]);
+        check(
+            "loopback",
+            &["127.0.0.1", "127.9.9.9", "::1"],
+            &["10.0.0.1", "unix"],
+        );
         check("unix", &["unix"], &["127.0.0.1", "::1"]);
         assert!(!TrustedProxies::default().contains(None));
     }

@@ -27,7 +27,8 @@ impl FrontProxy {
     pub fn nginx(count: usize, servers: impl Fn(&[SocketAddr]) -> String) -> FrontProxy {
         let configuration = |folder: &Path, addresses: &[SocketAddr]| {
             let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-            let paths = paths.map(|name| format!("{name}_temp_path {}/{name};\n", folder.display()));
+            let paths =
+                paths.map(|name| format!("{name}_temp_path {}/{name};\n", folder.display()));
             format!(
                 "daemon off;\nmaster_process off;\npid {}/pid;\nerror_log stderr;\nevents {{ }}\nhttp {{\naccess_log off;\n{}{}\n}}\n",
                 folder.display(),
@@ -37,7 +38,11 @@ impl FrontProxy {
         };
         let command = |folder: &Path, file: &Path| {
             let mut command = Command::new(programs::find("nginx", "nginx"));
-            command.arg("-p").arg(folder).args(["-e", "stderr", "-c"]).arg(file);
+            command
+                .arg("-p")
+                .arg(folder)
+                .args(["-e", "stderr", "-c"])
+                .arg(file);
             command
         };
         FrontProxy::start(count, &configuration, &command)

@@ -5,8 +5,7 @@ use super::*;
 /// A request of this peer (`unix` is one on a UNIX socket) with these lines; what becomes of it, as `client scheme host`, or the error.
 #[track_caller]
 fn check(trusted: &[&str], peer: &str, lines: &[(&str, &str)], expected: &str) {
-    let proxies =
-        TrustedProxies::new(trusted.iter().map(|text| text.parse().unwrap()).collect());
+    let proxies = TrustedProxies::new(trusted.iter().map(|text| text.parse().unwrap()).collect());
     let mut headers = HeaderMap::new();
     headers.insert(HOST, HeaderValue::from_static("inner.example"));
     for (name, value) in lines {
@@ -44,7 +43,12 @@ fn fields_of_an_untrusted_peer_are_not_believed() {
         (FORWARDED, "for=192.0.2.9;proto=https;host=evil.example"),
     ];
     for trusted in [&[][..], &["10.0.0.0/8"], &["unix", "loopback,forwarded"]] {
-        check(trusted, "203.0.113.5", &lines, "203.0.113.5:4711 http inner.example");
+        check(
+            trusted,
+            "203.0.113.5",
+            &lines,
+            "203.0.113.5:4711 http inner.example",
+        );
     }
     check(&["10.0.0.0/8"], "unix", &lines, "unix http inner.example");
 }
@@ -58,9 +62,24 @@ fn fields_that_the_operator_did_not_name_are_not_believed() {
         ("x-forwarded-port", "8443"),
         (FORWARDED, "for=192.0.2.8;host=evil.example"),
     ];
-    check(&["10.0.0.0/8"], "10.0.0.1", &lines, "192.0.2.9:0 https inner.example");
-    check(&["10.0.0.0/8,for"], "10.0.0.1", &lines, "192.0.2.9:0 http inner.example");
-    check(&["10.0.0.0/8,proto"], "10.0.0.1", &lines, "10.0.0.1:4711 https inner.example");
+    check(
+        &["10.0.0.0/8"],
+        "10.0.0.1",
+        &lines,
+        "192.0.2.9:0 https inner.example",
+    );
+    check(
+        &["10.0.0.0/8,for"],
+        "10.0.0.1",
+        &lines,
+        "192.0.2.9:0 http inner.example",
+    );
+    check(
+        &["10.0.0.0/8,proto"],
+        "10.0.0.1",
+        &lines,
+        "10.0.0.1:4711 https inner.example",
+    );
     check(
         &["10.0.0.0/8,forwarded"],
         "10.0.0.1",
@@ -79,7 +98,12 @@ fn fields_that_the_operator_did_not_name_are_not_believed() {
 fn first_untrusted_address_from_the_right_is_the_client() {
     let check = |value: &str, expected: &str| {
         let trusted = ["10.0.0.0/8", "fd00::/8", "unix"];
-        check(&trusted, "10.0.0.1", &[(FOR, value)], &format!("{expected} http inner.example"));
+        check(
+            &trusted,
+            "10.0.0.1",
+            &[(FOR, value)],
+            &format!("{expected} http inner.example"),
+        );
     };
     check("192.0.2.9", "192.0.2.9:0");
     check("1.1.1.1, 192.0.2.9", "192.0.2.9:0");
@@ -108,7 +132,10 @@ fn several_lines_of_a_field_are_one_list() {
     check(
         &["unix,forwarded"],
         "unix",
-        &[(FORWARDED, "for=1.1.1.1"), (FORWARDED, "for=192.0.2.9;proto=https")],
+        &[
+            (FORWARDED, "for=1.1.1.1"),
+            (FORWARDED, "for=192.0.2.9;proto=https"),
+        ],
         "192.0.2.9:0 https inner.example",
     );
 }
@@ -117,7 +144,12 @@ fn several_lines_of_a_field_are_one_list() {
 fn scheme_is_that_of_the_hop_of_the_client_or_of_all() {
     let check = |addresses: &str, schemes: &str, expected: &str| {
         let lines = [(FOR, addresses), (PROTO, schemes)];
-        check(&["10.0.0.0/8"], "10.0.0.1", &lines, &format!("{expected} inner.example"));
+        check(
+            &["10.0.0.0/8"],
+            "10.0.0.1",
+            &lines,
+            &format!("{expected} inner.example"),
+        );
     };
     check("192.0.2.9", "https", "192.0.2.9:0 https");
     check("192.0.2.9", "HTTPS", "192.0.2.9:0 https");
@@ -138,25 +170,42 @@ fn host_and_port_are_those_that_the_client_asked_for() {
     const PORT: &str = "x-forwarded-port";
     check(&[(HOST, "a.example")], "unix http a.example");
     check(&[(HOST, "a.example"), (PORT, "80")], "unix http a.example");
-    check(&[(HOST, "a.example"), (PORT, "8080")], "unix http a.example:8080");
+    check(
+        &[(HOST, "a.example"), (PORT, "8080")],
+        "unix http a.example:8080",
+    );
     check(
         &[(HOST, "a.example:1"), (PORT, "8080")],
         "unix http a.example:1",
     );
     check(&[(HOST, "[::1]"), (PORT, "8080")], "unix http [::1]:8080");
-    check(&[(PORT, "8443"), (PROTO, "https")], "unix https inner.example:8443");
-    check(&[(PORT, "443"), (PROTO, "https")], "unix https inner.example");
+    check(
+        &[(PORT, "8443"), (PROTO, "https")],
+        "unix https inner.example:8443",
+    );
+    check(
+        &[(PORT, "443"), (PROTO, "https")],
+        "unix https inner.example",
+    );
     check(&[(PORT, "x")], "unix http inner.example");
     check(&[(PORT, "+80")], "unix http inner.example");
     for wrong in ["a b", "a/b", "user@a", "a.example:99999", ""] {
-        check(&[(HOST, wrong)], "malformed host that a proxy has forwarded");
+        check(
+            &[(HOST, wrong)],
+            "malformed host that a proxy has forwarded",
+        );
     }
 }
 
 #[test]
 fn forwarded_is_read_as_rfc_7239_writes_it() {
     let check = |value: &str, expected: &str| {
-        check(&["10.0.0.0/8,forwarded"], "10.0.0.1", &[(FORWARDED, value)], expected);
+        check(
+            &["10.0.0.0/8,forwarded"],
+            "10.0.0.1",
+            &[(FORWARDED, value)],
+            expected,
+        );
     };
     check("for=192.0.2.43", "192.0.2.43:0 http inner.example");
     check(
@@ -172,7 +221,10 @@ fn forwarded_is_read_as_rfc_7239_writes_it() {
         "192.0.2.60:0 https a.example",
     );
     check("for=unknown", "10.0.0.1:4711 http inner.example");
-    check("for=_hidden, for=\"_SEVKISEK\"", "10.0.0.1:4711 http inner.example");
+    check(
+        "for=_hidden, for=\"_SEVKISEK\"",
+        "10.0.0.1:4711 http inner.example",
+    );
     check("for=\"192.0.2.1:_p\"", "192.0.2.1:0 http inner.example");
     check("for=\"192\\.0.2.1\"", "192.0.2.1:0 http inner.example");
     check(",, for=192.0.2.1 ,;", "192.0.2.1:0 http inner.example");

@@ -31,7 +31,10 @@ fn check(header: &[u8], expected: &str) {
     let stepwise = loop {
         match read(&header[..at], MAX) {
             Ok(ProxyStep::Needs(needed)) => {
-                assert!(needed > 0 && at + needed <= header.len(), "{header:?} at {at}");
+                assert!(
+                    needed > 0 && at + needed <= header.len(),
+                    "{header:?} at {at}"
+                );
                 at += needed;
             }
             other => break other,
@@ -67,11 +70,23 @@ fn v6() -> Vec<u8> {
 
 #[test]
 fn line_of_version_1_names_the_client() {
-    check(b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 443\r\n", "192.0.2.1:4711 http");
-    check(b"PROXY TCP6 2001:db8::1 ::1 4711 443\r\n", "[2001:db8::1]:4711 http");
-    check(b"PROXY TCP6 ::ffff:192.0.2.1 ::1 4711 443\r\n", "192.0.2.1:4711 http");
+    check(
+        b"PROXY TCP4 192.0.2.1 192.0.2.2 4711 443\r\n",
+        "192.0.2.1:4711 http",
+    );
+    check(
+        b"PROXY TCP6 2001:db8::1 ::1 4711 443\r\n",
+        "[2001:db8::1]:4711 http",
+    );
+    check(
+        b"PROXY TCP6 ::ffff:192.0.2.1 ::1 4711 443\r\n",
+        "192.0.2.1:4711 http",
+    );
     check(b"PROXY UNKNOWN\r\n", "concealed http");
-    check(b"PROXY UNKNOWN ffff::1 ffff::2 65535 65535\r\n", "concealed http");
+    check(
+        b"PROXY UNKNOWN ffff::1 ffff::2 65535 65535\r\n",
+        "concealed http",
+    );
 }
 
 #[test]
@@ -89,7 +104,10 @@ fn header_of_version_2_names_the_client() {
 fn record_about_tls_says_https_when_the_client_speaks_it() {
     let with = |record: &[u8]| version_2(0x21, 0x11, &[V4, record].concat());
     check(&with(b"\x20\x00\x05\x01\0\0\0\0"), "192.0.2.1:4711 https");
-    check(&with(b"\x05\x00\x02id\x20\x00\x05\x05\0\0\0\0"), "192.0.2.1:4711 https");
+    check(
+        &with(b"\x05\x00\x02id\x20\x00\x05\x05\0\0\0\0"),
+        "192.0.2.1:4711 https",
+    );
     check(&with(b"\x20\x00\x05\x00\0\0\0\0"), "192.0.2.1:4711 http");
     check(&with(b"\x20\x00\x00"), "192.0.2.1:4711 http");
     check_refused(&with(b"\x20\x00\x05\x01"), "a record of it is cut off");
@@ -117,7 +135,12 @@ fn line_of_version_1_that_cannot_be_read_is_refused() {
     check_refused(b"PROXY UNKNOWN\n", "without CR LF");
     check_refused(b"PROXY UNKNOWN\rx", "without CR LF");
     check_refused(b"PROXY \xff\r\n", "no text");
-    for other in [&b"GET / HTTP/1.1\r\n"[..], b"\x16\x03\x01", b"P\r", b"\r\n\r\n\0\r\nQUIX"] {
+    for other in [
+        &b"GET / HTTP/1.1\r\n"[..],
+        b"\x16\x03\x01",
+        b"P\r",
+        b"\r\n\r\n\0\r\nQUIX",
+    ] {
         check_refused(other, "it begins with no PROXY header");
     }
 }
@@ -126,11 +149,23 @@ fn line_of_version_1_that_cannot_be_read_is_refused() {
 fn header_of_version_2_that_cannot_be_read_is_refused() {
     check_refused(&version_2(0x11, 0x11, V4), "its version is unknown");
     check_refused(&version_2(0x22, 0x11, V4), "its command is unknown");
-    check_refused(&version_2(0x21, 0x12, V4), "its family of addresses is unknown");
-    check_refused(&version_2(0x21, 0x11, &V4[1..]), "its addresses are cut off");
+    check_refused(
+        &version_2(0x21, 0x12, V4),
+        "its family of addresses is unknown",
+    );
+    check_refused(
+        &version_2(0x21, 0x11, &V4[1..]),
+        "its addresses are cut off",
+    );
     check_refused(&version_2(0x21, 0x21, V4), "its addresses are cut off");
-    check_refused(&version_2(0x21, 0x21, &v6()[1..]), "its addresses are cut off");
-    check_refused(&version_2(0x21, 0x31, &[0; 215]), "its addresses are cut off");
+    check_refused(
+        &version_2(0x21, 0x21, &v6()[1..]),
+        "its addresses are cut off",
+    );
+    check_refused(
+        &version_2(0x21, 0x31, &[0; 215]),
+        "its addresses are cut off",
+    );
 }
 
 #[test]
@@ -176,6 +211,8 @@ async fn header_that_does_not_come_in_time_is_refused_with_the_name_of_the_limit
     let error = accept(&mut server, &limits).await.unwrap_err().to_string();
     assert!(error.contains("proxy_header_ms (20 ms)"), "{error}");
     drop(client);
-    let error = accept(&mut server, &HttpLimits::default()).await.unwrap_err();
+    let error = accept(&mut server, &HttpLimits::default())
+        .await
+        .unwrap_err();
     assert!(matches!(error, Error::Closed), "{error}");
 }

@@ -1,8 +1,9 @@
 //! The client's end of a WebSocket whose handshake is done: for tests and for clients in the same process. Opens no connection.
 //! Rule: it waits for each message and answers pings meanwhile; nothing of it runs by itself.
 
+use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{self, protocol::Role},
@@ -14,13 +15,23 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    limits::WEBSOCKET_READ_BYTES,
+    limits::{TRIAL_SOCKET_BYTES, WEBSOCKET_READ_BYTES},
+    switch::{Switch, Upgraded},
 };
 
 /// The client's end.
 #[derive(Debug)]
 pub struct WebSocketClient<I> {
     stream: WebSocketStream<FrameGate<I>>,
+}
+
+impl WebSocketClient<DuplexStream> {
+    /// The client of a conversation in the same process, and the conversation itself, which has to run meanwhile.
+    pub async fn in_process(switch: Switch) -> (Self, impl Future<Output = ()>) {
+        let (ours, theirs) = duplex(TRIAL_SOCKET_BYTES);
+        let talking = switch.run(Upgraded::new(theirs, Bytes::new()));
+        (WebSocketClient::over(ours).await, talking)
+    }
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> WebSocketClient<I> {

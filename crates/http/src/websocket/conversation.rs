@@ -111,25 +111,25 @@ enum End {
 }
 
 /// Talks over a connection that was switched. What the handler gives; none when it had to be dropped. `leave` resolves when the server
-/// wants to go.
+/// wants to go. A handler that keeps the socket for longer than itself finds it closed.
 pub async fn converse<T, E>(
     upgraded: Upgraded,
     protocol: Option<String>,
     limits: &HttpLimits,
     leave: impl Future<Output = ()>,
-    handler: impl AsyncFnOnce(&WebSocket) -> Result<T, E>,
+    handler: impl AsyncFnOnce(&Rc<WebSocket>) -> Result<T, E>,
 ) -> Option<Result<T, E>> {
     let (to_handler, inbox) = mpsc::channel(1);
     let (outbox, mut from_handler) = mpsc::channel(1);
     let closed = Rc::new(RefCell::new(None));
-    let socket = WebSocket {
+    let socket = Rc::new(WebSocket {
         inbox: RefCell::new(inbox),
         outbox,
         closed: Rc::clone(&closed),
         protocol,
         traffic: upgraded.traffic(),
         refused: RefCell::default(),
-    };
+    });
     let mut pump = Pump::new(upgraded, limits, closed).await;
     let mut handler = pin!(handler(&socket));
     let ended = tokio::select! {

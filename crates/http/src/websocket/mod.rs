@@ -10,5 +10,5 @@ mod message;
 
 pub use client::WebSocketClient;
 pub use conversation::{WebSocket, converse};
-pub use handshake::WebSocketOffer;
+pub use handshake::{PageOrigins, WEBSOCKET_WISH, WebSocketOffer, WebSocketTerms};
 pub use message::{Close, Message};

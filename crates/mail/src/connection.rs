@@ -1,0 +1,268 @@
+//! One conversation with a mail server: TCP, TLS, EHLO, AUTH, and one mail after the other. The commands are lettre's. Not a pool.
+//! Rule: what a server sends without being asked anew is bounded, whatever lettre does with it; a password is sent over TLS or to this machine only.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use lettre::address::Envelope;
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::client::{
+    AsyncSmtpConnection, AsyncTokioStream, Certificate, CertificateStore, TlsParameters,
+};
+use lettre::transport::smtp::extension::ClientId;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tsumugi_worker::WorkerHandle;
+
+use crate::address::{Encryption, SmtpUrl};
+use crate::error::Error;
+use crate::limits::REPLY_BYTES_MAX;
+
+/// Opens connections to one server.
+pub(crate) struct SmtpConnector {
+    worker: WorkerHandle,
+    url: SmtpUrl,
+    certificates: Option<PathBuf>,
+    tls: OnceCell<Arc<ClientConfig>>,
+    start_tls: OnceCell<TlsParameters>,
+}
+
+/// A connection whose last mail was taken.
+pub(crate) struct SmtpConnection(AsyncSmtpConnection);
+
+impl SmtpConnector {
+    pub fn new(worker: &WorkerHandle, url: SmtpUrl, certificates: Option<PathBuf>) -> Self {
+        SmtpConnector {
+            worker: worker.clone(),
+            url,
+            certificates,
+            tls: OnceCell::new(),
+            start_tls: OnceCell::new(),
+        }
+    }
+
+    pub fn place(&self) -> String {
+        self.url.place()
+    }
+
+    fn failed(&self, reason: impl fmt::Display) -> Error {
+        Error::Connect {
+            place: self.place(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// A connection that takes mails.
+    pub async fn open(&self) -> Result<SmtpConnection, Error> {
+        let of = |error| Error::of(&self.place(), error);
+        let stream = self.tcp().await?;
+        let peer = stream.peer_addr().map_err(|error| self.failed(error))?;
+        let own = stream.local_addr().map_err(|error| self.failed(error))?;
+        let name = match own.ip() {
+            IpAddr::V4(address) => ClientId::Ipv4(address),
+            IpAddr::V6(address) => ClientId::Ipv6(address),
+        };
+        let metered = MeteredStream {
+            stream,
+            left: REPLY_BYTES_MAX,
+        };
+        let stream: Box<dyn AsyncTokioStream> = match self.url.encryption {
+            Encryption::Tls => Box::new(EncryptedStream {
+                stream: self.shake_hands(metered).await?,
+                peer,
+            }),
+            Encryption::StartTls | Encryption::None => Box::new(metered),
+        };
+        let connected = AsyncSmtpConnection::connect_with_transport(stream, &name).await;
+        let mut connection = connected.map_err(of)?;
+        if self.url.encryption == Encryption::StartTls {
+            let parameters = self.start_tls.get_or_try_init(|| self.parameters()).await?;
+            let encrypted = connection.starttls(parameters.clone(), &name).await;
+            encrypted.map_err(of)?;
+        }
+        if let Some((user, password)) = &self.url.credentials {
+            let credentials = Credentials::new(user.clone(), password.clone());
+            let known = [Mechanism::Plain, Mechanism::Login];
+            connection.auth(&known, &credentials).await.map_err(of)?;
+        }
+        Ok(SmtpConnection(connection))
+    }
+
+    /// The first address that answers.
+    async fn tcp(&self) -> Result<TcpStream, Error> {
+        let (host, port) = (self.url.host.clone(), self.url.port);
+        let look_up = self
+            .worker
+            .offload(move || std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), port)));
+        let found = look_up.await.map_err(|error| self.failed(error))?;
+        let mut reason = "the name has no address".to_owned();
+        for address in found.map_err(|error| self.failed(error))? {
+            match TcpStream::connect(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => reason = error.to_string(),
+            }
+        }
+        Err(self.failed(reason))
+    }
+
+    async fn shake_hands(&self, stream: MeteredStream) -> Result<TlsStream<MeteredStream>, Error> {
+        let config = self.tls.get_or_try_init(|| async {
+            let read =
+                tsumugi_client::tls_configuration(&self.worker, self.certificates.clone(), &[]);
+            read.await.map_err(|reason| self.failed(reason))
+        });
+        let config = Arc::clone(config.await?);
+        let name = ServerName::try_from(self.url.host.clone());
+        let name = name.map_err(|_| self.failed("no certificate can be for this host name"))?;
+        let shaken = TlsConnector::from(config).connect(name, stream).await;
+        shaken.map_err(|error| self.failed(format!("TLS: {error}")))
+    }
+
+    async fn parameters(&self) -> Result<TlsParameters, Error> {
+        let (host, file) = (self.url.host.clone(), self.certificates.clone());
+        let read = self
+            .worker
+            .offload(move || -> Result<TlsParameters, String> {
+                let mut builder = TlsParameters::builder(host);
+                if let Some(file) = file {
+                    let pem = std::fs::read(&file).map_err(|error| {
+                        format!("the certificates of {}: {error}", file.display())
+                    })?;
+                    let certificates =
+                        Certificate::from_pem(&pem).map_err(|error| error.to_string())?;
+                    builder = builder
+                        .certificate_store(CertificateStore::None)
+                        .add_root_certificate(certificates);
+                }
+                builder.build_rustls().map_err(|error| error.to_string())
+            });
+        let read = read.await.map_err(|error| self.failed(error))?;
+        read.map_err(|reason| self.failed(reason))
+    }
+}
+
+impl SmtpConnection {
+    /// Whether the server still listens.
+    pub async fn is_alive(&mut self) -> bool {
+        self.0.test_connected().await
+    }
+
+    /// Sends one mail; the server's answer. After an error the connection is of no use.
+    pub async fn send(
+        &mut self,
+        place: &str,
+        envelope: &Envelope,
+        bytes: &[u8],
+    ) -> Result<String, Error> {
+        let response = self.0.send(envelope, bytes).await;
+        let response = response.map_err(|error| Error::of(place, error))?;
+        Ok(response.first_line().unwrap_or_default().to_owned())
+    }
+}
+
+/// A socket that ends when its server has sent more than an answer since it was last written to.
+#[derive(Debug)]
+struct MeteredStream {
+    stream: TcpStream,
+    left: usize,
+}
+
+impl AsyncRead for MeteredStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let read = buffer.filled().len() - before;
+        match self.left.checked_sub(read) {
+            Some(left) => {
+                self.left = left;
+                Poll::Ready(Ok(()))
+            }
+            None => {
+                let message = format!(
+                    "the server sends more than REPLY_BYTES_MAX ({REPLY_BYTES_MAX}) at once"
+                );
+                Poll::Ready(Err(io::Error::other(message)))
+            }
+        }
+    }
+}
+
+impl AsyncWrite for MeteredStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.left = REPLY_BYTES_MAX;
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl AsyncTokioStream for MeteredStream {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.peer_addr()
+    }
+}
+
+/// TLS from the first byte.
+#[derive(Debug)]
+struct EncryptedStream {
+    stream: TlsStream<MeteredStream>,
+    peer: SocketAddr,
+}
+
+impl AsyncRead for EncryptedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for EncryptedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl AsyncTokioStream for EncryptedStream {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.peer)
+    }
+}

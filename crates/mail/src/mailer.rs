@@ -1,0 +1,210 @@
+//! Sends mails from one worker: over a pool of connections, into a folder, or into a list for tests. Not what a mail is made of.
+//! Rule: a connection goes to its next mail only when the last one was taken whole; a mail is sent once, and never again by itself.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tsumugi_worker::WorkerHandle;
+
+use crate::address::SmtpUrl;
+use crate::connection::{SmtpConnection, SmtpConnector};
+use crate::error::Error;
+use crate::limits::{COLLECTED_MAX, MailLimits};
+use crate::message::{Mail, PreparedMail};
+
+/// Where an application's mails go.
+#[derive(Clone, Debug, Default)]
+pub enum MailTarget {
+    /// Nowhere: each is an error that says what to set.
+    #[default]
+    Nowhere,
+    /// To this server.
+    Server(SmtpUrl),
+    /// Into files of this folder, for development.
+    Folder(PathBuf),
+    /// Into a list, for tests.
+    Collected,
+}
+
+/// How mails are sent from one worker.
+#[derive(Clone, Debug, Default)]
+pub struct MailSettings {
+    /// Where they go.
+    pub target: MailTarget,
+    /// Who sends a mail that does not say it.
+    pub from: Option<String>,
+    /// A PEM file of the certificates that servers are to have; none takes `SSL_CERT_FILE`, else the system's.
+    pub certificates: Option<PathBuf>,
+    /// The limits.
+    pub limits: MailLimits,
+}
+
+/// Sends mails from one worker.
+pub struct Mailer {
+    worker: WorkerHandle,
+    settings: MailSettings,
+    pool: Option<Pool>,
+    collected: RefCell<Vec<Mail>>,
+    numbers: Numbers,
+    has_shown_folder: Cell<bool>,
+}
+
+struct Pool {
+    connector: SmtpConnector,
+    places: Arc<Semaphore>,
+    idle: RefCell<VecDeque<(SmtpConnection, Instant)>>,
+}
+
+/// Makes numbers that no other mail has.
+struct Numbers {
+    random: u64,
+    next: Cell<u64>,
+}
+
+impl Mailer {
+    /// A mailer of this worker.
+    pub fn new(worker: &WorkerHandle, settings: MailSettings) -> Rc<Mailer> {
+        let pool = match &settings.target {
+            MailTarget::Server(url) => Some(Pool {
+                connector: SmtpConnector::new(worker, url.clone(), settings.certificates.clone()),
+                places: Arc::new(Semaphore::new(settings.limits.connections_max)),
+                idle: RefCell::default(),
+            }),
+            _ => None,
+        };
+        let random = || RandomState::new().hash_one(std::thread::current().id());
+        Rc::new(Mailer {
+            worker: worker.clone(),
+            pool,
+            settings,
+            collected: RefCell::default(),
+            numbers: Numbers {
+                random: random(),
+                next: Cell::new(random()),
+            },
+            has_shown_folder: Cell::new(false),
+        })
+    }
+
+    /// Sends a mail; its id. When this returns the server has taken it, which is not to say that its recipient has.
+    ///
+    /// # Errors
+    /// See [`Error`]. Of some of them another attempt may help: [`Error::is_transient`].
+    pub async fn send(&self, mut mail: Mail) -> Result<String, Error> {
+        if mail.from.is_none() {
+            mail.from = self.sender();
+        }
+        let prepared = mail.prepare(self.numbers.take(), &self.settings.limits)?;
+        match &self.settings.target {
+            MailTarget::Nowhere => return Err(Error::NoServer),
+            MailTarget::Collected => self.collect(mail)?,
+            MailTarget::Folder(folder) => self.write(folder, &prepared).await?,
+            MailTarget::Server(_) => self.deliver(&prepared).await?,
+        }
+        Ok(prepared.id)
+    }
+
+    /// Who sends what does not say it. Where no server checks it, there is always one.
+    fn sender(&self) -> Option<String> {
+        let is_sent = matches!(self.settings.target, MailTarget::Server(_));
+        let made_up = || (!is_sent).then(|| "app@localhost".to_owned());
+        self.settings.from.clone().or_else(made_up)
+    }
+
+    /// The mails that a test has collected so far, in their order.
+    pub fn collected(&self) -> Vec<Mail> {
+        self.collected.borrow().clone()
+    }
+
+    fn collect(&self, mail: Mail) -> Result<(), Error> {
+        let mut collected = self.collected.borrow_mut();
+        if collected.len() >= COLLECTED_MAX {
+            let message = format!("the test has sent COLLECTED_MAX ({COLLECTED_MAX}) mails");
+            return Err(Error::Mail(message));
+        }
+        collected.push(mail);
+        Ok(())
+    }
+
+    async fn write(&self, folder: &Path, mail: &PreparedMail) -> Result<(), Error> {
+        let name = mail.id.trim_matches(['<', '>']).split('@').next();
+        let file = folder.join(format!("{}.eml", name.unwrap_or_default()));
+        let (folder, path, bytes) = (folder.to_owned(), file.clone(), mail.bytes.clone());
+        let written = self.worker.offload(move || {
+            std::fs::create_dir_all(&folder)?;
+            std::fs::write(&path, bytes)
+        });
+        let failed = |reason: String| Error::Folder {
+            path: file.clone(),
+            reason,
+        };
+        let written = written.await.map_err(|error| failed(error.to_string()))?;
+        written.map_err(|error| failed(error.to_string()))?;
+        let hint = match self.has_shown_folder.replace(true) {
+            true => "",
+            false => "; set SMTP_URL to have mails sent",
+        };
+        tracing::info!("mail not sent but written to {}{hint}", file.display());
+        Ok(())
+    }
+
+    async fn deliver(&self, mail: &PreparedMail) -> Result<(), Error> {
+        let pool = self.pool.as_ref().ok_or(Error::NoServer)?;
+        let ms = self.settings.limits.send_ms_max;
+        match timeout(Duration::from_millis(ms), self.converse(pool, mail)).await {
+            Ok(result) => result,
+            Err(_) => Err(Error::Timeout {
+                place: pool.connector.place(),
+                ms,
+            }),
+        }
+    }
+
+    async fn converse(&self, pool: &Pool, mail: &PreparedMail) -> Result<(), Error> {
+        let place = pool.connector.place();
+        let permit = Arc::clone(&pool.places).acquire_owned().await;
+        let _permit = permit.map_err(|_| Error::NoServer)?;
+        let mut connection = match self.idle(pool).await {
+            Some(connection) => connection,
+            None => pool.connector.open().await?,
+        };
+        connection.send(&place, &mail.envelope, &mail.bytes).await?;
+        let mut idle = pool.idle.borrow_mut();
+        if idle.len() < self.settings.limits.idle_max {
+            idle.push_back((connection, Instant::now()));
+        }
+        Ok(())
+    }
+
+    /// A connection that has waited and still listens.
+    async fn idle(&self, pool: &Pool) -> Option<SmtpConnection> {
+        let idle_max = Duration::from_millis(self.settings.limits.idle_ms_max);
+        loop {
+            let (mut connection, since) = pool.idle.borrow_mut().pop_back()?;
+            if since.elapsed() < idle_max && connection.is_alive().await {
+                return Some(connection);
+            }
+        }
+    }
+}
+
+impl Numbers {
+    fn take(&self) -> u128 {
+        let count = self.next.get();
+        self.next.set(count.wrapping_add(0x9E37_79B9_7F4A_7C15));
+        u128::from(self.random) << 64 | u128::from(count)
+    }
+}
+
+impl std::fmt::Debug for Mailer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Mailer")
+    }
+}
