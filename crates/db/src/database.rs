@@ -14,6 +14,7 @@ use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
 use crate::sequence::undone;
 use crate::sql_text::SqlText;
+use crate::statement_span::{note_failure, statement_span};
 use crate::value::{Value, bounded, bounded_together};
 use crate::{server, sqlite};
 
@@ -383,7 +384,10 @@ impl Transaction {
     /// [`Error::Closed`] or [`Error::RolledBack`] once the transaction is over, [`Error::Usage`] while a stream of it is open or a statement of it runs for
     /// longer than `statement_timeout`.
     pub async fn commit(&self) -> Result<()> {
-        on_each!(Transaction, self, own => guarded!(own.owner(), own.commit()))
+        let span = statement_span("COMMIT", self.dialect());
+        let outcome = on_each!(Transaction, self, own => guarded!(own.owner(), own.commit()));
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// Undoes the changes and ends the transaction. One that was rolled back already is as it is wanted.
@@ -391,8 +395,10 @@ impl Transaction {
     /// # Errors
     /// [`Error::Closed`] once the transaction was committed, [`Error::Usage`] while a stream of it is open, [`Error::Lost`].
     pub async fn roll_back(&self) -> Result<()> {
+        let span = statement_span("ROLLBACK", self.dialect());
         let rolled_back =
             on_each!(Transaction, self, own => guarded!(own.owner(), own.roll_back()));
+        note_failure(&span, &rolled_back);
         match rolled_back {
             Err(Error::RolledBack { .. }) => Ok(()),
             other => other,

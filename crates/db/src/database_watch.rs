@@ -13,6 +13,8 @@ use crate::weak_database::WeakDatabase;
 #[derive(Debug)]
 pub struct DatabaseWatch {
     name: sync::Arc<str>,
+    scheme: &'static str,
+    connections_max: usize,
     role: Option<PoolRole>,
     database: WeakDatabase,
     connections: Connections,
@@ -54,6 +56,25 @@ pub enum PoolScope {
 }
 
 impl Database {
+    /// Its name, as [`DatabaseWatch::name`].
+    pub fn name(&self) -> sync::Arc<str> {
+        match self {
+            Database::Sqlite(pool) => pool.name(),
+            Database::Postgres(pool) => pool.name(),
+            Database::Firebird(pool) => pool.name(),
+        }
+    }
+
+    /// How many connections there may be: of SQLite its readers and the writer.
+    fn connections_max(&self) -> usize {
+        match self {
+            Database::Sqlite(pool) if pool.path().is_none() => 1,
+            Database::Sqlite(pool) => pool.options().pool + 1,
+            Database::Postgres(pool) => pool.options().pool,
+            Database::Firebird(pool) => pool.options().pool,
+        }
+    }
+
     /// A look at the figures of this database that does not keep it open.
     pub fn watch(&self) -> DatabaseWatch {
         let (name, connections) = match self {
@@ -71,6 +92,8 @@ impl Database {
         DatabaseWatch {
             name,
             role: (!replicas.is_empty()).then_some(PoolRole::Primary),
+            scheme: self.scheme(),
+            connections_max: self.connections_max(),
             database: self.downgrade(),
             connections,
             replicas,
@@ -83,6 +106,8 @@ impl DatabaseWatch {
         DatabaseWatch {
             name: pool.name(),
             role: Some(PoolRole::Replica),
+            scheme: "postgres",
+            connections_max: pool.options().pool,
             database: Database::Postgres(pool.clone()).downgrade(),
             connections: Connections::Thread(pool.watch()),
             replicas: Vec::new(),
@@ -97,6 +122,16 @@ impl DatabaseWatch {
     /// Which servers the figures are about, where the database has replicas.
     pub fn role(&self) -> Option<PoolRole> {
         self.role
+    }
+
+    /// How URLs of the database begin.
+    pub fn scheme(&self) -> &'static str {
+        self.scheme
+    }
+
+    /// How many connections there may be.
+    pub fn connections_max(&self) -> usize {
+        self.connections_max
     }
 
     /// The database, unless it has been closed by all its users.

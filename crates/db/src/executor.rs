@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tsumugi_sql::{Dialect, Name, Statement};
+use tsumugi_trace::Span;
 
 use crate::batch::BatchSize;
 use crate::database::{Database, RowStream, Savepoint, Transaction};
@@ -16,6 +17,7 @@ use crate::postgres::{CopyIn, CopyOut, Session};
 use crate::rows::Rows;
 use crate::sequence::{in_turn, undone};
 use crate::sql_text::SqlText;
+use crate::statement_span::{note_failure, note_outcome, statement_span};
 use crate::value::Value;
 
 /// Where a statement runs. Cheap to clone.
@@ -63,7 +65,11 @@ impl Executor {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
-        on_each!(self, query(sql, values), database => database.read(sql, values))
+        let sql = sql.into();
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(self, query(sql, values), database => database.read(sql, values));
+        note_outcome(&span, &outcome, Rows::len);
+        outcome
     }
 
     /// See [`Database::execute`].
@@ -75,7 +81,13 @@ impl Executor {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
-        on_each!(self, execute(sql, values), database => async { database.refuse_write() })
+        let sql = sql.into();
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(self, execute(sql, values), database => async { database.refuse_write() });
+        note_outcome(&span, &outcome, |executed: &ExecuteResult| {
+            usize::try_from(executed.affected).unwrap_or(usize::MAX)
+        });
+        outcome
     }
 
     /// See [`Database::execute_script`].
@@ -83,7 +95,11 @@ impl Executor {
     /// # Errors
     /// As there, and in a transaction as [`Transaction::execute_script`].
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
-        on_each!(self, execute_script(sql), database => async { database.refuse_write() })
+        let sql = sql.into();
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(self, execute_script(sql), database => async { database.refuse_write() });
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// See [`Database::stream_by`].
@@ -96,7 +112,11 @@ impl Executor {
         values: impl Into<Vec<Value>>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        on_each!(self, stream_by(sql, values, by), database => database.read_stream(sql, values, by))
+        let sql = sql.into();
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(self, stream_by(sql, values, by), database => database.read_stream(sql, values, by));
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// The primary key of a table, which the database is asked for unless it is known; none where there is no such table.
@@ -182,7 +202,12 @@ impl Executor {
         statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
-        match self {
+        let text = || -> Vec<&str> { statements.iter().map(|(sql, _)| &**sql).collect() };
+        let span = match tsumugi_trace::is_observed() {
+            true => statement_span(&text().join("; "), self.dialect()),
+            false => Span::default(),
+        };
+        let outcome = match self {
             Executor::Database(database) => database.pipeline(statements, atomicity).await,
             Executor::Read(database) => {
                 Box::pin(database.read_pipeline(statements, atomicity)).await
@@ -191,7 +216,9 @@ impl Executor {
             Executor::Transaction(transaction) => {
                 transaction.pipeline_by(statements, atomicity).await
             }
-        }
+        };
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// See [`Transaction::savepoint`].
@@ -213,14 +240,17 @@ impl Executor {
     /// # Errors
     /// [`Error::Closed`] in a transaction: they do not nest.
     pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
-        match self {
+        let span = statement_span("BEGIN", self.dialect());
+        let outcome = match self {
             Executor::Database(database) => database.begin(options).await,
             Executor::Read(database) => Box::pin(database.read_begin(options)).await,
             Executor::Session(session) => session.begin(options).await,
             Executor::Transaction(_) => {
                 Err(Error::closed("transaction", "another one is running in it"))
             }
-        }
+        };
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// See [`Database::copy_in`].

@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use crate::value::Value;
 
+/// Whether lines of statements are shown by anybody.
+pub(crate) fn is_wanted() -> bool {
+    tracing::enabled!(target: "tsumugi_db", tracing::Level::DEBUG)
+}
+
 /// A statement that has ended.
 pub(crate) struct Line<'a> {
     pub(crate) sql: &'a str,

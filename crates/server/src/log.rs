@@ -45,13 +45,23 @@ struct Events;
 impl Write for Events {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // What is dropped is counted, and more cannot be done about it.
-        let _ = ERRORS.write(&shortened(event));
+        let _ = ERRORS.write(&shortened(&named(event)));
         Ok(event.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// An event with the names of the request that it is about, if there is one: by them its lines are found, whoever wrote them.
+fn named(event: &[u8]) -> Cow<'_, [u8]> {
+    let Some(ids) = tsumugi_trace::log_ids() else {
+        return Cow::Borrowed(event);
+    };
+    let line = event.strip_suffix(b"\n").unwrap_or(event);
+    let named = [line, format!(" {ids}\n").as_bytes()].concat();
+    Cow::Owned(named)
 }
 
 /// An event with its middle left out when it is too long: the end has the frames of an error and the fields.
@@ -108,6 +118,17 @@ pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tsumugi_trace::{Activity, ActivityKind};
+
+    #[test]
+    fn event_of_an_activity_ends_with_its_names() {
+        assert_eq!(*named(b"line\n"), *b"line\n");
+        let activity = Activity::begin_named(ActivityKind::Job, "thumbnail".into(), None);
+        let ids = activity.enter(|| named(b"line\n").into_owned());
+        let (request, trace) = (activity.id(), activity.trace_id());
+        let expected = format!("line request_id={request} trace_id={trace}\n");
+        assert_eq!(String::from_utf8(ids).unwrap(), expected);
+    }
 
     #[test]
     fn an_event_of_one_byte_more_than_the_limit_loses_its_middle_and_says_so() {

@@ -52,6 +52,9 @@ impl<P: Program> Service<P> {
             front.tls.is_some() || !front.ports.iter().any(wants_tls),
             "a listener of TLS has no certificate"
         );
+        if let Some(tracer) = &front.tracer {
+            tracer.attach(worker.id());
+        }
         let spawn = OnWorker(worker.clone());
         let server = HttpServer::behind(front.proxies.clone(), limits, spawn);
         let column = front.registry.as_ref();
@@ -89,11 +92,20 @@ impl<P: Program> Service<P> {
     fn show(&self, column: Arc<Column>) {
         let apps = Rc::clone(&self.apps);
         let bodies = Arc::clone(self.server.bodies());
+        let worker = self.worker.clone();
         drop(self.worker.spawn(async move {
             loop {
                 let alive: Vec<_> = apps.borrow().iter().filter_map(Weak::upgrade).collect();
-                column.look(alive.iter().map(|app| app.show()).collect());
+                let shown: Vec<_> = alive.iter().map(|app| app.show()).collect();
+                let queue = shown.iter().find_map(|shown| shown.jobs.first()).cloned();
+                column.look(shown);
                 drop(alive);
+                if column.jobs.are_due(queue.as_ref())
+                    && let Some(queue) = queue
+                {
+                    let column = Arc::clone(&column);
+                    drop(worker.spawn(async move { column.jobs.count(&queue).await }));
+                }
                 column.bodies_bytes.store(bodies.bytes(), Relaxed);
                 column.bodies_refused.store(bodies.refused(), Relaxed);
                 tokio::time::sleep(FIGURES_EVERY).await;

@@ -402,7 +402,10 @@ impl Activity {
             route: self.route.get().cloned(),
             started_at: now.checked_sub(took).unwrap_or(now),
             took,
-            ending: ending.kind,
+            ending: match self.is_cancelled() {
+                true => EndingKind::Cancelled,
+                false => ending.kind,
+            },
             status: ending.status,
             error: ending.error.map(|error| {
                 let end = error.floor_char_boundary(SPAN_TEXT_BYTES_MAX);

@@ -18,8 +18,6 @@ use crate::local::{self, within};
 pub enum SpanKind {
     /// A statement.
     Sql,
-    /// A transaction, from its beginning to its end.
-    Transaction,
     /// A call of a key-value store.
     Kv,
     /// A call to another server.
@@ -43,16 +41,15 @@ pub enum SpanKind {
 }
 
 impl SpanKind {
-    /// Whether something waits meanwhile. A transaction and what an author has named hold what waits.
+    /// Whether something waits meanwhile. What an author has named holds what waits.
     pub(crate) fn is_wait(self) -> bool {
-        !matches!(self, SpanKind::Transaction | SpanKind::Named)
+        self != SpanKind::Named
     }
 
     /// Its word, as pages and traces show it.
     pub fn as_str(self) -> &'static str {
         match self {
             SpanKind::Sql => "sql",
-            SpanKind::Transaction => "transaction",
             SpanKind::Kv => "kv",
             SpanKind::Http => "http",
             SpanKind::Sleep => "sleep",
@@ -95,24 +92,14 @@ struct LiveSpan {
 pub fn span(kind: SpanKind, name: &str) -> Span {
     match local::is_observed() {
         false => Span(None),
-        true => Span::open(kind, name, None),
+        true => Span::open(kind, name),
     }
 }
 
 impl Span {
-    /// A span that is a part of another one, such as of a transaction. Where that one is empty, so is this.
-    pub fn child(&self, kind: SpanKind, name: &str) -> Span {
-        match &self.0 {
-            None => span(kind, name),
-            Some(live) => live
-                .activity
-                .enter(|| Span::open(kind, name, Some(live.id))),
-        }
-    }
-
     #[cold]
-    fn open(kind: SpanKind, name: &str, parent: Option<SpanId>) -> Span {
-        let Some((activity, within, place)) = local::observed() else {
+    fn open(kind: SpanKind, name: &str) -> Span {
+        let Some((activity, parent, place)) = local::observed() else {
             return Span(None);
         };
         let id = local::span_id();
@@ -125,7 +112,7 @@ impl Span {
             }
             state.open.push(OpenSpan {
                 id,
-                parent: parent.unwrap_or(within),
+                parent,
                 kind,
                 name: cut(name).into(),
                 place,

@@ -15,6 +15,7 @@ use tokio::io::DuplexStream;
 use tsumugi_http::{
     HttpBody, Request, RequestBody, RequestNumber, ResponseParts, StreamAborted, websocket,
 };
+use tsumugi_client::{CallMode, StubAnswer, StubOutcome, StubbedCall};
 use tsumugi_server::Mode;
 
 use crate::app_instance::AppInstance;
@@ -32,6 +33,7 @@ pub fn run<S: Plugin, T>(
 ) -> T {
     let settings = Settings {
         mode: Mode::Development,
+        calls: CallMode::Stubbed,
         ..Settings::default()
     };
     run_with(settings, routes, test)
@@ -108,6 +110,35 @@ impl<S: 'static> Client<S> {
             headers: HeaderMap::new(),
             body: Bytes::new(),
         }
+    }
+
+    /// Answers the application's calls to other servers in place of these: `client.stub_http(Method::GET, "https://api.example.org/users/:id", |call| …)`.
+    /// In the URL `:name` stands for a segment of the path and `*name` for the rest. The last stub that fits answers; a call without one fails.
+    ///
+    /// # Panics
+    /// When the URL is none.
+    pub fn stub_http(
+        &self,
+        method: Method,
+        url: &str,
+        answer: impl Fn(&StubbedCall) -> StubOutcome + 'static,
+    ) {
+        let answer: StubAnswer = Box::new(move |call| {
+            let outcome = answer(&call);
+            Box::pin(async move { Ok(outcome) })
+        });
+        let added = self.loaded.worker().stubs().add(Some(method), url, answer);
+        added.unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// The application's calls to other servers so far.
+    pub fn http_calls(&self) -> Vec<StubbedCall> {
+        self.loaded.worker().stubs().calls()
+    }
+
+    /// Lets calls out to the servers that they name.
+    pub fn allow_http(&self) {
+        self.loaded.worker().stubs().open();
     }
 
     /// The plugin, to look at what requests have done to it.

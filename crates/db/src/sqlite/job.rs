@@ -6,12 +6,13 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
+use tsumugi_trace::Activity;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, FailedStatement, Result};
 use crate::execution::ExecuteResult;
+use crate::log;
 use crate::options::{Options, TransactionOptions};
-use crate::route_scope;
 use crate::rows::Rows;
 use crate::rows::packed::PackedRows;
 use crate::statement_context::StatementContext;
@@ -64,8 +65,8 @@ pub(super) enum Call {
 pub(super) struct Statement {
     pub(super) sql: Arc<str>,
     pub(super) values: Vec<Value>,
-    /// The route that it is for, where statements are counted.
-    pub(super) place: Option<Arc<str>>,
+    /// What it is a part of, where statements are counted or logged.
+    pub(super) activity: Option<Arc<Activity>>,
 }
 
 impl Statement {
@@ -73,8 +74,8 @@ impl Statement {
         Statement {
             sql: sql.into(),
             values: values.into(),
-            place: match statement_table::are_kept() {
-                true => route_scope::current(),
+            activity: match statement_table::are_kept() || log::is_wanted() {
+                true => tsumugi_trace::current(),
                 false => None,
             },
         }

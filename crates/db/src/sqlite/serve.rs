@@ -62,7 +62,11 @@ impl EngineThread {
             };
             busy.fetch_add(1, Relaxed);
             // A panic is a bug of ours or of SQLite's. It costs its caller an answer and the connection its life.
-            let served = catch_unwind(AssertUnwindSafe(|| self.serve(job)));
+            let served = catch_unwind(AssertUnwindSafe(|| match job.statement.activity.clone() {
+                // Its lines of the log are those of its caller.
+                Some(activity) => activity.enter(|| self.serve(job)),
+                None => self.serve(job),
+            }));
             if served.is_err() {
                 drop(watch::disarm());
             }
@@ -483,7 +487,10 @@ fn note(
             rows,
             took: started.elapsed(),
             is_failed: fault.is_some(),
-            place: statement.place.clone(),
+            place: statement
+                .activity
+                .as_ref()
+                .and_then(|activity| activity.route().cloned()),
         });
     }
     if options.log == StatementLog::Statements {

@@ -1,12 +1,12 @@
 //! Commits whose caller leaves before they are answered, and backends that wait for a standby that is gone. Rule: what has become of a commit is in the
 //! log, and a pool leaves no more backends waiting than it has connections, and none for longer than a silent server is waited for.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use tsumugi_db::{Error, in_route};
+use tsumugi_db::Error;
+use tsumugi_trace::{Activity, ActivityKind};
 use tsumugi_testkit::postgres::Server;
 use tsumugi_testkit::{Cut, LogBuffer, ServerSide};
 
@@ -68,8 +68,9 @@ fn statement_that_waits_for_a_standby_leaves_no_backend_behind() {
 
 /// Polls a future as the handler of a route is polled.
 async fn for_route<T>(route: &Arc<str>, future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    std::future::poll_fn(|cx| in_route(route, || future.as_mut().poll(cx))).await
+    let activity = Activity::begin_named(ActivityKind::Request, Arc::clone(route), None);
+    activity.set_route(route);
+    Activity::scope(Some(activity.share()), future).await
 }
 
 /// Runs a test with a log of its thread, on which the pool is.

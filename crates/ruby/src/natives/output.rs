@@ -12,7 +12,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("vm_bytes", |host, scope, _| {
         Ok(scope.count(host.vm.memory_used()))
     })?;
-    natives.plain("log", |host, scope, call| {
+    natives.plain("log", |_, scope, call| {
         let level = text(scope, call.argument(0), "the level")?;
         let mut line = text(scope, call.argument(1), "the message")?;
         for (name, value) in scope.entries(call.argument(2))? {
@@ -20,11 +20,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             line.push_str(&scope.text(name).unwrap_or_default());
             line.push('=');
             line.push_str(&field(scope, value)?);
-        }
-        // The word by which the access log's line is found.
-        if let Some(exchange) = host.job.exchange() {
-            line.push_str(" request=");
-            line.push_str(&exchange.request.id());
         }
         match level.as_str() {
             "debug" => tracing::debug!(target: "app", "{line}"),

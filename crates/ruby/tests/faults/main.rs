@@ -129,6 +129,7 @@ fn request((method, path, content_type, body, _): Visit) -> Box<Request> {
         received_at: Instant::now(),
         number: RequestNumber::default(),
         mounted_path: None,
+        activity: None,
     })
 }
 

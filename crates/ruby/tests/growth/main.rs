@@ -24,6 +24,7 @@ async fn post(app: &Rc<App>, entry: usize, media_type: &'static str, bytes: &[u8
         received_at: Instant::now(),
         number: tsumugi_http::RequestNumber::default(),
         mounted_path: None,
+        activity: None,
     };
     let response = app.answer(Box::new(request)).await;
     let status = response.status;

@@ -43,6 +43,7 @@ pub async fn page(app: &Rc<App>, path: &str) -> String {
         received_at: Instant::now(),
         number: tsumugi_http::RequestNumber::default(),
         mounted_path: None,
+        activity: None,
     };
     let response = app.answer(Box::new(request)).await;
     let status = response.status;

@@ -10,7 +10,9 @@ mod files;
 mod permit;
 mod refusal;
 mod tail;
+mod timer_figures;
 mod timers;
+mod websocket;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -20,17 +22,20 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
-use tsumugi_db::in_route;
 use tsumugi_http::{Allow, HttpResponse, Match, Request, RouteMatch, RouteTable};
+use tsumugi_trace::Activity;
 
 pub use drain::{HasJobs, JobGuard, RunningWork, StopSignal};
 pub use files::{PublicFolders, below};
 use permit::Permits;
 pub use refusal::{RefusalCount, RequestRefusal};
 pub use tail::{RequestLine, SharedSender, StreamKind, client_gone, feed, send_back};
+pub(crate) use timer_figures::{TimerFigures, timers};
+pub use timer_figures::{TimerDescription, TimerKind};
 pub use timers::{
     TimerPeriod, TimerPeriodError, push_schedules, run_cluster_timer, run_jobs, run_timer, tick_cut,
 };
+pub use websocket::{ConversationError, conversation};
 
 /// What every application has for its requests.
 pub struct Lifecycle<R> {
@@ -287,6 +292,9 @@ fn begin<A: Dispatch>(
     job: JobGuard<A>,
 ) -> FirstTurn<Rest<A>> {
     let received_at = request.received_at;
+    if let (Some(activity), Some(pattern)) = (&request.activity, &pattern) {
+        activity.set_route(pattern);
+    }
     let first = match app.lifecycle().permits.check() {
         Ok(()) => app.begin(cx, request, handler, job),
         Err(refusal) => FirstTurn::Done(app.refuse(&request, refusal, job)),
@@ -325,7 +333,8 @@ impl<A: Dispatch> Rest<A> {
         };
         let (mut since, mut waited) = (Instant::now(), Duration::ZERO);
         let pattern = self.pattern.take();
-        let mut response = {
+        let shown = ShownActivity::new();
+        let response = {
             let mut rest = pin!(A::wait(&mut self.waiting, deadline));
             let mut is_first = true;
             // Waiting is the time between two polls.
@@ -333,19 +342,52 @@ impl<A: Dispatch> Rest<A> {
                 if !std::mem::take(&mut is_first) {
                     waited += since.elapsed();
                 }
-                let polled = match &pattern {
-                    Some(pattern) => in_route(pattern, || rest.as_mut().poll(cx)),
-                    None => rest.as_mut().poll(cx),
-                };
+                if shown.is_cancelled(cx) {
+                    return Poll::Ready(None);
+                }
+                let polled = rest.as_mut().poll(cx);
                 if polled.is_pending() {
                     since = Instant::now();
                 }
-                polled
+                polled.map(Some)
             })
             .await
         };
+        let mut response = response.unwrap_or_else(|| {
+            // What it waits for is dropped, as if its client had left.
+            drop(self.waiting);
+            refusal::refuse_cancelled()
+        });
         summarise(&mut response, pattern, waited);
         response
+    }
+}
+
+/// A request that others see, and may cancel, while it waits.
+struct ShownActivity(Option<Arc<Activity>>);
+
+impl ShownActivity {
+    /// The request that is being polled.
+    fn new() -> ShownActivity {
+        let activity = tsumugi_trace::current();
+        if let Some(activity) = &activity {
+            activity.set_cancellable(true);
+            activity.show();
+        }
+        ShownActivity(activity)
+    }
+
+    fn is_cancelled(&self, cx: &Context<'_>) -> bool {
+        let activity = self.0.as_ref();
+        activity.is_some_and(|activity| activity.poll_cancelled(cx).is_ready())
+    }
+}
+
+impl Drop for ShownActivity {
+    fn drop(&mut self) {
+        if let Some(activity) = &self.0 {
+            activity.set_cancellable(false);
+        }
     }
 }
 

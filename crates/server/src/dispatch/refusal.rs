@@ -47,6 +47,16 @@ pub(super) fn refuse_replaced() -> HttpResponse {
     )
 }
 
+/// The answer to a request that an operator has cancelled, on the dashboard.
+#[cold]
+pub(super) fn refuse_cancelled() -> HttpResponse {
+    tracing::info!("a request was cancelled by an operator");
+    HttpResponse::refusal(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "cancelled by an operator",
+    )
+}
+
 impl fmt::Display for RequestRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

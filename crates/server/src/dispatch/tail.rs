@@ -13,6 +13,7 @@ use http::header::CONTENT_TYPE;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method};
 use tsumugi_http::{HttpBody, HttpLimits, Request, Sender, sse};
+use tsumugi_trace::Activity;
 use tsumugi_worker::WorkerHandle;
 
 use super::drain::{HasJobs, JobGuard};
@@ -34,10 +35,11 @@ where
 {
     let (sender, body) = HttpBody::channel(limits);
     let feeding = feed(sender);
-    drop(worker.spawn(async move {
+    let activity = tsumugi_trace::current();
+    drop(worker.spawn(Activity::scope(activity, async move {
         feeding.await;
         drop(job);
-    }));
+    })));
     body
 }
 

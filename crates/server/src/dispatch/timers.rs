@@ -14,6 +14,7 @@ use tsumugi_kv::none_awaited;
 use tsumugi_worker::WorkerHandle;
 
 use super::StopSignal;
+use super::timer_figures::{TimerDescription, TimerFigures, TimerKind};
 use crate::limits::{TIMER_SECONDS_MAX, TIMER_SECONDS_MIN};
 
 /// How long after the last tick the next one is due.
@@ -62,12 +63,14 @@ impl TimerPeriod {
     }
 }
 
-/// Ticks until `stop` is given or the server drains, between two ticks; [`tick_cut`] says what becomes of one that runs then.
+/// Ticks until `stop` is given or the server drains, between two ticks; [`tick_cut`] says what becomes of one that runs then. A tick gives the
+/// text of its failure.
 pub async fn run_timer(
     worker: &WorkerHandle,
     period: TimerPeriod,
     stop: &StopSignal,
-    tick: impl AsyncFn(),
+    description: TimerDescription,
+    tick: impl AsyncFn() -> Option<String>,
 ) {
     let TimerPeriod(period) = period;
     tokio::select! {
@@ -76,17 +79,19 @@ pub async fn run_timer(
         // Not beside the process that this one takes over from, nor without the stores that it has until it has drained.
         () = begin(worker) => {}
     }
+    let figures = TimerFigures::begin(description, period);
     let mut ticks = interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut drain = pin!(worker.drain_started());
     loop {
+        figures.next_in(period);
         tokio::select! {
             biased;
             () = &mut drain => return,
             () = stop.given() => return,
             _ = ticks.tick() => {}
         }
-        tick().await;
+        figures.tick(tick()).await;
     }
 }
 
@@ -96,13 +101,15 @@ pub async fn run_cluster_timer(
     worker: &WorkerHandle,
     timer: &ClusterTimer,
     stop: &StopSignal,
-    tick: impl AsyncFn(&Lease),
+    description: TimerDescription,
+    tick: impl AsyncFn(&Lease) -> Option<String>,
 ) {
     tokio::select! {
         biased;
         () = stop.given() => return,
         () = begin(worker) => {}
     }
+    let figures = TimerFigures::begin(description, timer.period());
     let mut drain = pin!(worker.drain_started());
     loop {
         let lease = tokio::select! {
@@ -111,10 +118,20 @@ pub async fn run_cluster_timer(
             () = stop.given() => return,
             lease = timer.turn() => lease,
         };
-        match lease.hold(tick(&lease)).await {
-            Ok(()) => lease.release(ReleaseKind::Ticked).await,
-            Err(error) => tracing::warn!("a tick of every was cut short: {error}"),
-        }
+        let held = lease.hold(tick(&lease));
+        let ticked = async {
+            match held.await {
+                Ok(failure) => {
+                    lease.release(ReleaseKind::Ticked).await;
+                    failure
+                }
+                Err(error) => {
+                    tracing::warn!("a tick of every was cut short: {error}");
+                    Some(format!("it was cut short: {error}"))
+                }
+            }
+        };
+        figures.tick(ticked).await;
     }
 }
 
@@ -147,6 +164,18 @@ pub async fn push_schedules(
         () = stop.given() => return,
         () = begin(worker) => {}
     }
+    let _figures: Vec<_> = schedules
+        .iter()
+        .map(|(kind, schedule)| {
+            let description = TimerDescription {
+                name: Some(kind.name.clone()),
+                place: None,
+                kind: TimerKind::Cron,
+                worker: worker.id(),
+            };
+            TimerFigures::begin_schedule(description, schedule.clone())
+        })
+        .collect();
     let drain = worker.drain_started();
     let ending = async {
         tokio::select! {

@@ -1,0 +1,44 @@
+//! The span of a statement: which one runs, how many rows it came to, whether it failed. Knows no driver.
+//! Rule: a span shows the text of a statement and never its values; of an error it shows the kind.
+
+use tsumugi_sql::Dialect;
+use tsumugi_trace::{Span, SpanKind, span};
+
+use crate::error::{Error, Result};
+
+/// Begins the span of a statement, for as long as its caller waits for it.
+pub(crate) fn statement_span(sql: &str, dialect: &Dialect) -> Span {
+    let span = span(SpanKind::Sql, sql);
+    if span.is_recorded() {
+        // The names of OpenTelemetry's conventions.
+        let system = match dialect.name {
+            "PostgreSQL" => "postgresql",
+            "Firebird" => "firebirdsql",
+            _ => "sqlite",
+        };
+        span.set("db.system.name", system);
+    }
+    span
+}
+
+/// Notes what the statement came to, and how many rows that is.
+pub(crate) fn note_outcome<T>(span: &Span, outcome: &Result<T>, rows: impl FnOnce(&T) -> usize) {
+    if !span.is_recorded() {
+        return;
+    }
+    match outcome {
+        Ok(answer) => span.set("db.response.returned_rows", rows(answer)),
+        Err(error) => note_error(span, error),
+    }
+}
+
+/// Notes whether a command failed.
+pub(crate) fn note_failure<T>(span: &Span, outcome: &Result<T>) {
+    if let Err(error) = outcome {
+        note_error(span, error);
+    }
+}
+
+fn note_error(span: &Span, error: &Error) {
+    span.fail(error.kind());
+}
