@@ -14,7 +14,7 @@ use crate::{application, watch};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value = "app.rb")]
+    #[arg(default_value_os_t = crate::bundle::default_application())]
     app: PathBuf,
     #[command(flatten)]
     options: Options<tsumugi_ruby::Limits>,
@@ -22,10 +22,17 @@ pub struct Arguments {
     kv: embedded::Options,
 }
 
+/// What was switched on when this was built, for the dashboard.
+const FEATURES: &[&str] = match cfg!(feature = "mimalloc") {
+    true => &["mimalloc"],
+    false => &[],
+};
+
 /// Serves until a signal.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
     let mut prepared = arguments.options.prepare()?;
+    prepared.describe(&[("mruby", "3.2")], FEATURES);
     let kv = arguments.kv.prepare(&mut prepared)?;
     let settings = Settings {
         app: arguments.app,

@@ -2,6 +2,7 @@
 //! standard streams. Black box: the real binary, real sockets. Not what handlers do.
 
 mod compression;
+mod dashboard;
 mod embedded;
 mod files;
 mod operating;

@@ -67,7 +67,7 @@ pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {
         "options": options,
         "limits": limits.collect::<Vec<Value>>(),
         "listeners": known.listeners,
-        "versions": {},
+        "versions": { "rust": env!("CARGO_PKG_RUST_VERSION") },
         "process": std::process::id(),
     });
     for (name, version) in &known.versions {

@@ -1,0 +1,228 @@
+//! The dashboard of a server of an application in Rust: what it says of requests and errors, and how a request is cancelled. Who is refused,
+//! and what is alike in Ruby, is tested in `crates/cli/tests/serving/dashboard.rs`.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tsumugi::{Db, Error, Kv, Plugin, Program, Result, Router, Settings, State, Worker, get};
+use tsumugi_http::admin::{self, AdminListener};
+use tsumugi_server::{AdminPages, Front, MetricsRegistry, Service};
+use tsumugi_testkit::postgres::Server;
+use tsumugi_trace::{Sampling, TraceSettings, Tracer};
+use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Handlers that have begun and not ended.
+static HANDLERS: AtomicUsize = AtomicUsize::new(0);
+
+struct Running;
+
+impl Running {
+    fn begin() -> Running {
+        HANDLERS.fetch_add(1, SeqCst);
+        Running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        HANDLERS.fetch_sub(1, SeqCst);
+    }
+}
+
+struct App {
+    db: Db,
+    kv: Kv,
+}
+
+impl Plugin for App {
+    async fn start(worker: &Worker) -> Result<App> {
+        let url = worker.env("DASHBOARD_DATABASE")?;
+        Ok(App {
+            db: Db::connect(&url, Default::default()).await?,
+            kv: Kv::open(worker, "memory:dashboard").await?,
+        })
+    }
+}
+
+async fn sql(app: State<App>) -> Result<()> {
+    let _running = Running::begin();
+    app.db.query("select pg_sleep(3600)", []).await?;
+    Ok(())
+}
+
+async fn kv(app: State<App>) -> Result<()> {
+    let _running = Running::begin();
+    app.kv.pop("queue", Duration::from_secs(3600)).await?;
+    Ok(())
+}
+
+async fn sleep(_: State<App>) {
+    let _running = Running::begin();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+}
+
+async fn clean(app: State<App>) -> Result<String> {
+    let rows = app.db.query("select 1 as x union all select 2", []).await?;
+    Ok(rows.len().to_string())
+}
+
+async fn fail(_: State<App>) -> Result<()> {
+    Err(Error::Usage("broken on purpose".into()))
+}
+
+fn routes() -> Router<App> {
+    Router::new()
+        .route("/sql", get(sql))
+        .route("/kv", get(kv))
+        .route("/sleep", get(sleep))
+        .route("/clean", get(clean))
+        .route("/fail", get(fail))
+}
+
+struct Rig {
+    address: SocketAddr,
+    admin: SocketAddr,
+    handle: Handle,
+    thread: JoinHandle<tsumugi_worker::Result<Exit>>,
+}
+
+impl Rig {
+    fn start(database: &str) -> Rig {
+        let config = Config {
+            listen: vec!["127.0.0.1:0".parse().unwrap()],
+            workers: NonZeroUsize::new(1).unwrap(),
+            ..Config::default()
+        };
+        let server = BoundServer::bind(config).unwrap();
+        let ListenAddress::Tcp(address) = server.addresses()[0] else {
+            panic!("a TCP address");
+        };
+        let handle = server.handle();
+        let tracer = Tracer::new(TraceSettings {
+            sampling: Sampling::Rate,
+            watches: true,
+            keeps: true,
+            sends: false,
+        });
+        let front = Front {
+            registry: Some(MetricsRegistry::default()),
+            tracer: Some(tracer),
+            ..Front::default()
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let admin = listener.local_addr().unwrap();
+        let pages = Arc::new(AdminPages::new(handle.clone(), &front));
+        admin::start(AdminListener::Tcp(listener), pages).unwrap();
+        let mut settings = Settings::default();
+        settings.limits.request_ms_max = 7_200_000;
+        settings.environment.insert("DASHBOARD_DATABASE".to_owned(), database.to_owned());
+        let thread = std::thread::spawn(move || {
+            server.run(move |worker| {
+                let program = Program::new(settings.clone(), routes);
+                Service::new(worker, Default::default(), program, front.clone())
+            })
+        });
+        Rig {
+            address,
+            admin,
+            handle,
+            thread,
+        }
+    }
+
+    fn get(&self, path: &str) -> (u16, String) {
+        ask(self.address, "GET", path, "host: x\r\n", "")
+    }
+
+    fn data(&self, name: &str) -> Value {
+        let path = format!("/dashboard/api/{name}");
+        let (status, text) = ask(self.admin, "GET", &path, "host: localhost\r\n", "");
+        assert_eq!(status, 200, "{name}: {text}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn cancel(&self, id: &Value) -> u16 {
+        let fields = "host: localhost\r\nx-tsumugi-action: 1\r\ncontent-type: application/json\r\n";
+        let body = json!({ "id": id }).to_string();
+        ask(self.admin, "POST", "/dashboard/api/requests/cancel", fields, &body).0
+    }
+
+    /// The request of this route once it waits.
+    fn waiting(&self, route: &str) -> Value {
+        let found = || {
+            let data = self.data("requests");
+            let requests = data["requests"].as_array().unwrap().clone();
+            requests.into_iter().find(|request| request["route"] == *route)
+        };
+        until(&format!("{route} waits"), || found().is_some());
+        found().unwrap()
+    }
+}
+
+fn ask(address: SocketAddr, method: &str, path: &str, fields: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let length = body.len();
+    let head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {length}\r\n{fields}");
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, body.to_owned())
+}
+
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn request_is_shown_while_it_waits_and_dropped_when_it_is_cancelled() {
+    let database = Server::shared().database();
+    let rig = Rig::start(&format!("{}?pool=1", database.url()));
+    until("the application is loaded", || rig.get("/clean").0 == 200);
+    for kind in ["sql", "kv", "sleep"] {
+        let path = format!("/{kind}");
+        let client = {
+            let (address, path) = (rig.address, path.clone());
+            std::thread::spawn(move || ask(address, "GET", &path, "host: x\r\n", ""))
+        };
+        let shown = rig.waiting(&path);
+        assert_eq!((&shown["kind"], &shown["path"]), (&json!("request"), &json!(path)));
+        // What a future of another crate waits for is not known.
+        if kind != "sleep" {
+            until("what it waits for", || rig.waiting(&path)["waits_for"]["kind"] == *kind);
+        }
+        assert_eq!(rig.cancel(&shown["id"]), 200);
+        let (status, text) = client.join().unwrap();
+        assert_eq!(status, 503, "{kind}: {text}");
+        until("the handler is dropped", || HANDLERS.load(SeqCst) == 0);
+        assert_eq!(rig.cancel(&shown["id"]), 404);
+    }
+    assert_eq!(rig.get("/clean"), (200, "2".to_owned()));
+
+    assert_eq!(rig.get("/fail").0, 500);
+    let errors = rig.data("errors");
+    let error = &errors["errors"][0];
+    assert_eq!((&error["class"], &error["route"]), (&json!("Usage"), &json!("GET /fail")), "{errors}");
+    assert_eq!(error["message"], "broken on purpose");
+    let overview = rig.data("overview");
+    let routes = overview["routes"].as_array().unwrap();
+    let failed = routes.iter().find(|row| row["route"] == "GET /fail");
+    assert_eq!(failed.map(|row| row["errors"].clone()), Some(json!(1)), "{overview}");
+
+    rig.handle.drain();
+    assert_eq!(rig.thread.join().unwrap().unwrap().code(), 0);
+}
