@@ -5,7 +5,8 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::{Error, Result};
 use crate::limits::CHANNELS_MAX;
@@ -15,6 +16,18 @@ use crate::message_queue::{ChannelEvent, MessageQueue, QueueReader};
 #[derive(Debug, Default)]
 pub struct Hub {
     channels: Mutex<HashMap<String, Arc<MessageQueue>>>,
+    /// Whether it is among [`HUBS`].
+    is_listed: AtomicBool,
+}
+
+/// Those of this process that have had subscribers, for figures alone.
+static HUBS: Mutex<Vec<Weak<Hub>>> = Mutex::new(Vec::new());
+
+/// The hubs that have had subscribers.
+pub(crate) fn listed_hubs() -> Vec<Arc<Hub>> {
+    let mut hubs = HUBS.lock().unwrap_or_else(PoisonError::into_inner);
+    hubs.retain(|hub| hub.strong_count() > 0);
+    hubs.iter().filter_map(Weak::upgrade).collect()
 }
 
 impl Hub {
@@ -28,6 +41,11 @@ impl Hub {
     /// # Errors
     /// [`Error::TooMany`] when [`CHANNELS_MAX`] others have subscribers.
     pub fn subscribe(self: &Arc<Self>, channel: &str) -> Result<Subscription> {
+        if !self.is_listed.swap(true, Relaxed) {
+            let mut hubs = HUBS.lock().unwrap_or_else(PoisonError::into_inner);
+            hubs.retain(|hub| hub.strong_count() > 0);
+            hubs.push(Arc::downgrade(self));
+        }
         let mut channels = self.channels();
         let reader = match channels.get(channel) {
             Some(queue) => queue.reader(),
@@ -50,6 +68,20 @@ impl Hub {
             hub: Arc::clone(self),
             bearers: Vec::new(),
         })
+    }
+
+    /// The channels that have subscribers: how many, and how many messages there have been.
+    pub(crate) fn figures(&self) -> Vec<(String, usize, u64)> {
+        let queues: Vec<_> = {
+            let channels = self.channels();
+            let queue = |(name, queue): (&String, &Arc<_>)| (name.clone(), Arc::clone(queue));
+            channels.iter().map(queue).collect()
+        };
+        let figures = |(name, queue): (String, Arc<MessageQueue>)| {
+            let (subscribers, messages) = queue.figures();
+            (name, subscribers, messages)
+        };
+        queues.into_iter().map(figures).collect()
     }
 
     /// Gives a message to all who subscribe to the channel.

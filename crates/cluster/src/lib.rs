@@ -29,6 +29,7 @@
 mod abandon;
 mod attempt;
 mod channel;
+mod channel_figures;
 mod checks;
 mod clock;
 mod cluster;
@@ -52,6 +53,7 @@ mod timer;
 
 pub use abandon::abandon_by;
 pub use channel::MessageChannel;
+pub use channel_figures::{ChannelFigures, channel_figures};
 pub use clock::BootTime;
 pub use cluster::{Cluster, LockWait};
 pub use computation::{COMPUTATION_TTL, computation_name};

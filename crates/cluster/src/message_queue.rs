@@ -105,6 +105,12 @@ impl MessageQueue {
         }
     }
 
+    /// How many read, and how many messages there have been.
+    pub fn figures(&self) -> (usize, u64) {
+        let state = self.state();
+        (state.readers.len(), state.end())
+    }
+
     pub fn has_readers(&self) -> bool {
         !self.state().readers.is_empty()
     }

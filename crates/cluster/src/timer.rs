@@ -52,6 +52,12 @@ impl ClusterTimer {
         Ok(())
     }
 
+    /// How long after a tick the next one is due.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
     /// Waits until this process is to tick. The tick runs under the lease ([`Lease::hold`]) and gives it back with
     /// [`ReleaseKind::Ticked`](crate::ReleaseKind::Ticked). Dropping the future leaves the tick to others.
     pub async fn turn(&self) -> Lease {

@@ -1,6 +1,7 @@
 //! How a worker asks for jobs and says what has become of them: statements in their order, no waiting and no jobs that run.
 //! Rule: nothing is written where a look says that there is nothing to do, so that a worker without work takes no write lock of SQLite.
 
+use std::fmt;
 use std::time::Duration;
 
 use tsumugi_db::Error as DatabaseError;
@@ -15,7 +16,7 @@ use crate::statements::{self, JobClaim};
 
 /// A job that this process has claimed.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ClaimedJob {
     /// Its number.
     pub id: i64,
@@ -29,6 +30,18 @@ pub struct ClaimedJob {
     pub failures: i64,
     /// How often it is begun again after a failure.
     pub retries: i64,
+}
+
+impl fmt::Debug for ClaimedJob {
+    /// Arguments do not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClaimedJob")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("attempt", &self.attempt)
+            .field("failures", &self.failures)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ClaimedJob {

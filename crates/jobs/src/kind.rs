@@ -2,6 +2,7 @@
 //! Rule: what is outside of a limit is refused here, before anything is stored.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ fn check_priority(priority: i32) -> Result<()> {
 }
 
 /// One job to be pushed.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct JobPush {
     /// The kind.
     pub kind: JobKind,
@@ -101,6 +102,17 @@ pub struct JobPush {
     pub at_ms: Option<i64>,
     /// While a job of this kind with this key waits or runs, nothing is pushed.
     pub unique: Option<String>,
+}
+
+impl fmt::Debug for JobPush {
+    /// Arguments do not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobPush")
+            .field("kind", &self.kind)
+            .field("at_ms", &self.at_ms)
+            .field("unique", &self.unique)
+            .finish_non_exhaustive()
+    }
 }
 
 impl JobPush {

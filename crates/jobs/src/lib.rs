@@ -29,6 +29,7 @@
 mod backoff;
 mod claims;
 mod error;
+mod figures;
 mod kind;
 pub mod limits;
 mod queue;
@@ -41,6 +42,7 @@ mod worker;
 
 pub use claims::ClaimedJob;
 pub use error::{Error, Result};
+pub use figures::{JobFigure, JobFigures};
 pub use kind::{DEFAULT_QUEUE, JobKind, JobPush, WorkerOptions};
 pub use queue::{JobCounts, JobQueue, JobRow, JobState};
 pub use schedule::{CronSchedule, run_schedules};

@@ -42,6 +42,10 @@ pub const JOB_GRACE_MAX: Duration = Duration::from_secs(60 * 60);
 pub const JOB_ERROR_BYTES_MAX: usize = 4_000;
 /// Jobs that one call lists.
 pub const JOBS_LISTED_MAX: usize = 1_000;
+/// Jobs of one state that are counted for operators.
+pub const JOBS_COUNTED_MAX: usize = 10_000;
+/// How often a process counts them at most.
+pub const JOB_FIGURES_EVERY: Duration = Duration::from_secs(10);
 /// Longest line of cron, and longest name of a zone.
 pub const CRON_LINE_BYTES_MAX: usize = 100;
 /// Longest time between two looks at the clock, which may have been set, and at whether the next job of a schedule is in the table.

@@ -1,6 +1,7 @@
 //! The jobs of one database as callers see them: pushed, listed, tried again, dropped, and effects that happen once. Runs none.
 //! Rule: what is pushed in a transaction is there when that commits, and not before.
 
+use std::fmt;
 use std::rc::Rc;
 
 use tsumugi_db::{
@@ -55,7 +56,7 @@ impl JobState {
         }
     }
 
-    fn number(self) -> i64 {
+    pub(crate) fn number(self) -> i64 {
         match self {
             JobState::Scheduled => state::SCHEDULED,
             JobState::Ready => state::READY,
@@ -73,7 +74,7 @@ impl JobState {
 
 /// A job as it is in the table.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct JobRow {
     /// Its number.
     pub id: i64,
@@ -101,6 +102,22 @@ pub struct JobRow {
     pub error: Option<String>,
     /// JSON text.
     pub arguments: String,
+}
+
+impl fmt::Debug for JobRow {
+    /// Arguments do not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobRow")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("queue", &self.queue)
+            .field("state", &self.state)
+            .field("attempts", &self.attempts)
+            .field("failures", &self.failures)
+            .field("due_ms", &self.due_ms)
+            .field("claimed_by", &self.claimed_by)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How many jobs there are of each state. `failed` are a part of `scheduled`.
@@ -274,6 +291,19 @@ impl JobQueue {
         Ok(is_there)
     }
 
+    /// Makes the dead jobs of a kind ready, with all of their retries, and says how many there were.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn retry_dead(&self, kind: &str) -> Result<u64> {
+        let sql = statements::retry_dead(self.table.engine, kind);
+        let retried = self.change(sql).await?.affected;
+        if retried > 0 {
+            self.wake();
+        }
+        Ok(retried)
+    }
+
     /// Drops a job that does not run, and says whether there is such a one.
     ///
     /// # Errors
@@ -286,7 +316,7 @@ impl JobQueue {
             == 1)
     }
 
-    /// How many jobs there are. Reads all of them: not for every request.
+    /// How many jobs there are. Reads all of them: [`JobQueue::figures`] does not.
     ///
     /// # Errors
     /// Of the database.

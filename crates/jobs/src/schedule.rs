@@ -26,6 +26,7 @@ use crate::statements;
 pub struct CronSchedule {
     cron: Cron,
     zone: TimeZone,
+    words: String,
 }
 
 impl CronSchedule {
@@ -45,13 +46,20 @@ impl CronSchedule {
         let cron = parser
             .parse(line)
             .map_err(|error| refused(error.to_string()))?;
+        let words = format!("{line} ({zone})");
         let zone = TimeZone::get(zone);
         let zone = zone.map_err(|error| Error::Usage(format!("there is no such zone: {error}")))?;
-        let schedule = CronSchedule { cron, zone };
+        let schedule = CronSchedule { cron, zone, words };
         match schedule.next_after(unix_millis()) {
             Some(_) => Ok(schedule),
             None => Err(refused("it is never due".to_owned())),
         }
+    }
+
+    /// The line and its zone.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        &self.words
     }
 
     /// When it is due next after this time, both in milliseconds since 1970; never, where there is no such day.

@@ -374,6 +374,34 @@ pub(crate) fn retry(engine: JobEngine, id: i64) -> Sql {
     .add(" and state in (0, 3)")
 }
 
+/// Makes the dead jobs of a kind ready, with all of their retries.
+pub(crate) fn retry_dead(engine: JobEngine, name: &str) -> Sql {
+    Sql::new(
+        engine,
+        "update tsumugi_jobs set state = 1, failures = 0, due_at = ",
+    )
+    .now()
+    .add(" where state = 3 and name = ")
+    .bind(name)
+}
+
+/// How many jobs of one state there are of each queue and kind, among so many of them. Read by the index of states.
+pub(crate) fn figures(engine: JobEngine, state: i64, count: usize) -> Sql {
+    let limit = if engine == JobEngine::Firebird {
+        " order by due_at rows "
+    } else {
+        " order by due_at limit "
+    };
+    Sql::new(
+        engine,
+        "select queue, name, count(*) from (select queue, name from tsumugi_jobs where state = ",
+    )
+    .bind(state)
+    .add(limit)
+    .bind(i64::try_from(count).unwrap_or(i64::MAX))
+    .add(") as counted group by queue, name")
+}
+
 /// Removes a job that does not run.
 pub(crate) fn remove(engine: JobEngine, id: i64) -> Sql {
     Sql::new(engine, "delete from tsumugi_jobs where id = ")

@@ -58,7 +58,8 @@ impl Application for App {
 
     fn show(&self) -> AdminView<'_> {
         let host = self.host();
-        let stores = host.resources.stores().into_iter().filter_map(|store| {
+        let open = host.resources.stores();
+        let stores = open.iter().filter_map(|store| {
             // A server tells its own figures.
             let figures = store.store.database()?.metrics();
             Some((store.store.place(), figures))
@@ -71,6 +72,14 @@ impl Application for App {
             }),
             databases: vec![host.resources.databases()],
             stores: stores.collect(),
+            open_stores: open.iter().map(|store| store.store.clone()).collect(),
+            jobs: host
+                .resources
+                .jobs
+                .borrow()
+                .iter()
+                .map(|setup| setup.queue.clone())
+                .collect(),
         }
     }
 }

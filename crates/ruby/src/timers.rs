@@ -7,7 +7,9 @@ use std::rc::Rc;
 use tokio::task::JoinHandle;
 use tsumugi_cluster::Lease;
 use tsumugi_mruby::{Result, Root, Scope};
-use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_cluster_timer, run_timer, tick_cut};
+use tsumugi_server::dispatch::{
+    StopSignal, TimerDescription, TimerKind, TimerPeriod, run_cluster_timer, run_timer, tick_cut,
+};
 
 use crate::answer::answer;
 use crate::driver::{self, Bounds};
@@ -21,6 +23,20 @@ pub(crate) struct Timer {
     location: String,
     /// Its name among the processes of the cluster, if it ticks on one of them.
     cluster_name: Option<String>,
+}
+
+impl Timer {
+    fn description(&self, host: &Host) -> TimerDescription {
+        TimerDescription {
+            name: self.cluster_name.clone(),
+            place: Some(self.location.clone()),
+            kind: match self.cluster_name {
+                Some(_) => TimerKind::Cluster,
+                None => TimerKind::Worker,
+            },
+            worker: host.worker.id(),
+        }
+    }
 }
 
 /// Reads the timers of this worker: `workers: :one` runs on the first, and so does `cluster: :one`, if it is this process' turn.
@@ -67,7 +83,8 @@ pub(crate) fn start(host: &Rc<Host>, timer: Timer, stop: &Rc<StopSignal>) -> Joi
 async fn run(host: &Rc<Host>, timer: &Timer, stop: &StopSignal, bounds: &Bounds) {
     let Some(name) = &timer.cluster_name else {
         let tick = async || tick(host, timer, bounds).await;
-        return run_timer(&host.worker, timer.period, stop, tick).await;
+        let described = timer.description(host);
+        return run_timer(&host.worker, timer.period, stop, described, tick).await;
     };
     let cluster = host.resources.cluster.borrow().clone();
     let tick = async |lease: &Lease| {
@@ -76,19 +93,23 @@ async fn run(host: &Rc<Host>, timer: &Timer, stop: &StopSignal, bounds: &Bounds)
             lease,
             ..bounds.clone()
         };
-        tick(host, timer, &bounds).await;
+        tick(host, timer, &bounds).await
     };
     match timer.period.in_cluster(&cluster, name) {
-        Ok(cluster_timer) => run_cluster_timer(&host.worker, &cluster_timer, stop, tick).await,
+        Ok(cluster_timer) => {
+            let described = timer.description(host);
+            run_cluster_timer(&host.worker, &cluster_timer, stop, described, tick).await;
+        }
         Err(error) => tracing::error!("every at {}: {error}", timer.location),
     }
 }
 
-async fn tick(host: &Rc<Host>, timer: &Timer, bounds: &Bounds) {
+/// Runs the block, and gives the text of its failure.
+async fn tick(host: &Rc<Host>, timer: &Timer, bounds: &Bounds) -> Option<String> {
     let object = Rc::clone(&timer.object);
     let job = answer(move |scope| scope.call(scope.rooted(&object), "job", &[]));
     let finish = |scope: &Scope<'_>, ended: JobResult<'_>| driver::failure_of(scope, &ended);
-    if let Some(report) = driver::run(host, job, bounds, finish).await {
-        host.log_exception(&format!("every at {}", timer.location), &report);
-    }
+    let report = driver::run(host, job, bounds, finish).await?;
+    host.log_exception(&format!("every at {}", timer.location), &report);
+    Some(report.to_string())
 }

@@ -5,11 +5,13 @@ use std::cell::Ref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_db::DatabaseWatch;
+use tsumugi_db::{Database, DatabaseWatch};
 use tsumugi_http::{HttpResponse, Request};
+use tsumugi_jobs::JobQueue;
+use tsumugi_stores::Store;
 use tsumugi_worker::{BoxError, WorkerHandle};
 
-use crate::dashboard::{AdminQuestion, QuestionAnswer};
+use crate::dashboard::{AdminQuestion, QuestionAnswer, answer};
 
 /// Loads applications on one worker, at start and at each reload.
 pub trait Program: 'static {
@@ -40,8 +42,8 @@ pub trait Application: 'static {
 
     /// Answers what the dashboard asks; nothing when that is not for this application.
     fn ask(self: &Rc<Self>, question: AdminQuestion) -> impl Future<Output = QuestionAnswer> {
-        let _ = question;
-        std::future::ready(None)
+        let parts = self.show().into_parts();
+        answer(parts, question)
     }
 }
 
@@ -52,7 +54,11 @@ pub struct AdminView<'a> {
     pub vm: Option<VmFigures>,
     /// The databases it connected to, in any number of lists.
     pub databases: Vec<Ref<'a, Vec<DatabaseWatch>>>,
-    /// The key-value stores of this process that it opened, by place.
+    /// Where it keeps jobs.
+    pub jobs: Vec<JobQueue>,
+    /// The key-value stores that it opened.
+    pub open_stores: Vec<Store>,
+    /// The figures of those of this process, by place.
     pub stores: Vec<(Arc<str>, tsumugi_kv::KvSnapshot)>,
 }
 
@@ -70,7 +76,28 @@ impl<'a> AdminView<'a> {
         };
         self.databases.extend(part.databases);
         self.stores.extend(part.stores);
+        self.jobs.extend(part.jobs);
+        self.open_stores.extend(part.open_stores);
     }
+}
+
+impl AdminView<'_> {
+    /// What of it can be asked.
+    fn into_parts(self) -> AdminParts {
+        let watched = self.databases.iter().flat_map(|databases| databases.iter());
+        AdminParts {
+            databases: watched.filter_map(DatabaseWatch::database).collect(),
+            stores: self.open_stores,
+            jobs: self.jobs,
+        }
+    }
+}
+
+/// What an application has, where the dashboard asks it.
+pub(crate) struct AdminParts {
+    pub databases: Vec<Database>,
+    pub stores: Vec<Store>,
+    pub jobs: Vec<JobQueue>,
 }
 
 /// Figures of a Ruby VM.

@@ -11,12 +11,16 @@ use tsumugi_http::exposition::Exposition;
 pub(crate) struct Databases(Mutex<Vec<DatabaseSample>>);
 
 #[derive(Clone, Debug)]
-struct DatabaseSample {
-    name: Arc<str>,
+pub(crate) struct DatabaseSample {
+    pub name: Arc<str>,
+    /// `sqlite`, `postgres` or `firebird`.
+    pub scheme: &'static str,
     /// None of a database without replicas.
-    role: Option<PoolRole>,
-    extent: PoolScope,
-    figures: Snapshot,
+    pub role: Option<PoolRole>,
+    pub extent: PoolScope,
+    /// Connections that it may have.
+    pub connections_max: usize,
+    pub figures: Snapshot,
 }
 
 impl Databases {
@@ -43,9 +47,14 @@ impl Databases {
                     && seen.extent == watched.extent()
             };
             match shown.iter_mut().find(same) {
-                Some(seen) => seen.figures += figures,
+                Some(seen) => {
+                    seen.figures += figures;
+                    seen.connections_max += watched.connections_max();
+                }
                 None => shown.push(DatabaseSample {
                     name: Arc::clone(watched.name()),
+                    scheme: watched.scheme(),
+                    connections_max: watched.connections_max(),
                     role: watched.role(),
                     extent: watched.extent(),
                     figures,
@@ -64,27 +73,33 @@ impl Databases {
 }
 
 /// One sample: the worker, unless all share the connections, and what it saw.
-struct Row {
-    worker: Option<String>,
-    seen: DatabaseSample,
+pub(crate) struct PoolRow {
+    pub worker: Option<String>,
+    pub seen: DatabaseSample,
 }
 
-/// Writes what all workers saw. Connections that they share are written once.
+/// What all workers saw. Connections that they share are there once.
+pub(crate) fn rows<'a>(workers: impl Iterator<Item = (usize, &'a Databases)>) -> Vec<PoolRow> {
+    let mut rows: Vec<PoolRow> = Vec::new();
+    for (worker, databases) in workers {
+        for seen in databases.seen() {
+            let shared = seen.extent == PoolScope::Process;
+            let written = |row: &PoolRow| row.worker.is_none() && row.seen.name == seen.name;
+            if !(shared && rows.iter().any(written)) {
+                let worker = (!shared).then(|| worker.to_string());
+                rows.push(PoolRow { worker, seen });
+            }
+        }
+    }
+    rows
+}
+
+/// Writes what all workers saw.
 pub(crate) fn write<'a>(
     workers: impl Iterator<Item = (usize, &'a Databases)>,
     text: &mut Exposition,
 ) {
-    let mut rows: Vec<Row> = Vec::new();
-    for (worker, databases) in workers {
-        for seen in databases.seen() {
-            let shared = seen.extent == PoolScope::Process;
-            let written = |row: &Row| row.worker.is_none() && row.seen.name == seen.name;
-            if !(shared && rows.iter().any(written)) {
-                let worker = (!shared).then(|| worker.to_string());
-                rows.push(Row { worker, seen });
-            }
-        }
-    }
+    let rows = rows(workers);
     if rows.is_empty() {
         return;
     }

@@ -17,6 +17,7 @@ use crate::dashboard::{
     RouteFigures, questions,
 };
 use crate::databases::{self, Databases};
+use crate::jobs::{self, JobSamples};
 use crate::port::{PortMode, PortPrologue};
 use crate::stores::{self, Stores};
 
@@ -91,6 +92,7 @@ pub(crate) struct Column {
     pub bodies_refused: AtomicU64,
     pub databases: Databases,
     pub stores: Stores,
+    pub jobs: JobSamples,
 }
 
 impl Front {
@@ -108,6 +110,7 @@ impl Front {
 impl MetricsRegistry {
     /// A column for one more worker.
     pub(crate) fn column(&self, worker: usize) -> Arc<Column> {
+        tsumugi_db::keep_statements();
         let column = Arc::new(Column::new(worker));
         let mut columns = self.columns();
         columns.push(Arc::clone(&column));
@@ -157,6 +160,11 @@ impl MetricsRegistry {
             .collect()
     }
 
+    /// Whether the application keeps jobs.
+    pub(crate) fn has_jobs(&self) -> bool {
+        self.columns().iter().any(|column| column.jobs.exist())
+    }
+
     /// Where each worker is asked.
     pub(crate) fn questions(&self) -> Vec<QuestionSender> {
         let columns = self.columns();
@@ -186,6 +194,7 @@ impl Column {
             bodies_refused: AtomicU64::default(),
             databases: Databases::default(),
             stores: Stores::default(),
+            jobs: JobSamples::default(),
         }
     }
 
@@ -244,6 +253,7 @@ impl admin::AdminSource for AdminPages {
             .map(|column| (column.worker, &column.databases));
         databases::write(databases, &mut text);
         stores::write(columns.iter().map(|column| &column.stores), &mut text);
+        jobs::write(columns.iter().map(|column| &column.jobs), &mut text);
         text.workers(&self.handle.snapshot());
         let name = "tsumugi_output_dropped_total";
         text.family(

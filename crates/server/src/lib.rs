@@ -14,6 +14,7 @@ mod databases;
 pub mod dispatch;
 mod front;
 mod handover;
+mod jobs;
 mod limit;
 mod limits;
 mod listen;

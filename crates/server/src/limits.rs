@@ -97,6 +97,39 @@ pub const DASHBOARD_REQUESTS_MAX: usize = 500;
 /// Points of a chart on the dashboard.
 pub const DASHBOARD_POINTS: usize = 60;
 
+/// Statements that the dashboard shows.
+pub const DASHBOARD_STATEMENTS_MAX: usize = 200;
+
+/// Pools of databases that the dashboard shows.
+pub const DASHBOARD_POOLS_MAX: usize = 500;
+
+/// Key-value stores that the dashboard shows.
+pub const DASHBOARD_STORES_MAX: usize = 100;
+
+/// How long the server of a store may take to say something of itself, in milliseconds.
+pub const DASHBOARD_ENGINE_MS_MAX: u64 = 500;
+
+/// Records of a page of the dashboard.
+pub const DASHBOARD_RECORDS_MAX: usize = 50;
+
+/// Bytes of a key on the dashboard.
+pub const DASHBOARD_KEY_BYTES_MAX: usize = 200;
+
+/// Bytes of a value on the dashboard.
+pub const DASHBOARD_VALUE_BYTES_MAX: usize = 256;
+
+/// Pages that end with a key which is not shown, of which it is remembered where the next one begins.
+pub const DASHBOARD_CURSORS_MAX: usize = 64;
+
+/// Timers that the dashboard shows.
+pub const DASHBOARD_TIMERS_MAX: usize = 500;
+
+/// Channels that the dashboard shows.
+pub const DASHBOARD_CHANNELS_MAX: usize = 500;
+
+/// Dead jobs that the dashboard shows.
+pub const DASHBOARD_DEAD_JOBS_MAX: usize = 100;
+
 /// Questions of the dashboard that wait for one worker.
 pub const DASHBOARD_QUESTIONS_MAX: usize = 8;
 

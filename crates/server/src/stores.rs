@@ -11,9 +11,9 @@ use tsumugi_kv::{DURATIONS, FIGURES, KvSnapshot};
 pub(crate) struct Stores(Mutex<Vec<StoreSample>>);
 
 #[derive(Clone, Debug)]
-struct StoreSample {
-    place: Arc<str>,
-    figures: KvSnapshot,
+pub(crate) struct StoreSample {
+    pub place: Arc<str>,
+    pub figures: KvSnapshot,
 }
 
 impl Stores {
@@ -31,8 +31,8 @@ impl Stores {
     }
 }
 
-/// Writes what all workers saw.
-pub(crate) fn write<'a>(workers: impl Iterator<Item = &'a Stores>, text: &mut Exposition) {
+/// What all workers saw.
+pub(crate) fn rows<'a>(workers: impl Iterator<Item = &'a Stores>) -> Vec<StoreSample> {
     let mut rows: Vec<StoreSample> = Vec::new();
     for stores in workers {
         let seen = stores.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,6 +48,12 @@ pub(crate) fn write<'a>(workers: impl Iterator<Item = &'a Stores>, text: &mut Ex
             }
         }
     }
+    rows
+}
+
+/// Writes what all workers saw.
+pub(crate) fn write<'a>(workers: impl Iterator<Item = &'a Stores>, text: &mut Exposition) {
+    let rows = rows(workers);
     if rows.is_empty() {
         return;
     }

@@ -157,6 +157,13 @@ impl<S> AppInstance<S> {
         let mut shown = AdminView {
             databases: vec![self.ledger.databases.borrow()],
             stores: self.ledger.stores(),
+            open_stores: self.ledger.open_stores(),
+            jobs: self
+                .worker
+                .jobs()
+                .into_iter()
+                .map(|jobs| jobs.queue)
+                .collect(),
             ..AdminView::default()
         };
         for mounting in &self.mounts {
@@ -222,7 +229,8 @@ impl<S: 'static> AppInstance<S> {
             }
             Some(ResponseTail::WebSocket(task)) => {
                 let worker = self.worker.inner();
-                let switch = task.switch(worker, |app: &Self| &app.worker.settings().http, job, line);
+                let switch =
+                    task.switch(worker, |app: &Self| &app.worker.settings().http, job, line);
                 response.body = HttpBody::Switch(switch);
             }
             _ => {}

@@ -41,6 +41,12 @@ impl Ledger {
         stores.push(store.downgrade());
     }
 
+    /// The stores that are open.
+    pub(crate) fn open_stores(&self) -> Vec<Store> {
+        let stores = self.stores.borrow();
+        stores.iter().filter_map(WeakStore::upgrade).collect()
+    }
+
     /// The figures of the stores of this process that are open, by place. A server tells its own.
     pub(crate) fn stores(&self) -> Vec<(Arc<str>, KvSnapshot)> {
         let stores = self.stores.borrow();

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tsumugi_cluster::Lease;
-use tsumugi_server::dispatch::{StopSignal, TimerPeriod, run_cluster_timer, run_timer, tick_cut};
+use tsumugi_server::dispatch::{
+    StopSignal, TimerDescription, TimerKind, TimerPeriod, run_cluster_timer, run_timer, tick_cut,
+};
 
 use crate::error::{Error, Result, report, story};
 use crate::local::Local;
@@ -126,19 +128,29 @@ async fn run<S: 'static>(
     stop: &StopSignal,
 ) {
     let tick = async || {
-        if let Err(error) = (timer.job)(Rc::clone(state)).await {
-            let (place, story) = (format!("every at {}", timer.location), story(&error));
-            tracing::error!("{place}: {story}");
-            report(error.class(), &story, &place);
-        }
+        let error = (timer.job)(Rc::clone(state)).await.err()?;
+        let (place, story) = (format!("every at {}", timer.location), story(&error));
+        tracing::error!("{place}: {story}");
+        report(error.class(), &story, &place);
+        Some(story)
+    };
+    let description = |name: Option<&str>| TimerDescription {
+        name: name.map(str::to_owned),
+        place: Some(timer.location.to_string()),
+        kind: match name {
+            Some(_) => TimerKind::Cluster,
+            None => TimerKind::Worker,
+        },
+        worker: worker.id(),
     };
     let On::OneInCluster { name } = timer.on else {
-        return run_timer(worker.inner(), period, stop, tick).await;
+        return run_timer(worker.inner(), period, stop, description(None), tick).await;
     };
     match period.in_cluster(&worker.cluster(), name) {
         Ok(cluster_timer) => {
             let tick = async |_: &Lease| tick().await;
-            run_cluster_timer(worker.inner(), &cluster_timer, stop, tick).await;
+            let described = description(Some(name));
+            run_cluster_timer(worker.inner(), &cluster_timer, stop, described, tick).await;
         }
         Err(error) => tracing::error!("every at {}: {error}", timer.location),
     }

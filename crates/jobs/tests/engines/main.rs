@@ -1,6 +1,7 @@
 //! Jobs over real databases: what all of them promise, by the same tests, and what PostgreSQL's does alone.
 
 mod claims;
+mod figures;
 mod kills;
 mod pushes;
 mod workers;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use tsumugi_db::values;
-use tsumugi_jobs::limits::{JOB_GRACE_MAX, JOB_POLL_MAX, JOB_POLL_MIN, JOBS_RUNNING_MAX};
+use tsumugi_jobs::limits::{
+    JOB_GRACE_MAX, JOB_LEASE_MIN, JOB_POLL_MAX, JOB_POLL_MIN, JOBS_RUNNING_MAX,
+};
 use tsumugi_jobs::{CronSchedule, JobPush, JobState, JobWorker, WorkerOptions, run_schedules};
 
 use crate::{Diary, Place, Running, at, eventually, kind, push, quick, with_each};
@@ -327,6 +329,11 @@ fn worker_past_a_limit_is_refused() {
             ..options()
         };
         assert!(refused(long, 1).contains("JOB_LEASE_MAX"));
+        let short = WorkerOptions {
+            lease: JOB_LEASE_MIN - Duration::from_millis(1),
+            ..options()
+        };
+        assert!(refused(short, 1).contains("JOB_LEASE_MIN"));
         let patient = WorkerOptions {
             grace: JOB_GRACE_MAX + Duration::from_millis(1),
             ..options()

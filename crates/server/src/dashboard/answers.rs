@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tsumugi_db::statement_original;
 use tsumugi_jobs::{JobQueue, JobState};
 
-use super::question::{Answer, AdminQuestion};
+use super::question::{AdminQuestion, QuestionAnswer as Answer};
 use super::{stores, work};
 use crate::application::AdminParts;
 
@@ -44,10 +44,15 @@ async fn explain(parts: AdminParts, parameters: &Value) -> Answer {
     let mut databases = parts.databases.iter();
     let database = databases.find(|database| *database.name() == *name)?;
     let Some(sql) = statement_original(name, fingerprint) else {
-        return Some(Err("this statement is not kept, or is too long to be explained".to_owned()));
+        return Some(Err(
+            "this statement is not kept, or is too long to be explained".to_owned(),
+        ));
     };
     let plan = database.explain(&sql).await;
-    Some(plan.map(|plan| json!({ "plan": plan })).map_err(|error| error.to_string()))
+    Some(
+        plan.map(|plan| json!({ "plan": plan }))
+            .map_err(|error| error.to_string()),
+    )
 }
 
 async fn change(queue: &JobQueue, name: &str, parameters: &Value) -> Result<Value, String> {
@@ -69,6 +74,9 @@ async fn change(queue: &JobQueue, name: &str, parameters: &Value) -> Result<Valu
 }
 
 /// Jobs that are dead, the first of them.
-pub(super) async fn dead(queue: &JobQueue, max: usize) -> tsumugi_jobs::Result<Vec<tsumugi_jobs::JobRow>> {
+pub(super) async fn dead(
+    queue: &JobQueue,
+    max: usize,
+) -> tsumugi_jobs::Result<Vec<tsumugi_jobs::JobRow>> {
     queue.list(Some(JobState::Dead), 0, max).await
 }

@@ -4,6 +4,7 @@
 //! counters and nothing else. What has to be asked of a worker is asked with a limit of time, and the admin thread itself never blocks.
 //! Every request goes through `guard.rs` first, and every action is a line of the log.
 
+mod answers;
 mod api;
 mod databases;
 mod errors;
@@ -42,6 +43,7 @@ use crate::limits::{DASHBOARD_BODY_BYTES_MAX, DASHBOARD_SESSION_SECONDS};
 use api::{ApiError, ApiQuery, Endpoint, cut, required};
 use guard::{Access, COOKIE_NAME, Guard};
 
+pub(crate) use answers::answer;
 pub use errors::{ErrorReport, report_error};
 pub(crate) use errors::{ErrorSink, follow_errors};
 pub use question::{AdminQuestion, QuestionAnswer};
@@ -58,9 +60,14 @@ const ENDPOINTS: &[(&str, Endpoint)] = &[
     ("reloads", Endpoint::View(reloads::view)),
     ("server", Endpoint::View(server::view)),
     ("statements", Endpoint::View(statements::view)),
+    ("statements/explain", Endpoint::Action(statements::explain)),
+    ("statements/reset", Endpoint::Action(statements::reset)),
     ("databases", Endpoint::View(databases::view)),
-    ("stores", Endpoint::View(stores::view)),
-    ("work", Endpoint::View(work::view)),
+    ("stores", Endpoint::Question(stores::view)),
+    ("records", Endpoint::Question(stores::view_records)),
+    ("work", Endpoint::Question(work::view)),
+    ("jobs/retry", Endpoint::Action(work::retry)),
+    ("jobs/drop", Endpoint::Action(work::remove)),
     ("traces", Endpoint::View(traces::view)),
 ];
 

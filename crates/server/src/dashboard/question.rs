@@ -50,10 +50,9 @@ impl QuestionReceiver {
 
 impl QuestionSender {
     /// The worker's answer; none from one that is stuck, busy with other questions or has none.
-    async fn ask(&self, question: AdminQuestion) -> QuestionAnswer {
+    async fn ask(&self, question: AdminQuestion, limit: Duration) -> QuestionAnswer {
         let (sender, answer) = oneshot::channel();
         self.0.try_send((question, sender)).ok()?;
-        let limit = Duration::from_millis(DASHBOARD_ANSWER_MS_MAX);
         timeout(limit, answer).await.ok()?.ok()?
     }
 }
@@ -61,8 +60,14 @@ impl QuestionSender {
 impl Dashboard {
     /// Asks one worker after another until one has an answer.
     pub async fn ask_any(&self, question: AdminQuestion) -> ApiResult {
+        let limit = Duration::from_millis(DASHBOARD_ANSWER_MS_MAX);
+        self.ask_any_within(question, limit).await
+    }
+
+    /// The same, where each may take this long.
+    pub async fn ask_any_within(&self, question: AdminQuestion, limit: Duration) -> ApiResult {
         for sender in self.registry.questions() {
-            match sender.ask(question.clone()).await {
+            match sender.ask(question.clone(), limit).await {
                 Some(Ok(value)) => return Ok(value),
                 Some(Err(text)) => return Err(ApiError::bad_request(text)),
                 None => {}

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tsumugi_db::limits::EXPLAIN_MAX;
 use tsumugi_db::{StatementFigures, reset_statements, statement_report};
 
+use super::Dashboard;
 use super::answers::EXPLAIN;
-use super::api::{ApiError, ApiFuture, ApiQuery, ApiResult, list, required};
+use super::api::{ApiError, ApiFuture, ApiQuery, ApiResult, cut_to, list, required};
 use super::question::AdminQuestion;
-use super::{Dashboard, cut_to};
 use crate::limits::{DASHBOARD_MESSAGE_CHARACTERS_MAX, DASHBOARD_STATEMENTS_MAX};
 
 /// `GET statements`.
@@ -23,7 +23,8 @@ pub(super) fn view(_: &Dashboard, query: &ApiQuery) -> ApiResult {
         "mean" => |row| mean(row).as_nanos(),
         "p99" => |row| row.p99.as_nanos(),
         other => {
-            let text = format!("statements are shown by time, calls, mean or p99, not by {other:?}");
+            let text =
+                format!("statements are shown by time, calls, mean or p99, not by {other:?}");
             return Err(ApiError::bad_request(text));
         }
     };

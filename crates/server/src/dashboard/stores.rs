@@ -13,11 +13,11 @@ use tsumugi_stores::{Capability, Store};
 
 use super::answers::{RECORDS, STORES, text};
 use super::api::{ApiFuture, ApiQuery, list};
-use super::question::{AdminQuestion, Answer};
+use super::question::{AdminQuestion, QuestionAnswer as Answer};
 use super::{Dashboard, unix_ms};
 use crate::limits::{
-    DASHBOARD_CURSORS_MAX, DASHBOARD_ENGINE_MS_MAX, DASHBOARD_KEY_BYTES_MAX,
-    DASHBOARD_RECORDS_MAX, DASHBOARD_STORES_MAX, DASHBOARD_VALUE_BYTES_MAX,
+    DASHBOARD_CURSORS_MAX, DASHBOARD_ENGINE_MS_MAX, DASHBOARD_KEY_BYTES_MAX, DASHBOARD_RECORDS_MAX,
+    DASHBOARD_STORES_MAX, DASHBOARD_VALUE_BYTES_MAX,
 };
 
 /// `GET stores`.
@@ -119,9 +119,12 @@ async fn remote(store: &Store) -> Value {
         .iter()
         .map(|(name, value)| (name.clone(), json!(value)))
         .collect();
+    // `a store in etcd`.
+    let kind = store.capabilities().engine;
+    let kind = kind.rsplit(' ').next().unwrap_or(kind);
     json!({
         "store": &*store.place(),
-        "kind": store.capabilities().engine,
+        "kind": kind,
         "records": number(&["records", "num_records"]),
         "bytes": number(&["bytes", "database_bytes", "used_memory", "file_size"]),
         "capacity": null,
@@ -141,7 +144,14 @@ async fn remote(store: &Store) -> Value {
 pub(super) async fn records(stores: Vec<Store>, parameters: &Value) -> Answer {
     let place = text(parameters, "store");
     let store = stores.into_iter().find(|store| *store.place() == *place)?;
-    Some(page(&store, text(parameters, "prefix"), text(parameters, "after")).await)
+    Some(
+        page(
+            &store,
+            text(parameters, "prefix"),
+            text(parameters, "after"),
+        )
+        .await,
+    )
 }
 
 async fn page(store: &Store, prefix: &str, after: &str) -> Result<Value, String> {
@@ -150,7 +160,9 @@ async fn page(store: &Store, prefix: &str, after: &str) -> Result<Value, String>
         prefix => KeyRange::prefix(Bytes::copy_from_slice(prefix.as_bytes())),
     };
     if !after.is_empty() {
-        range = range.after(cursor_key(after).ok_or("the page after this one is not known any more: begin anew")?);
+        range = range.after(
+            cursor_key(after).ok_or("the page after this one is not known any more: begin anew")?,
+        );
     }
     let found = store.page(&range, DASHBOARD_RECORDS_MAX).await;
     let found = found.map_err(|error| error.to_string())?;
@@ -159,7 +171,9 @@ async fn page(store: &Store, prefix: &str, after: &str) -> Result<Value, String>
         records.push(record(store, key, value).await);
     }
     // A page may have fewer where records are large: there are no more only behind an empty one.
-    let after = found.last().map(|(key, value)| cursor(key, is_hidden(key, value)));
+    let after = found
+        .last()
+        .map(|(key, value)| cursor(key, is_hidden(key, value)));
     Ok(json!({ "records": records, "after": after }))
 }
 
@@ -197,7 +211,18 @@ async fn record(store: &Store, key: &Bytes, value: &Bytes) -> Value {
 
 /// Words that name what nobody should read on a screen.
 const SECRETS: &[&str] = &[
-    "password", "passwd", "secret", "token", "session", "credential", "apikey", "api_key", "api-key", "private", "cookie", "otp", "csrf",
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "session",
+    "credential",
+    "apikey",
+    "api_key",
+    "api-key",
+    "private",
+    "cookie",
+    "csrf",
 ];
 
 /// Whether a record is of a session, or its key or the beginning of its value names something secret.
@@ -212,7 +237,9 @@ fn is_hidden(key: &[u8], value: &[u8]) -> bool {
 
 /// The part of a key that says what it is about: a key may be a secret by itself.
 fn hidden_key(key: &[u8]) -> String {
-    let end = key.iter().position(|byte| matches!(byte, b':' | b'/' | b'.' | b'|'));
+    let end = key
+        .iter()
+        .position(|byte| matches!(byte, b':' | b'/' | b'.' | b'|'));
     let shown = end.and_then(|end| std::str::from_utf8(key.get(..=end)?).ok());
     let shown = shown.filter(|shown| shown.len() <= 32);
     format!("{}…", shown.unwrap_or_default())
@@ -253,7 +280,9 @@ fn hex(bytes: &[u8]) -> String {
 fn unhex(text: &str) -> Option<Bytes> {
     let digits = text.as_bytes().chunks(2);
     let byte = |pair: &[u8]| {
-        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        let pair = std::str::from_utf8(pair)
+            .ok()
+            .filter(|pair| pair.len() == 2)?;
         u8::from_str_radix(pair, 16).ok()
     };
     digits.map(byte).collect()
