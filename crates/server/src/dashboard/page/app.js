@@ -90,6 +90,7 @@ const WORDS = {
   action: ["Action", "操作"],
   runs: ["runs", "実行中"],
   cancel: ["Cancel", "中止"],
+  cancel_yes: ["Cancel it", "中止する"],
   cancel_this: ["Cancel {what}", "{what} を中止"],
   cancel_title: ["Cancel this?", "これを中止しますか?"],
   cancel_text: ["Its code is interrupted where it waits, and its ensure blocks run. The client gets an error.", "待っている場所で処理を打ち切り、ensure を実行します。クライアントにはエラーが返ります。"],
@@ -822,6 +823,7 @@ const overview = {
       span = name;
       draw();
     });
+    const since = h("span", { class: "note" });
     const routes = new Table({
       name: "routes", caption: t("routes"), empty: "routes_none", filter: true, key: (row) => row.route, sort: ["requests", true],
       columns: [
@@ -834,12 +836,13 @@ const overview = {
       ],
     });
     return {
-      nodes: [heading("overview", spans), h("div", { class: "charts" }, ...charts.map(({ node }) => node)), section(t("routes"), routes.filter, routes.node)],
+      nodes: [heading("overview", spans), h("div", { class: "charts" }, ...charts.map(({ node }) => node)), section(t("routes"), [since, routes.filter], routes.node)],
       ask: (signal) => read("overview", {}, signal),
       show(data) {
         last = data;
         draw();
         routes.show(data.routes, data.more);
+        since.textContent = isNumber(data.routes_since_at) ? t("counted_since", { time: moment(data.routes_since_at) }) : "";
         shell.facts(data);
       },
     };
@@ -849,7 +852,7 @@ const overview = {
 const named = (row) => row.path ? `${text(row.method ?? "")} ${text(row.path)}`.trim() : text(row.route ?? row.id);
 
 async function cancel(row) {
-  const yes = await ask(t("cancel_title"), t("cancel_text"), named(row), t("cancel"));
+  const yes = await ask(t("cancel_title"), t("cancel_text"), named(row), t("cancel_yes"));
   if (yes) await perform("requests/cancel", { id: row.id }, t("cancel_done", { what: named(row) }));
 }
 
@@ -907,7 +910,6 @@ const statements = {
         column.count("calls", "calls", { sort: null }),
         column.time("mean_ms", "mean", { sort: null }),
         column.time("p99_ms", "p99", { sort: null }),
-        column.time("max_ms", "max", { sort: null }),
         column.count("rows", "rows", { sort: null }),
         column.errors("errors", "count_errors", { sort: null }),
         column.code("place", "place", { sort: null }),
@@ -962,7 +964,7 @@ const facts = (pairs) => h("dl", { class: "facts" }, ...pairs.map(([word, value]
 /** Further fields of rows that have no column of their own, as columns by the server's names. */
 function furtherColumns(rows, known) {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
-  for (const name of known) names.delete(name);
+  for (const name of names) if (known.includes(name) || rows.every((row) => row[name] === null || row[name] === undefined)) names.delete(name);
   return [...names].map((name) => {
     const [, stem, unit] = name.match(/^(.*?)_?(ms|bytes|at|rate)?$/);
     const kind = { ms: "time", bytes: "bytes", at: "moment" }[unit] ?? (rows.some((row) => isNumber(row[name])) ? "count" : "text");
@@ -1013,9 +1015,10 @@ const databases = {
   open() {
     const table = new OpenTable({
       name: "databases", caption: t("databases"), empty: "databases_none", key: (row) => `${row.database} ${row.role} ${row.worker}`,
-      known: ["database", "role", "worker", "busy", "connections", "max", "waiting"],
+      known: ["database", "role", "kind", "worker", "busy", "connections", "max", "waiting"],
       columns: [
         column.code("database", "database", { wide: true }),
+        column.text("kind", "kind"),
         column.text("role", "role"),
         column.text("worker", "worker", { number: true }),
         { name: "busy", label: "in_use", cell: (row) => [`${row.busy}/${row.max}`, () => inUse(row)], sort: (row) => row.busy },
@@ -1095,7 +1098,7 @@ const work = {
     const timers = new Table({
       name: "timers", caption: t("timers"), empty: "timers_none", key: (row, at) => `${row.name} ${row.place} ${at}`,
       columns: [
-        column.code("name", "timer"), column.text("period", "period"), column.text("kind", "kind"), column.code("place", "place"),
+        column.code("name", "timer"), column.text("period", "period"), column.text("kind", "kind"), column.text("worker", "worker", { number: true }), column.code("place", "place"),
         column.moment("last_at", "last"), column.time("last_ms", "took"),
         { name: "last_error", label: "error", wide: true, cell: (row) => row.last_error ? [text(row.last_error), () => h("span", { class: "bad" }, text(row.last_error))] : NOTHING },
         { name: "next_at", label: "next", cell: (row) => isNumber(row.next_at) ? t("in_time", { time: elapsed(row.next_at - serverNow()) }) : NOTHING, sort: (row) => row.next_at },
@@ -1126,6 +1129,8 @@ const work = {
         timers.show(data.timers);
         channels.show(data.channels);
         noJobs.hidden = Boolean(data.jobs);
+        noJobs.textContent = data.jobs_error ? text(data.jobs_error) : t("jobs_none");
+        noJobs.classList.toggle("bad", Boolean(data.jobs_error));
         queues.node.hidden = deadSection.hidden = !data.jobs;
         queues.show(data.jobs?.queues);
         dead.show(data.jobs?.dead ?? [], data.jobs?.more);
@@ -1373,13 +1378,14 @@ const server = {
         column.text("unit", "unit"),
       ],
     });
-    const OWN = ["options", "limits", "listeners", "features", "now", "more"];
+    const OWN = ["versions", "options", "limits", "listeners", "features", "now", "more"];
     let known = "";
     return {
       nodes: [heading("server"), section(t("versions"), null, versions), section(t("listeners"), null, listeners.node), section(t("options"), null, options.node), section(t("limits"), limits.filter, limits.node)],
       ask: (signal) => read("server", {}, signal),
       show(data) {
-        const rest = Object.entries(data).filter(([name]) => !OWN.includes(name)).map(([name, value]) => [name.replaceAll("_", " "), words(name.endsWith("_at") ? moment(value) : value)]);
+        const flat = { ...data, ...data.versions };
+        const rest = Object.entries(flat).filter(([name]) => !OWN.includes(name)).map(([name, value]) => [name.replaceAll("_", " "), words(name.endsWith("_at") ? moment(value) : value)]);
         rest.push([t("features"), words(data.features)]);
         if (JSON.stringify(rest) !== known) versions.replaceChildren(...rest.map(([name, value]) => h("div", {}, h("dt", {}, text(name)), h("dd", {}, value))));
         known = JSON.stringify(rest);
