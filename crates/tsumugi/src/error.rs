@@ -9,6 +9,8 @@ use tsumugi_db::Refusal;
 use tsumugi_http::HttpResponse;
 use tsumugi_server::dispatch::RequestRefusal;
 pub use tsumugi_server::story;
+
+use crate::invalid::Invalid;
 use tsumugi_server::{ErrorReport, report_error};
 
 /// What handlers, extractors and plugins return.
@@ -26,6 +28,9 @@ pub enum Error {
         /// The text of the response.
         message: Cow<'static, str>,
     },
+    /// Fields do not fit the shape of [`Valid`](crate::Valid). The response is JSON with the messages of each; a form is shown again with them.
+    #[error("{0}")]
+    Invalid(Box<Invalid>),
     /// The request could not be read.
     #[error(transparent)]
     Http(#[from] tsumugi_http::Error),
@@ -140,6 +145,7 @@ impl Error {
     pub fn status(&self) -> StatusCode {
         match self {
             Error::Refused { status, .. } => *status,
+            Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Error::Http(error) => error.status(),
             Error::Db(_) | Error::Sql(_) => self
                 .database_refusal()
@@ -167,6 +173,8 @@ impl Error {
     pub(crate) fn class(&self) -> &'static str {
         match self {
             Error::Refused { .. } => "Refused",
+            Error::Invalid(_) => "Invalid",
+            Error::Call(_) => "Call",
             Error::Http(_) => "Http",
             Error::Db(_) => "Db",
             Error::Sql(_) => "Sql",
@@ -183,8 +191,10 @@ impl Error {
     }
 
     pub(crate) fn response(&self) -> HttpResponse {
-        if let Error::Http(error) = self {
-            return HttpResponse::from_error(error);
+        match self {
+            Error::Http(error) => return HttpResponse::from_error(error),
+            Error::Invalid(invalid) => return invalid.response(),
+            _ => {}
         }
         if let Some(refusal) = self.database_refusal() {
             return HttpResponse::refusal(self.status(), refusal.text());
