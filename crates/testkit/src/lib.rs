@@ -26,6 +26,7 @@ mod process;
 mod process_tree;
 mod programs;
 pub mod redis;
+pub mod smtp;
 pub mod websocket;
 mod wrapped_command;
 
