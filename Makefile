@@ -19,7 +19,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run release test check valgrind growth alone deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak fuzz profile costs scale-costs
+.PHONY: help setup run release test check valgrind growth alone deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -213,6 +213,14 @@ bench-peers:
 	else \
 		echo 'bench-peers: pgx and the Go driver for Firebird skipped, go is missing; https://go.dev/dl has it'; \
 	fi
+
+# From its test, which has to pass: an application under load, in Chromium.
+PICTURES := $(TARGET)/pictures
+screenshots: ## the pictures of the dashboard in docs/dashboard, from its test in Chromium
+	@scripts/setup test
+	@rm -rf $(PICTURES) && mkdir -p $(PICTURES) docs/dashboard
+	TSUMUGI_PICTURES=$(abspath $(PICTURES)) cargo test --package tsumugi-cli --test browser -- dashboard_of
+	@for picture in overview requests trace; do cp $(PICTURES)/dashboard-$$picture.png docs/dashboard/$$picture.png; done
 
 fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nightly Rust
 	@scripts/fuzz $(FUZZ_SECONDS)

@@ -1,8 +1,9 @@
-//! The demo in a real browser: it loads without a complaint and without a request to another server, its forms work, its count is
+//! The demo and the dashboard in a real browser. The demo loads without a complaint and without a request to another server, its forms work, its count is
 //! live, its pages look like pages. Needs Chromium: without one it says so loudly, and fails where CI is set.
 
 mod chromium;
 mod cluster;
+mod dashboard;
 mod report;
 
 use std::io::{BufRead, BufReader};

@@ -45,7 +45,7 @@ const WORDS = {
   unknown_view: ["There is no such view.", "そのような画面はありません。"],
 
   login_title: ["This server asks for a token", "トークンが必要です"],
-  login_text: ["It is in the file that --admin-token-file names. A cookie keeps it until the browser is closed.", "--admin-token-file で指定したファイルの内容です。ブラウザーを閉じるまで Cookie に保持されます。"],
+  login_text: ["It is in the file that --admin-token-file names. A cookie holds for twelve hours.", "--admin-token-file で指定したファイルの内容です。Cookie は 12 時間有効です。"],
   login_token: ["Token", "トークン"],
   login_go: ["Open the dashboard", "ダッシュボードを開く"],
   login_wrong: ["That is not the token.", "トークンが違います。"],
@@ -60,7 +60,7 @@ const WORDS = {
   chart_requests: ["Requests per second", "毎秒リクエスト数"],
   chart_latency: ["Time to answer", "応答時間"],
   chart_errors: ["Errors per second", "毎秒エラー数"],
-  chart_cpu: ["Processor", "CPU"],
+  chart_cpu: ["Processor, cores in use", "CPU 使用コア数"],
   chart_memory: ["Memory", "メモリー"],
   chart_connections: ["Connections", "接続数"],
   chart_says: ["{title}. {now}. Highest: {max}.", "{title}。{now}。最大: {max}。"],
@@ -69,7 +69,6 @@ const WORDS = {
   now: ["now", "現在"],
   p50: ["median", "中央値"],
   p99: ["p99", "p99"],
-  cores: ["{n} cores", "{n} コア"],
 
   routes: ["Routes", "ルート"],
   routes_none: ["No request has come yet.", "まだリクエストはありません。"],
@@ -146,8 +145,6 @@ const WORDS = {
   hit_rate: ["Hit rate", "ヒット率"],
   hits: ["Hits", "ヒット"],
   misses: ["Misses", "ミス"],
-  browse: ["Browse", "中を見る"],
-  browse_this: ["Browse {what}", "{what} の中を見る"],
   records_of: ["Records of {store}", "{store} のレコード"],
   records_none: ["No key begins with this.", "これで始まるキーはありません。"],
   prefix: ["Keys that begin with", "キーの先頭"],
@@ -806,8 +803,8 @@ const overview = {
         { name: "p99_ms", colour: "fuji", words: t("p99") }, { name: "p50_ms", colour: "ai", words: t("p50") },
       ] }),
       one("chart_errors", "errors", "kurenai", rate, { least: 1 }),
-      one("chart_cpu", "cpu", "kohaku", (value) => isNumber(value) ? t("cores", { n: figure(value) }) : NOTHING, { least: 1 }),
-      one("chart_memory", "memory", "matsu", bytes, { binary: true }),
+      one("chart_cpu", "cpu", "kohaku", figure, { least: 1 }),
+      one("chart_memory", "memory", "matsu", bytes, { binary: true, least: 2 ** 20 }),
       one("chart_connections", "connections", "ai", figure, { least: 1 }),
     ];
     let last = null;
