@@ -255,8 +255,9 @@ fn main() {
     println!("cargo:rustc-link-lib=m");
 }
 
-/// A number for what the build is configured with: minirake sees neither that a define has changed, nor that its own library has, nor
-/// that Ruby's core has another symbol, by which the numbers of all change.
+/// A number for what the build is made of: minirake sees neither that a define has changed, nor that its own library has, nor
+/// that Ruby's core has another symbol, by which the numbers of all change; and it leaves objects of C files that have changed as they are until
+/// it is run again.
 fn configuration(here: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     for file in ["build_config.rb", "defines.txt"] {
@@ -265,9 +266,7 @@ fn configuration(here: &Path) -> u64 {
             .hash(&mut hasher);
     }
     for (file, _, right) in CORRECTED.into_iter().flatten() {
-        if file.ends_with(".rb") {
-            right.hash(&mut hasher);
-        }
+        (file, right).hash(&mut hasher);
     }
     hasher.finish()
 }

@@ -88,7 +88,7 @@ fn interpolation_without_braces_is_refused() {
     }
     check("'#@a'", "\"\\#@a\"");
     check(
-        "['#1', \"a#\", \"#@\", \"# $a\", /a#$/.nil?]",
+        "['#1', \"a#\", \"#@\", \"# $a\", (/a#$/ if false)]",
         "[\"#1\", \"a#\", \"\\#@\", \"# $a\", nil]",
     );
 }
