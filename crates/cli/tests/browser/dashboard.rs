@@ -52,7 +52,8 @@ get("/slow") do
   end
 end
 get("/lock") { NEWS.subscribe { |text| text } }
-job(:thumbnail, retries: 0) { raise HOSTILE }
+job(:thumbnail, retries: 0) { raise HOSTILE unless cache.get("mended") == "yes" }
+get("/mended/:is") { |is| cache.set("mended", is); is }
 every(3600) { log.info "rare" }
 "##;
 
@@ -141,6 +142,13 @@ impl Application {
         }
     }
 
+    fn end_load(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        for client in self.load.drain(..) {
+            let _ = client.join();
+        }
+    }
+
     fn get(&self, path: &str) -> String {
         get(&self.address, path)
     }
@@ -154,12 +162,9 @@ impl Application {
 
 impl Drop for Application {
     fn drop(&mut self) {
-        self.stopped.store(true, Ordering::Relaxed);
         let _ = self.child.kill();
         let _ = self.child.wait();
-        for client in self.load.drain(..) {
-            let _ = client.join();
-        }
+        self.end_load();
     }
 }
 
@@ -193,7 +198,8 @@ impl Page {
         self.browser.evaluate(&script);
         // The heading that stood there before may be of the view that is left.
         self.browser.until(&format!(
-            "location.hash === {} && document.querySelector('#view[aria-busy=false] h1') !== null && document.getElementById('state').dataset.state === 'live'",
+            "document.querySelector('#nav [aria-current]')?.hash === {} && document.querySelector('#view[aria-busy=false] h1') !== null
+                && document.getElementById('state').dataset.state === 'live'",
             json!(format!("#/{view}"))
         ));
     }
@@ -344,9 +350,7 @@ fn overview(page: &mut Page) {
     page.key("ArrowLeft", 37);
     page.until("document.querySelector('figure.chart .moment').textContent.includes('ago')");
     page.is("document.querySelector('.plot').getAttribute('aria-label').startsWith('Requests per second.')", json!(true));
-    // The first stop of the keyboard leads past the views.
-    page.browser
-        .evaluate("document.activeElement.blur(); window.getSelection().removeAllRanges()");
+    // The first link leads past the views.
     page.click(".skip");
     page.is("document.activeElement.id", json!("view"));
 }
@@ -439,7 +443,7 @@ fn stores(page: &mut Page) {
     page.until(&hidden);
 }
 
-/// A job that has died is tried again, dies again, and is dropped.
+/// A job that has died is tried again, and is done; one that dies then is dropped.
 fn work(page: &mut Page) {
     page.application.get("/push");
     page.view("work");
@@ -447,29 +451,32 @@ fn work(page: &mut Page) {
     page.row("queues", "thumbnail");
     page.row("timers", "app.rb");
     page.row("channels", "news");
+    let none = "document.querySelectorAll('table[data-table=dead] tbody tr').length === 0";
+    page.application.get("/mended/yes");
     page.press("dead", "thumbnail", "Retry");
     page.until("document.getElementById('notice').textContent.startsWith('Ready again')");
-    page.row("dead", HOSTILE);
+    page.until(none);
+    page.application.get("/mended/no");
+    page.application.get("/push");
     page.press("dead", "thumbnail", "Drop");
     page.until("document.getElementById('question').open");
     page.click("#question-yes");
     page.until("document.getElementById('notice').textContent.startsWith('Dropped')");
-    page.until("document.querySelectorAll('table[data-table=dead] tbody tr').length === 0");
+    page.until(none);
 }
 
 fn errors_and_reloads(page: &mut Page) {
     page.application.get("/raise");
     page.view("errors");
-    page.until("document.querySelector('summary')?.textContent.includes('ArgumentError')");
-    page.click("summary");
-    page.until(
-        "document.querySelector('details[open] .backtrace li').textContent.includes('app.rb:')",
-    );
-    let message = format!(
-        "document.querySelector('.error-message').textContent === {}",
-        json!(HOSTILE)
-    );
-    page.is(&message, json!(true));
+    let group = "[...document.querySelectorAll('details')].find(e => e.textContent.includes('ArgumentError'))";
+    page.until(&format!("{group} !== undefined"));
+    page.browser
+        .evaluate(&format!("{group}.querySelector('summary').click()"));
+    page.until(&format!(
+        "{group}.open && {group}.querySelector('.backtrace li').textContent.includes('app.rb:')"
+    ));
+    let message = format!("{group}.querySelector('.error-message').textContent");
+    page.is(&message, json!(HOSTILE));
 
     let app = page.application.folder.path().join("app.rb");
     fs::write(&app, format!("{APP}raise {}\n", json!(HOSTILE))).unwrap();
@@ -481,7 +488,9 @@ fn errors_and_reloads(page: &mut Page) {
     page.row("reloads", "failed");
 }
 
+/// No further trace takes the place of the one that is opened.
 fn traces(page: &mut Page) {
+    page.application.end_load();
     page.view("traces");
     page.row("traces", "GET /notes/:id");
     page.press("traces", "GET /notes/:id", "/notes");

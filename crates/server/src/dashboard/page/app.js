@@ -1403,6 +1403,7 @@ const heading = (word, ...beside) => h("div", { class: "head" }, h("h1", { tabin
 // ---- The shell: which view is open, and when it asks ------------------------------------------------------------------------------------
 
 const FAILING_MS = 3000;
+const FACTS_MS = 10_000;
 
 const shell = {
   view: null,
@@ -1411,6 +1412,7 @@ const shell = {
   timer: null,
   asking: null,
   answeredAt: null,
+  factsAt: 0,
 
   /** Opens the view that the address names. */
   open(moved) {
@@ -1461,6 +1463,7 @@ const shell = {
       if (this.asking !== asking) return;
       this.answered();
       view.show(data);
+      this.refreshFacts();
     } catch (error) {
       if (this.asking !== asking) return;
       if (!(error instanceof Refusal)) throw error;
@@ -1495,9 +1498,19 @@ const shell = {
     if (byId("state-text").textContent !== t(`state_${name}`)) byId("state-text").textContent = t(`state_${name}`);
   },
 
+  /** The top of every view says how the server is; views other than the overview ask for it now and then. */
+  async refreshFacts() {
+    if (Date.now() - this.factsAt < FACTS_MS) return;
+    this.factsAt = Date.now();
+    try {
+      this.facts(await read("overview"));
+    } catch { /* The view says what is wrong. */ }
+  },
+
   /** What is known of the server at the top of every view. */
   facts(data) {
     this.known = data;
+    this.factsAt = Date.now();
     const parts = [
       data.ready === null || data.ready === undefined ? chip("good", t("ready")) : chip("bad", t("not_ready", { why: text(data.ready) })),
       h("span", {}, text(data.version)), h("span", {}, t("up_for", { time: elapsed(ago(data.started_at)) })), h("span", {}, t("workers_n", { n: count(data.workers) })),
@@ -1587,14 +1600,6 @@ function start() {
   document.addEventListener("visibilitychange", () => document.hidden ? shell.stop() : shell.ask());
   translate();
   shell.open(false);
-  if (!VIEWS[location.hash.slice(2)] || location.hash.slice(2) !== "overview") firstFacts();
-}
-
-/** The facts at the top come with the overview; a page that begins elsewhere asks for them once. */
-async function firstFacts() {
-  try {
-    if (location.hash.length > 2) shell.facts(await read("overview"));
-  } catch { /* The view says what is wrong. */ }
 }
 
 start();
