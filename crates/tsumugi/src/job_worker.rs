@@ -8,7 +8,7 @@ use tsumugi_jobs::{ClaimedJob, CronSchedule, JobFuture, JobKind, JobWorker};
 use tsumugi_server::dispatch::{StopSignal, push_schedules, run_jobs};
 use tsumugi_server::story;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, report};
 use crate::job::{Job, kind};
 use crate::local::Local;
 use crate::plugin::Worker;
@@ -99,11 +99,16 @@ pub(crate) fn start<S: 'static>(
     }
     let state = Rc::clone(state);
     let perform = Rc::new(move |job: ClaimedJob| -> JobFuture {
+        let what = format!("job {} {}", job.name, job.id);
         let run = runs.iter().find(|(name, _)| *name == job.name);
         let run = run.map(|(_, run)| run(Rc::clone(&state), job));
         Box::pin(async move {
             match run {
-                Some(run) => run.await.map_err(|error| story(&error)),
+                Some(run) => run.await.map_err(|error| {
+                    let story = story(&error);
+                    report(error.class(), &story, &what);
+                    story
+                }),
                 None => Err("nobody runs it".to_owned()),
             }
         })
