@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Result;
-use tsumugi_ruby::{App, Mode, Settings};
+use tsumugi_ruby::{App, CallMode, Mode, Settings};
 use tsumugi_server::{DataAccess, DataFolder};
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
@@ -37,11 +37,31 @@ pub async fn load(
     data: &DataFolder,
     access: DataAccess,
 ) -> Result<Rc<App>> {
+    load_with(worker, file, data, access, CallMode::Network).await
+}
+
+/// The same for a test: calls to other servers are answered by its stubs.
+pub async fn load_for_test(
+    worker: &WorkerHandle,
+    file: &Path,
+    data: &DataFolder,
+) -> Result<Rc<App>> {
+    load_with(worker, file, data, DataAccess::Own, CallMode::Stubbed).await
+}
+
+async fn load_with(
+    worker: &WorkerHandle,
+    file: &Path,
+    data: &DataFolder,
+    access: DataAccess,
+    calls: CallMode,
+) -> Result<Rc<App>> {
     let settings = Settings {
         app: file.to_owned(),
         data_dir: data.path().to_owned(),
         mode: Mode::Development,
         access,
+        calls,
         ..Settings::default()
     };
     let loading = App::load(worker, Rc::new(settings));

@@ -18,7 +18,7 @@ use crate::serve::folder_of;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value = "app.rb")]
+    #[arg(default_value_os_t = crate::bundle::default_application())]
     app: PathBuf,
     /// Files of tests; test/*_test.rb beside the application by default
     files: Vec<PathBuf>,
@@ -126,7 +126,7 @@ async fn run_one(
     index: usize,
 ) -> Result<Outcome> {
     let data = DataFolder::of(None)?;
-    let app = application::load(worker, &arguments.app, &data, DataAccess::Own).await?;
+    let app = application::load_for_test(worker, &arguments.app, &data).await?;
     let tests = TestFile::load(&app, file).await?;
     let outcome = match tests.names().get(index) {
         None => Outcome::NoMore,

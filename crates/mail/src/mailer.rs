@@ -33,6 +33,19 @@ pub enum MailTarget {
     Collected,
 }
 
+impl MailTarget {
+    /// The server that the text of `SMTP_URL` names, or what takes its place where there is none.
+    ///
+    /// # Errors
+    /// When the text is no URL of a mail server.
+    pub fn of(url: Option<&str>, otherwise: MailTarget) -> Result<MailTarget, Error> {
+        match url.filter(|url| !url.is_empty()) {
+            Some(url) => url.parse().map(MailTarget::Server),
+            None => Ok(otherwise),
+        }
+    }
+}
+
 /// How mails are sent from one worker.
 #[derive(Clone, Debug, Default)]
 pub struct MailSettings {

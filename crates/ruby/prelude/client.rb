@@ -92,6 +92,7 @@ module Tsumugi
       # Hangs up: the handler of a stream sees that its client has gone.
       def close = Native.client_close(@stream)
 
+      def __socket = Native.client_socket(@stream)
       def inspect = "#<response #{status} #{self['content-type']}>"
 
       private
@@ -117,6 +118,59 @@ module Tsumugi
         fields[:data] = fields[:data].join("\n")
         fields
       end
+    end
+
+    # The client's end of a WebSocket.
+    class Socket
+      # Code and words with which the server closed it.
+      attr_reader :close_code, :close_reason
+
+      def initialize(socket)
+        @socket = socket
+      end
+
+      # The next message; nil when the server has closed it. It is waited for so many seconds at most.
+      def receive(within: 5.0)
+        return nil if @close_code
+
+        message, @binary, reason = Native.client_receive(@socket, within)
+        @close_code, @close_reason = @binary, reason if message.nil?
+        message
+      end
+
+      # Whether the last message is bytes and not text.
+      def binary? = @binary == true
+
+      # Sends text, anything else than a String as JSON.
+      def send(message)
+        message = JSON.generate(message) unless message.is_a?(String)
+        Native.client_send(@socket, message, false)
+        self
+      end
+      alias << send
+
+      def send_bytes(bytes)
+        Native.client_send(@socket, bytes, true)
+        self
+      end
+
+      # Says the end and waits until the server has said it too.
+      def close(code = 1000, reason = "") = Native.client_end(@socket, code, reason)
+
+      # Goes without a word.
+      def hang_up = Native.client_drop(@socket)
+    end
+
+    # Opens a WebSocket: `chat = websocket "/chat"`, `chat << "hello"`, `chat.receive`. nil when it is refused; `response` says how.
+    def websocket(path, protocols: [], headers: {}, query: nil)
+      fields = Native.client_wish
+      fields["sec-websocket-protocol"] = protocols.join(", ") unless protocols.empty?
+      granted = get(path, query: query, headers: fields.merge(headers))
+      return nil unless granted.status == 101
+
+      socket = Socket.new(granted.__socket)
+      sockets << socket
+      socket
     end
 
     def get(path, **options) = request("GET", path, **options)
@@ -161,15 +215,18 @@ module Tsumugi
     # The cookies that the application has set, by name; each test begins without any.
     def cookie_jar = @cookie_jar ||= {}
 
-    # Hangs up on every response that is still being sent.
+    # Hangs up on every response that is still being sent, and on every WebSocket.
     def hang_up
       exchanged.each { |response| response.close }
       exchanged.clear
+      sockets.each { |socket| socket.hang_up }
+      sockets.clear
     end
 
     private
 
     def exchanged = @exchanged ||= []
+    def sockets = @sockets ||= []
 
     def keep_cookie(line)
       pair, *attributes = line.split(";").map { |part| part.strip }

@@ -84,24 +84,29 @@ module Tsumugi
 
     # Runs the block for each text that is published from now on, until it is left. When some may have been missed, because the connection was lost or more
     # came than may wait, `missed:` is called, and read again what they are about.
-    def subscribe(missed: nil)
-      raise ArgumentError, "subscribe needs a block" unless block_given?
+    def subscribe(missed: nil, &block)
+      raise ArgumentError, "subscribe needs a block" unless block
 
-      subscription = Native.channel_subscribe(@name, @cluster)
-      begin
-        while true
-          message = Native.channel_next(subscription)
-          if message
-            yield message
-          elsif missed
-            missed.call
-          else
-            log.warn "messages may have been missed", channel: @name
-          end
+      __each(__open(nil), missed, &block)
+    end
+
+    # Begins to listen: nothing that is published from now on is lost to `__each`.
+    def __open(_after) = Native.channel_subscribe(@name, @cluster)
+    def __leave(subscription) = Native.channel_leave(subscription)
+
+    def __each(subscription, missed)
+      while true
+        message = Native.channel_next(subscription)
+        if message
+          yield message
+        elsif missed
+          missed.call
+        else
+          log.warn "messages may have been missed", channel: @name
         end
-      ensure
-        Native.channel_leave(subscription)
       end
+    ensure
+      __leave(subscription)
     end
 
     def inspect = "#<#{self.class} #{@name}#{" of the cluster" if @cluster}>"
@@ -126,24 +131,10 @@ module Tsumugi
     # Runs the block for each message after the one with the number +after+, with its text and its number, and then for each that is published, each once
     # and in order, until it is left. Without +after+ it begins with what is published from now on. When messages are not kept any more that are to come,
     # `missed:` is called; one that takes an argument gets the number of the last one that is missing.
-    def follow(after: nil, missed: nil)
-      raise ArgumentError, "follow needs a block" unless block_given?
+    def follow(after: nil, missed: nil, &block)
+      raise ArgumentError, "follow needs a block" unless block
 
-      follower = Native.channel_follow(@name, @cluster, @keep, after)
-      begin
-        while true
-          text, number = Native.follower_next(follower)
-          if text
-            yield text, number
-          elsif missed
-            missed.arity == 0 ? missed.call : missed.call(number)
-          else
-            log.warn "messages are not kept any more", channel: @name
-          end
-        end
-      ensure
-        Native.follower_leave(follower)
-      end
+      __each(__open(after), missed, &block)
     end
 
     # The texts that are published from now on.
@@ -151,6 +142,24 @@ module Tsumugi
       raise ArgumentError, "subscribe needs a block" unless block_given?
 
       follow(missed: missed) { |text, _number| yield text }
+    end
+
+    def __open(after) = Native.channel_follow(@name, @cluster, @keep, after)
+    def __leave(follower) = Native.follower_leave(follower)
+
+    def __each(follower, missed)
+      while true
+        text, number = Native.follower_next(follower)
+        if text
+          yield text, number
+        elsif missed
+          missed.arity == 0 ? missed.call : missed.call(number)
+        else
+          log.warn "messages are not kept any more", channel: @name
+        end
+      end
+    ensure
+      __leave(follower)
     end
   end
 

@@ -46,6 +46,22 @@ module Tsumugi
       check(false) { "expected #{classes.join(' or ')}, nothing was raised" }
     end
 
+    # Answers the application's calls of `http` in place of a server; the last one that fits does. +method+ is `:get` …, or nil for all;
+    # in the URL `:name` stands for a segment of the path, `*name` for the rest. The answer is `status:` with one of `json:` and `body:`,
+    # and `headers:`; or `fails:` one of :timeout, :refused, :broken; or what the block makes of the call: a Hash or an Array (JSON), a String, a
+    # status, `call.reply(status: 404, json: …)` or `call.fails(:timeout)`.
+    def stub_http(method, url, **answer, &block) = Stubs.add(method, url, answer, block)
+
+    # The application's calls so far: `http_calls.last.json`, with `method url headers body json [:name]`.
+    def http_calls = Stubs.calls
+
+    # Lets calls out to the servers that they name.
+    def allow_http! = Native.http_stubs_open
+
+    # The mails that the application has sent so far, which go nowhere: `mails.last.subject`, with `from to cc bcc reply_to subject text html headers
+    # attachments`.
+    def mails = Mail.collected
+
     # Status of the last response.
     def assert_status(expected)
       actual = response && response.status

@@ -3,10 +3,12 @@
 
 #![forbid(unsafe_code)]
 
+mod absent;
 mod admission;
 mod answer;
 mod app;
 mod console;
+mod conversation;
 mod driver;
 mod error;
 mod exchange;
@@ -41,6 +43,7 @@ pub use maintenance::{Maintenance, MaintenanceEvent, MaintenanceOutcome};
 pub use program::Program;
 pub use settings::{Settings, SharedDatabases};
 pub use test_file::{TestFile, TestOutcome};
+pub use tsumugi_client::CallMode;
 pub use tsumugi_http::secret::Secret;
 pub use tsumugi_mruby::ExceptionReport;
 pub use tsumugi_server::Mode;

@@ -115,6 +115,8 @@ pub struct Limits {
     pub channel_max: usize,
     /// What handlers may use of other servers.
     pub client: tsumugi_client::CallLimits,
+    /// What handlers may use of a mail server.
+    pub mail: tsumugi_mail::MailLimits,
 }
 
 /// Bytes of a piece of a template's text: a Symbol takes less than 64 KiB.
@@ -146,11 +148,12 @@ impl Default for Limits {
             parallel_max: 16_384,
             channel_max: 65_536,
             client: tsumugi_client::CallLimits::default(),
+            mail: tsumugi_mail::MailLimits::default(),
         }
     }
 }
 
-// The names of the client's limits are those of the server's, too; they have its name before them.
+// The names of limits of clients are those of the server's, too; they have their client's name before them.
 impl LimitSet for Limits {
     const DEV: &'static str = "Development: reload when a file of Ruby changes, show errors in the page, make up a session secret";
 
@@ -159,7 +162,8 @@ impl LimitSet for Limits {
         channel_max json_symbols_max regexps_max regexp_backtracks_max regexp_bytes_max source_bytes_max
         eval_bytes_max render_depth_max;
         client: connect_ms_max call_ms_max addresses_max connections_per_host_max connections_max idle_per_host_max idle_max
-        idle_ms_max header_bytes_max response_bytes_max
+        idle_ms_max header_bytes_max response_bytes_max;
+        mail: send_ms_max connections_max idle_max idle_ms_max message_bytes_max recipients_max
     );
 
     /// Every body that is read becomes a String of the VM: half of its memory is for them.
@@ -195,9 +199,11 @@ mod tests {
         let shown = format!("{:?}", Limits::default());
         let fields = field_names(&shown);
         assert!(fields.len() > 20, "{shown}");
-        for field in fields.into_iter().filter(|field| *field != "client") {
-            let clients = format!("client.{field}");
-            let known = |(name, ..): &Row<Limits>| *name == field || *name == clients;
+        for field in fields
+            .into_iter()
+            .filter(|field| !matches!(*field, "client" | "mail")) {
+            let inner = ["client", "mail"].map(|of| format!("{of}.{field}"));
+            let known = |(name, ..): &Row<Limits>| *name == field || inner.iter().any(|inner| inner == name);
             assert!(
                 Limits::LIMITS.iter().any(known),
                 "{field} is not in the list"

@@ -9,6 +9,7 @@ use tsumugi_mruby::{Result as VmResult, Root, Scope, Value};
 use tsumugi_server::Mode;
 use tsumugi_worker::WorkerHandle;
 
+use crate::absent;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::{Host, JobResult, WellKnownObjects};
@@ -36,6 +37,11 @@ const PRELUDE: &[OwnFile] = own_files!(
     "application",
     "parameters",
     "std/core_ext",
+    "std/numbers",
+    "std/collections",
+    "std/reflection",
+    "std/output",
+    "std/hints",
     "std/regexp",
     "std/files",
     "std/json",
@@ -46,7 +52,10 @@ const PRELUDE: &[OwnFile] = own_files!(
     "web/cookies",
     "web/sessions",
     "web/body",
+    "web/shapes",
     "web/http",
+    "web/mail",
+    "web/websocket",
     "db",
     "db_values",
     "schema",
@@ -130,22 +139,25 @@ pub(crate) async fn program(host: &Rc<Host>, path: &Path) -> Result<(), Error> {
     let source = read(host, path).await?;
     let name = path.to_string_lossy().into_owned();
     host.resources.remember(&name, &source);
-    let job = host.vm.enter(|scope| compile(scope, &source, &name))?;
+    host.resources.compiled_names.begin();
+    let job = host.vm.enter(|scope| compile(host, scope, &source, &name))?;
     let finish = |scope: &Scope<'_>, ended: JobResult<'_>| {
         ended
             .map(drop)
             .map_err(|raised| Error::raised(scope, raised))
     };
-    driver::run(host, driver::job_of(job), &Bounds::default(), finish).await
+    driver::run(host, driver::job_of(job), &Bounds::default(), finish).await?;
+    absent::check(host)
 }
 
-fn compile(scope: &Scope<'_>, source: &str, name: &str) -> Result<Root, Error> {
+fn compile(host: &Host, scope: &Scope<'_>, source: &str, name: &str) -> Result<Root, Error> {
     let program = scope
         .compile(source.as_bytes(), name, 1)
         .map_err(|errors| Error::Syntax {
             errors,
             source_text: source.to_owned(),
         })?;
+    host.resources.compiled_names.add(scope, name, program);
     scope
         .constant("Tsumugi::Program")
         .and_then(|class| scope.call(class, "new", &[program]))

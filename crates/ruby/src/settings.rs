@@ -30,6 +30,8 @@ pub struct Settings {
     /// A PEM file of the certificates that handlers' calls to other servers trust; `None` takes `SSL_CERT_FILE`, else the
     /// system's.
     pub certificates: Option<PathBuf>,
+    /// Who answers handlers' calls to other servers.
+    pub calls: tsumugi_client::CallMode,
 }
 
 /// Databases that something else on this worker has opened, by name.

@@ -18,7 +18,7 @@ use crate::load::{self, OwnFile, own_files};
 pub(crate) const CLIENT: &[OwnFile] = own_files!("client");
 
 /// The words of test files.
-const TEST: &[OwnFile] = own_files!("test");
+const TEST: &[OwnFile] = own_files!("test", "test_stubs");
 
 /// The tests of one file, on one application.
 pub struct TestFile {

@@ -75,7 +75,7 @@ pub enum LimitError {
 /// A list of limits: of the fields of a type, and of the fields of one of its fields, which then have its name before them.
 #[macro_export]
 macro_rules! limited {
-    ($($field:ident)* $(; $of:ident: $($inner:ident)*)?) => {
+    ($($field:ident)* $(; $of:ident: $($inner:ident)*)*) => {
         &[
             $((
                 stringify!($field),
@@ -86,7 +86,7 @@ macro_rules! limited {
                 concat!(stringify!($of), ".", stringify!($inner)),
                 |value, limits| value.try_into().map(|value| limits.$of.$inner = value).is_ok(),
                 |limits| limits.$of.$inner.try_into().unwrap_or(u64::MAX),
-            ),)*)?
+            ),)*)*
         ]
     };
 }

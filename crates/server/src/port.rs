@@ -227,7 +227,12 @@ mod tests {
     #[track_caller]
     fn check(texts: &[&str], has_certificate: bool, expected: &str) {
         let trusted = vec!["unix".parse().unwrap()];
-        check_behind(TrustedProxies::new(trusted), texts, has_certificate, expected);
+        check_behind(
+            TrustedProxies::new(trusted),
+            texts,
+            has_certificate,
+            expected,
+        );
     }
 
     #[track_caller]
@@ -314,7 +319,12 @@ mod tests {
     #[test]
     fn address_with_a_proxy_header_needs_a_trusted_proxy() {
         check(
-            &["127.0.0.1:80,proxy", "127.0.0.1:443,tls,proxy", "unix:a,proxy,h2c", "unix:b"],
+            &[
+                "127.0.0.1:80,proxy",
+                "127.0.0.1:443,tls,proxy",
+                "unix:a,proxy,h2c",
+                "unix:b",
+            ],
             true,
             "127.0.0.1:80 proxy plain Sniffed; 127.0.0.1:443 proxy tls []; unix:a proxy plain Http2; unix:b plain Sniffed",
         );

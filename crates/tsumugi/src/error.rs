@@ -37,6 +37,9 @@ pub enum Error {
     /// A call to another server failed; whether the server may have acted on it, the variant says.
     #[error(transparent)]
     Call(#[from] tsumugi_client::Error),
+    /// A mail was not sent.
+    #[error(transparent)]
+    Mail(#[from] tsumugi_mail::Error),
     /// The database failed, or refused the statement.
     #[error(transparent)]
     Db(#[from] tsumugi_db::Error),

@@ -35,6 +35,8 @@ mod error;
 mod extract;
 mod feed;
 mod handler;
+mod http_call;
+mod invalid;
 mod job;
 mod job_worker;
 mod layer;
@@ -64,11 +66,12 @@ pub use command::{Commands, main};
 pub use context::Context;
 pub use error::{Error, Result, story};
 pub use extract::{
-    BodyStream, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, LastEventId,
-    Multipart, Path, Query, State, Upload, WebSocketResponse, WebSocketUpgrade,
+    BaseUrl, BodyStream, ClientIp, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, LastEventId,
+    Messages, Multipart, Path, Query, State, Upload, Valid, ValidQuery, Validate, WebSocketResponse, WebSocketUpgrade,
 };
 pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post, put};
+pub use http_call::{Http, HttpCall, HttpReply};
 pub use layer::{Next, Verdict};
 pub use limits::Limits;
 pub use local::Local;
@@ -92,11 +95,15 @@ pub use tsumugi_http::{CachePolicy, HttpResponse, Request};
 pub use tsumugi_server::commands::RouteLine;
 pub use tsumugi_server::{AdminView, Mode};
 
+pub use invalid::Invalid;
 pub use job::{Job, Jobs, PushOptions};
+pub use tsumugi_client::{CallMode, StubOutcome, StubReply, StubbedCall};
 pub use tsumugi_cluster as cluster;
 pub use tsumugi_db as db;
 pub use tsumugi_jobs as jobs;
 pub use tsumugi_kv as kv;
+pub use tsumugi_mail::{Attachment, Mail};
+pub use tsumugi_shapes as shapes;
 pub use tsumugi_sql as sql;
 pub use tsumugi_stores as stores;
 
@@ -115,9 +122,9 @@ pub mod prelude {
 
     pub use crate::{
         BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader, Header,
-        Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message, Methods, Migration,
+        Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message, Messages, Methods, Migration,
         Mode, Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response,
-        Result, Router, Session, Sessions, Sse, State, StreamResponse, Table, Tx, WebSocket,
+        Result, Router, Session, Sessions, Sse, State, StreamResponse, Table, Tx, Valid, ValidQuery, Validate, WebSocket,
         WebSocketResponse, WebSocketUpgrade, Worker, any, delete, get, head, options, patch, post,
         put,
     };

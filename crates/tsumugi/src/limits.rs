@@ -2,9 +2,6 @@
 
 use tsumugi_server::{LimitSet, Row, limited};
 
-/// Bytes that the client of the same process lets wait in each direction of a WebSocket.
-pub(crate) const SOCKET_BYTES: usize = 64 * 1024;
-
 /// What one worker's application may use.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -12,6 +9,10 @@ pub struct Limits {
     pub requests_max: usize,
     /// From the end of the request's header to the response, in milliseconds. Then the handler's future is dropped: 504.
     pub request_ms_max: u64,
+    /// What handlers may use of other servers.
+    pub client: tsumugi_client::CallLimits,
+    /// What handlers may use of a mail server.
+    pub mail: tsumugi_mail::MailLimits,
 }
 
 impl Default for Limits {
@@ -19,6 +20,8 @@ impl Default for Limits {
         Limits {
             requests_max: 16_384,
             request_ms_max: 30_000,
+            client: tsumugi_client::CallLimits::default(),
+            mail: tsumugi_mail::MailLimits::default(),
         }
     }
 }
@@ -26,5 +29,10 @@ impl Default for Limits {
 impl LimitSet for Limits {
     const DEV: &'static str = "Development: show errors in the page";
 
-    const LIMITS: &'static [Row<Limits>] = limited!(requests_max request_ms_max);
+    const LIMITS: &'static [Row<Limits>] = limited!(
+        requests_max request_ms_max;
+        client: connect_ms_max call_ms_max addresses_max connections_per_host_max connections_max idle_per_host_max idle_max
+        idle_ms_max header_bytes_max response_bytes_max;
+        mail: send_ms_max connections_max idle_max idle_ms_max message_bytes_max recipients_max
+    );
 }

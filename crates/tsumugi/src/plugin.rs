@@ -1,20 +1,24 @@
 //! What an application owns on each worker, and the worker as its author sees it. The framework knows none of a plugin's fields.
 //! Rule: a plugin is made, used and stopped on one thread.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tsumugi_client::{CallMode, HttpClient, HttpStubs};
 use tsumugi_cluster::Cluster;
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
+use tsumugi_mail::{Mail, MailSettings, MailTarget, Mailer};
 use tsumugi_server::Mode;
+use tsumugi_shapes::Catalog;
 use tsumugi_stores::StoreOpener;
 
 use crate::builder::Db;
 use crate::error::{Error, Result};
+use crate::http_call::Http;
 use crate::job::Jobs;
 use crate::lineage::{self, ComputationFuture};
 use crate::settings::Settings;
@@ -54,6 +58,11 @@ struct Parts {
     shared: RefCell<Vec<SharedDatabase>>,
     cluster: RefCell<Cluster>,
     jobs: RefCell<Option<Jobs>>,
+    messages: RefCell<Rc<Catalog>>,
+    http: OnceCell<Rc<HttpClient>>,
+    mailer: OnceCell<Rc<Mailer>>,
+    /// What answers calls to other servers in tests.
+    stubs: Rc<HttpStubs>,
 }
 
 /// A database that mounted applications can use, with its name.
@@ -70,6 +79,10 @@ impl Worker {
             shared: RefCell::default(),
             cluster: RefCell::default(),
             jobs: RefCell::default(),
+            messages: RefCell::default(),
+            http: OnceCell::new(),
+            mailer: OnceCell::new(),
+            stubs: HttpStubs::new(),
         }))
     }
 
@@ -82,6 +95,16 @@ impl Worker {
     /// The jobs of [`Worker::use_jobs`].
     pub fn jobs(&self) -> Option<Jobs> {
         self.0.jobs.borrow().clone()
+    }
+
+    /// Has messages of [`Valid`](crate::Valid) in these words. For [`Plugin::start`].
+    pub fn use_messages(&self, catalog: Catalog) {
+        self.0.messages.replace(Rc::new(catalog));
+    }
+
+    /// The words of messages.
+    pub fn messages(&self) -> Rc<Catalog> {
+        Rc::clone(&self.0.messages.borrow())
     }
 
     /// Lets applications that are mounted have this database, under a name: in Ruby `DB.shared(:name)`. For [`Plugin::start`], after
@@ -106,6 +129,68 @@ impl Worker {
     /// The processes that locks, timers and channels are shared with: those of [`Worker::use_cluster`], or else the workers of this one.
     pub fn cluster(&self) -> Cluster {
         self.0.cluster.borrow().clone()
+    }
+
+    /// Calls other servers, over connections that this worker keeps. In tests the stubs of the test's client answer.
+    pub fn http(&self) -> Http {
+        let make = || {
+            let Settings {
+                limits,
+                certificates,
+                calls,
+                ..
+            } = &*self.0.settings;
+            let (limits, certificates) = (limits.client.clone(), certificates.clone());
+            match calls {
+                CallMode::Network => HttpClient::new(&self.0.inner, limits, certificates),
+                CallMode::Stubbed => {
+                    let stubs = Rc::clone(&self.0.stubs);
+                    HttpClient::stubbed(&self.0.inner, limits, certificates, stubs)
+                }
+            }
+        };
+        Http::over(self.0.http.get_or_init(make))
+    }
+
+    /// Sends a mail to the server of `SMTP_URL`; its id. Other requests run meanwhile. In tests mails are collected for the test's client, in
+    /// development without a server they are written to the folder `mail` of [`Worker::data_dir`].
+    ///
+    /// # Errors
+    /// [`Error::Mail`], whose `is_transient` says whether another attempt may help.
+    pub async fn mail(&self, mail: Mail) -> Result<String> {
+        Ok(self.mailer()?.send(mail).await?)
+    }
+
+    /// What sends the mails of this worker.
+    pub(crate) fn mailer(&self) -> Result<&Rc<Mailer>> {
+        if let Some(mailer) = self.0.mailer.get() {
+            return Ok(mailer);
+        }
+        let settings = self.settings();
+        let variable = |name: &str| self.env(name).ok().filter(|text| !text.is_empty());
+        let target = match (settings.calls, settings.mode) {
+            (CallMode::Stubbed, _) => MailTarget::Collected,
+            (CallMode::Network, mode) => {
+                let otherwise = match mode {
+                    Mode::Development => MailTarget::Folder(settings.data_dir.join("mail")),
+                    Mode::Production => MailTarget::Nowhere,
+                };
+                MailTarget::of(variable("SMTP_URL").as_deref(), otherwise)?
+            }
+        };
+        let mail = MailSettings {
+            target,
+            from: variable("MAIL_FROM"),
+            certificates: settings.certificates.clone(),
+            limits: settings.limits.mail.clone(),
+        };
+        let mailer = Mailer::new(&self.0.inner, mail);
+        Ok(self.0.mailer.get_or_init(|| mailer))
+    }
+
+    /// What answers calls to other servers in tests.
+    pub(crate) fn stubs(&self) -> &Rc<HttpStubs> {
+        &self.0.stubs
     }
 
     /// The number of the worker, from 0.

@@ -42,6 +42,7 @@ impl Mount for Ruby {
             http: worker.http_limits().clone(),
             secret: worker.secret().cloned(),
             access: worker.settings().access,
+            calls: worker.settings().calls,
             ..self.settings.clone()
         };
         Box::pin(async move {

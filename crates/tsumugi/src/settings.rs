@@ -22,6 +22,10 @@ pub struct Settings {
     pub secret: Option<Secret>,
     /// Variables that [`Worker::env`](crate::Worker::env) looks for before those of the process's environment.
     pub environment: HashMap<String, String>,
+    /// A PEM file of the certificates that [`Worker::http`](crate::Worker::http) trusts; none takes `SSL_CERT_FILE`, else the system's.
+    pub certificates: Option<PathBuf>,
+    /// Who answers calls to other servers.
+    pub calls: tsumugi_client::CallMode,
     /// The limits of handlers.
     pub limits: Limits,
     /// The limits of HTTP that handlers meet: bodies, parameters, streams.

@@ -16,6 +16,7 @@ use tsumugi_http::{
     HttpBody, Request, RequestBody, RequestNumber, ResponseParts, StreamAborted, websocket,
 };
 use tsumugi_client::{CallMode, StubAnswer, StubOutcome, StubbedCall};
+use tsumugi_mail::Mail;
 use tsumugi_server::Mode;
 
 use crate::app_instance::AppInstance;
@@ -134,6 +135,16 @@ impl<S: 'static> Client<S> {
     /// The application's calls to other servers so far.
     pub fn http_calls(&self) -> Vec<StubbedCall> {
         self.loaded.worker().stubs().calls()
+    }
+
+    /// The mails that the application has sent so far; none of them leaves the test.
+    ///
+    /// # Panics
+    /// When mail is set up in a way that cannot be used.
+    pub fn mails(&self) -> Vec<Mail> {
+        let mailer = self.loaded.worker().mailer();
+        let mailer = mailer.unwrap_or_else(|error| panic!("{error}"));
+        mailer.collected()
     }
 
     /// Lets calls out to the servers that they name.

@@ -1,14 +1,17 @@
-//! The conversation over a WebSocket that a handler granted, for the connection that its response is sent on. The protocol is the
-//! HTTP crate's. Rule: a conversation keeps its plugin from being stopped, like a stream.
+//! The function of a handler that talks over the WebSocket it granted. The protocol is the HTTP crate's, until when it runs the server's.
+//! Rule: what a client did wrong is no error of the application.
 
 use std::pin::Pin;
+use std::rc::Rc;
 
-use tsumugi_http::Switch;
-use tsumugi_http::websocket::{WebSocket, converse};
-use tsumugi_server::dispatch::{HasJobs, JobGuard, RequestLine};
+use tsumugi_http::websocket::WebSocket;
+use tsumugi_http::{HttpLimits, Switch};
+use tsumugi_server::dispatch::{
+    ConversationError, HasJobs, JobGuard, RequestLine, conversation,
+};
+use tsumugi_worker::WorkerHandle;
 
-use crate::error::{Error, Result, story};
-use crate::plugin::Worker;
+use crate::error::{Error, Result, report, story};
 
 /// What follows the response that grants a WebSocket.
 pub(crate) struct WebSocketTask {
@@ -22,48 +25,46 @@ type Conversation = Box<dyn for<'w> FnOnce(&'w WebSocket) -> ConversationFuture<
 type ConversationFuture<'w> = Pin<Box<dyn Future<Output = Result<()>> + 'w>>;
 
 impl WebSocketTask {
-    pub(crate) fn new<F>(protocol: Option<String>, run: F) -> WebSocketTask
+    pub(crate) fn new<F>(run: F) -> WebSocketTask
     where
         F: AsyncFnOnce(&WebSocket) -> Result<()> + 'static,
     {
         WebSocketTask {
-            protocol,
+            protocol: None,
             run: Box::new(move |socket| Box::pin(async move { run(socket).await })),
         }
     }
 
-    /// The subprotocol that client and handler agree on.
-    pub(crate) fn protocol(&self) -> Option<&str> {
-        self.protocol.as_deref()
+    /// The same over the subprotocol that client and handler agreed on.
+    pub(crate) fn speaking(self, protocol: Option<String>) -> WebSocketTask {
+        WebSocketTask { protocol, ..self }
     }
 
     /// The conversation, for the connection that the response is sent on.
     pub(crate) fn switch<A: HasJobs>(
         self,
-        worker: &Worker,
+        worker: &WorkerHandle,
+        limits: fn(&A) -> &HttpLimits,
         job: JobGuard<A>,
         line: RequestLine,
     ) -> Switch {
-        let worker = worker.clone();
-        Switch::new(async move |upgraded| {
-            let leave = worker.inner().drain_started();
-            let limits = &worker.settings().http;
-            let run = async move |socket: &WebSocket| (self.run)(socket).await;
-            match converse(upgraded, self.protocol, limits, leave, run).await {
-                // What finds no room is the worker's other clients' doing, and is in the log by its limit.
-                Some(Err(error)) if error.status().is_server_error() && !is_crowded(&error) => {
-                    tracing::error!("{line}: in its WebSocket: {}", story(&error));
-                }
-                // The client's doing.
-                Some(Err(error)) => tracing::debug!("{line}: {error}"),
-                Some(Ok(())) => {}
-                None => tracing::debug!("{line}: dropped, since its WebSocket was over"),
-            }
-            drop(job);
-        })
+        let WebSocketTask { protocol, run } = self;
+        let subject = line.clone();
+        let talk = async move |socket: &Rc<WebSocket>| {
+            run(socket).await.map_err(|error| failure(&subject, &error))
+        };
+        conversation(job, worker, limits, (line, protocol), talk)
     }
 }
 
-fn is_crowded(error: &Error) -> bool {
-    matches!(error, Error::Http(tsumugi_http::Error::Crowded { .. }))
+/// Logs an error that is the application's.
+fn failure(line: &RequestLine, error: &Error) -> ConversationError {
+    let is_crowded = matches!(error, Error::Http(tsumugi_http::Error::Crowded { .. }));
+    if !error.status().is_server_error() || is_crowded {
+        return ConversationError::Client(error.to_string());
+    }
+    let story = story(error);
+    tracing::error!("{line}: in its WebSocket: {story}");
+    report(error.class(), &story, line);
+    ConversationError::Fault
 }

@@ -26,12 +26,13 @@ tsumugi-cluster: tsumugi-db tsumugi-testkit
 tsumugi-jobs: tsumugi-trace tsumugi-db tsumugi-testkit
 tsumugi-http: tsumugi-trace tsumugi-allocator tsumugi-worker tsumugi-testkit
 tsumugi-client: tsumugi-trace tsumugi-worker tsumugi-http
+tsumugi-mail: tsumugi-worker tsumugi-http tsumugi-client tsumugi-testkit
 tsumugi-rpc: tsumugi-allocator tsumugi-worker tsumugi-http tsumugi-kv tsumugi-testkit
 tsumugi-stores: tsumugi-trace tsumugi-worker tsumugi-wire tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-cluster tsumugi-testkit
-tsumugi-server: tsumugi-trace tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster tsumugi-jobs tsumugi-testkit
-tsumugi-ruby: tsumugi-shapes tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi-client tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit tsumugi-cluster tsumugi-jobs
+tsumugi-server: tsumugi-rpc tsumugi-trace tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster tsumugi-jobs tsumugi-testkit
+tsumugi-ruby: tsumugi-shapes tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi-client tsumugi-mail tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit tsumugi-cluster tsumugi-jobs
 tsumugi-bench:
-tsumugi: tsumugi-shapes tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi-worker tsumugi-db tsumugi-testkit tsumugi-server tsumugi-kv tsumugi-ruby tsumugi-sql tsumugi-http tsumugi-cluster tsumugi-jobs
+tsumugi: tsumugi-client tsumugi-mail tsumugi-shapes tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi-worker tsumugi-db tsumugi-testkit tsumugi-server tsumugi-kv tsumugi-ruby tsumugi-sql tsumugi-http tsumugi-cluster tsumugi-jobs
 tsumugi-cli: tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi tsumugi-bench tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-jobs tsumugi-rpc tsumugi-testkit tsumugi-ruby
 tsumugi-fuzz: tsumugi-trace tsumugi-firebird-proto tsumugi-http tsumugi-kv tsumugi-pg-proto tsumugi-testkit tsumugi-rpc tsumugi-sql
 xtask:";

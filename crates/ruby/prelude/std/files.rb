@@ -57,10 +57,20 @@ module Tsumugi
     # What it has and is not here, with what to use in its place.
     ABSENT = {
       "date" => "Time, or DB::Date for days of a database", "bigdecimal" => "DB::Decimal", "strscan" => "Regexp and String#index",
-      "net/http" => "http", "open-uri" => "http", "thread" => "fibres: each request has one",
+      "net/http" => "http", "open-uri" => "http", "thread" => "fibres: each request has one", "monitor" => "fibres: each request has one",
       "socket" => "http, or a database", "fileutils" => "a store (KV.open) or a database", "tempfile" => "a store (KV.open) or a database",
-      "yaml" => "JSON", "logger" => "log", "sinatra" => "get, post and their siblings, which are built in", "pg" => "DB.connect", "sqlite3" => "DB.connect",
-      "redis" => "KV.open"
+      "yaml" => "JSON", "psych" => "JSON", "logger" => "log", "csv" => "String#split, or csv of a query for responses", "ostruct" => "Struct, Data or a Hash",
+      "stringio" => "String and <<", "timeout" => "timeout: of http, of a query and of a job", "weakref" => "a store with ttl:",
+      "forwardable" => "methods that call the other object", "delegate" => "methods that call the other object",
+      "singleton" => "a module with `extend self`, or plugin", "observer" => "Tsumugi::Channel, or channel",
+      "benchmark" => "Process.clock_gettime(Process::CLOCK_MONOTONIC)", "optparse" => "ENV", "shellwords" => "String#split", "English" => "the globals themselves",
+      "zlib" => "compress for responses", "pathname" => "String", "open3" => "a service of its own that http asks", "etc" => "worker.count",
+      "io/console" => "a request's body", "matrix" => "Arrays", "prime" => "a method of your own", "tsort" => "a method of your own",
+      "concurrent" => "fibres: each request has one, parallel runs several", "async" => "fibres: each request has one, parallel runs several",
+      "sinatra" => "get, post and their siblings, which are built in", "rack" => "get, post and their siblings, which are built in",
+      "rails" => "get, post and their siblings, which are built in", "pg" => "DB.connect", "sqlite3" => "DB.connect", "mysql2" => "DB.connect",
+      "sequel" => "DB.connect", "active_record" => "DB.connect", "redis" => "KV.open", "faraday" => "http", "httparty" => "http",
+      "sidekiq" => "job", "minitest" => "test, in files below test/", "rspec" => "test, in files below test/"
     }.freeze
 
     @loaded = {}

@@ -1,5 +1,5 @@
-# Calls to other servers: `http.get(url)`. Other requests run while one waits. Nothing restricts where a call may go: an application
-# that lets its clients choose the URL must check it first.
+# Calls to other servers: `http.get(url)`. Other requests run while one waits. Where a call may go is not
+# restricted unless it says `public_only: true`, or the application `http.public_only!`: an application whose clients choose the URL says so.
 module HTTP
   # Every failure of a call. A status such as 404 is no failure: ask the response.
   class Error < StandardError; end
@@ -15,6 +15,10 @@ module HTTP
   # A redirect from https to http.
   class InsecureRedirect < Error; end
   class InvalidURL < Error; end
+  # The URL leads to an address that is not public, and `public_only:` is wanted. Nothing was sent.
+  class NotPublic < Error; end
+  # In tests: no stub answers. No StandardError, so that no `rescue => e` of the application takes it for a server that fails.
+  class NotStubbed < Exception; end
 
   # What a server answered.
   class Response
@@ -67,14 +71,18 @@ module HTTP
 
   class << self
     # +options+ are `headers:` and `query:` (Hashes), one of `json:`, `form:` (a Hash) and `body:` (a String), `timeout:` in seconds
-    # for the whole call, `redirects:` how many are followed, `max_bytes:` of the answer's body.
+    # for the whole call, `redirects:` how many are followed, `max_bytes:` of the answer's body, `public_only:` whether only addresses of the
+    # public internet may be called, redirects included.
     def request(method, url, **options)
-      unknown = options.keys - %i[headers query json form body timeout redirects max_bytes]
+      unknown = options.keys - %i[headers query json form body timeout redirects max_bytes public_only]
       raise ArgumentError, "an HTTP call has no option #{unknown.first}:" unless unknown.empty?
 
-      options = { redirects: 5 }.merge(options)
+      options = { redirects: 5, public_only: @public_only }.merge(options)
       Response.new(*Tsumugi::Native.http_call(method.to_s, url.to_s, options))
     end
+
+    # From now on calls that say nothing of it go to addresses of the public internet only. For the application file.
+    def public_only! = @public_only = true
 
     def get(url, **options) = request("GET", url, **options)
     def head(url, **options) = request("HEAD", url, **options)

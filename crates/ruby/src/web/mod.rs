@@ -3,12 +3,15 @@
 
 pub(crate) mod incoming;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use tsumugi_client::HttpClient;
+use tsumugi_client::{CallMode, HttpClient, HttpStubs};
 use tsumugi_http::secret::{SecretError, Signer};
+use tsumugi_mail::{MailSettings, MailTarget, Mailer};
+use tsumugi_server::Mode;
 use tsumugi_server::session::SessionStore;
+use tsumugi_shapes::Catalog;
 use tsumugi_worker::WorkerHandle;
 
 use crate::settings::Settings;
@@ -19,7 +22,12 @@ pub(crate) struct Web {
     signer: OnceCell<Rc<Signer>>,
     /// Set by the word `sessions`.
     pub sessions: OnceCell<Rc<SessionStore>>,
+    /// Words of messages, filled by the word `messages`.
+    pub messages: RefCell<Catalog>,
     client: OnceCell<Rc<HttpClient>>,
+    mailer: OnceCell<Rc<Mailer>>,
+    /// What answers the client's calls in tests.
+    pub stubs: Rc<HttpStubs>,
 }
 
 impl Web {
@@ -32,14 +40,47 @@ impl Web {
         Ok(Rc::clone(self.signer.get_or_init(|| signer)))
     }
 
+    /// What sends the mails of this VM: to the server of `SMTP_URL`, in tests into a list, in development without a server into a folder.
+    pub fn mailer(
+        &self,
+        worker: &WorkerHandle,
+        settings: &Settings,
+    ) -> Result<Rc<Mailer>, tsumugi_mail::Error> {
+        if let Some(mailer) = self.mailer.get() {
+            return Ok(Rc::clone(mailer));
+        }
+        let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+        let target = match (settings.calls, settings.mode) {
+            (CallMode::Stubbed, _) => MailTarget::Collected,
+            (CallMode::Network, mode) => {
+                let otherwise = match mode {
+                    Mode::Development => MailTarget::Folder(settings.data_dir.join("mail")),
+                    Mode::Production => MailTarget::Nowhere,
+                };
+                MailTarget::of(variable("SMTP_URL").as_deref(), otherwise)?
+            }
+        };
+        let mail = MailSettings {
+            target,
+            from: variable("MAIL_FROM"),
+            certificates: settings.certificates.clone(),
+            limits: settings.limits.mail.clone(),
+        };
+        let mailer = Mailer::new(worker, mail);
+        Ok(Rc::clone(self.mailer.get_or_init(|| mailer)))
+    }
+
     /// The HTTP client of this VM.
     pub fn client(&self, worker: &WorkerHandle, settings: &Settings) -> Rc<HttpClient> {
         let make = || {
-            HttpClient::new(
-                worker,
-                settings.limits.client.clone(),
-                settings.certificates.clone(),
-            )
+            let limits = settings.limits.client.clone();
+            let certificates = settings.certificates.clone();
+            match settings.calls {
+                CallMode::Network => HttpClient::new(worker, limits, certificates),
+                CallMode::Stubbed => {
+                    HttpClient::stubbed(worker, limits, certificates, Rc::clone(&self.stubs))
+                }
+            }
         };
         Rc::clone(self.client.get_or_init(make))
     }

@@ -1,6 +1,7 @@
 //! Extractors of what comes before the body: captures, query, header fields, cookies.
 //! Rule: a path that does not fit its handler's type is not found; a query or a field that does not is a bad request.
 
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use http::{HeaderMap, header::COOKIE};
@@ -91,6 +92,28 @@ impl<S> Extract<S> for LastEventId {
         // What is no text is no number.
         let id = id.map(|id| id.to_str().unwrap_or_default());
         Ok(LastEventId(id.map(tsumugi_cluster::event_position)))
+    }
+}
+
+/// The address of the client; none on a UNIX socket. Behind a proxy of `--trust-proxy` it is what the proxy says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientIp(pub Option<IpAddr>);
+
+impl<S> Extract<S> for ClientIp {
+    async fn extract(context: &mut Context<S>) -> Result<ClientIp> {
+        Ok(ClientIp(context.request().peer.map(|peer| peer.ip())))
+    }
+}
+
+/// Scheme and host as the client knows them, `https://example.org`, for links that leave the site. The host is what the client says. A request
+/// without one is answered 400.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl(pub String);
+
+impl<S> Extract<S> for BaseUrl {
+    async fn extract(context: &mut Context<S>) -> Result<BaseUrl> {
+        let url = context.request().base_url().map(BaseUrl);
+        url.ok_or_else(|| bad("host", "the request names none"))
     }
 }
 

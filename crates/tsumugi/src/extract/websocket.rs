@@ -1,7 +1,7 @@
 //! The extractor of a WebSocket, and what a handler returns to grant it. Knows nothing of the conversation but its function.
 //! Rule: pages of other origins are refused unless they are named.
 
-use tsumugi_http::websocket::{WebSocket, WebSocketOffer};
+use tsumugi_http::websocket::{PageOrigins, WebSocket, WebSocketOffer, WebSocketTerms};
 
 use super::Extract;
 use crate::context::Context;
@@ -13,23 +13,14 @@ use crate::websocket::WebSocketTask;
 #[derive(Clone, Debug)]
 pub struct WebSocketUpgrade {
     offer: WebSocketOffer,
-    protocols: Vec<String>,
-    origins: Origins,
-}
-
-#[derive(Clone, Debug)]
-enum Origins {
-    /// That of the host itself, and these.
-    Named(Vec<String>),
-    Any,
+    terms: WebSocketTerms,
 }
 
 impl<S> Extract<S> for WebSocketUpgrade {
     async fn extract(context: &mut Context<S>) -> Result<WebSocketUpgrade> {
         Ok(WebSocketUpgrade {
             offer: WebSocketOffer::of(context.request())?,
-            protocols: Vec::new(),
-            origins: Origins::Named(Vec::new()),
+            terms: WebSocketTerms::default(),
         })
     }
 }
@@ -38,7 +29,7 @@ impl WebSocketUpgrade {
     /// Speaks the first of these that the client knows; [`WebSocket::protocol`] says which. Without one of them it speaks none.
     #[must_use]
     pub fn protocols(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.protocols = names.into_iter().map(Into::into).collect();
+        self.terms.protocols = names.into_iter().map(Into::into).collect();
         self
     }
 
@@ -46,14 +37,15 @@ impl WebSocketUpgrade {
     /// opens it, so others get 403.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.origins = Origins::Named(origins.into_iter().map(Into::into).collect());
+        let origins = origins.into_iter().map(Into::into).collect();
+        self.terms.origins = PageOrigins::Named(origins);
         self
     }
 
     /// Lets pages of every origin in: for what needs no cookie.
     #[must_use]
     pub fn any_origin(mut self) -> Self {
-        self.origins = Origins::Any;
+        self.terms.origins = PageOrigins::Any;
         self
     }
 
@@ -64,10 +56,9 @@ impl WebSocketUpgrade {
     where
         F: AsyncFnOnce(&WebSocket) -> Result<()> + 'static,
     {
-        let protocol = self.offer.agreed(&self.protocols);
         WebSocketResponse {
             upgrade: self,
-            task: WebSocketTask::new(protocol, talk),
+            task: WebSocketTask::new(talk),
         }
     }
 }
@@ -81,10 +72,8 @@ pub struct WebSocketResponse {
 impl Answer for WebSocketResponse {
     async fn answer(self) -> Result<Response> {
         let WebSocketResponse { upgrade, task } = self;
-        if let Origins::Named(origins) = &upgrade.origins {
-            upgrade.offer.check_origin(origins)?;
-        }
-        let response = upgrade.offer.accept(task.protocol());
+        let (response, protocol) = upgrade.terms.accept(upgrade.offer)?;
+        let task = task.speaking(protocol);
         Ok(Response::followed(response, ResponseTail::WebSocket(task)))
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use tsumugi_client::{ClientRequest, ClientResponse, Error, TargetUrl, append_pair};
+use tsumugi_client::{ClientRequest, ClientResponse, Error, Reach, TargetUrl, append_pair};
 use tsumugi_http::append_field;
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 
@@ -16,7 +16,7 @@ use crate::natives::arguments::{bytes, float, text, whole, wrong_type};
 use crate::natives::definitions::Natives;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    // method, url, options: headers, query, json, form, body, timeout, redirects, max_bytes
+    // method, url, options: headers, query, json, form, body, timeout, redirects, max_bytes, public_only
     natives.waiting("http_call", |host, scope, call| {
         let client = host.web.client(&host.worker, &host.settings);
         let method = text(scope, call.argument(0), "the method")?;
@@ -47,6 +47,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                 headers,
                 body,
                 timeout: Duration::ZERO,
+                reach: Reach::Anywhere,
                 redirects_max: 0,
                 response_bytes_max: 0,
             },
@@ -76,7 +77,12 @@ fn bounds<'c>(
             false => whole(value).ok_or_else(wrong),
         }
     };
+    let public_only = scope.keyword(options, "public_only")?;
     Ok(ClientRequest {
+        reach: match public_only.kind() {
+            Kind::Nil | Kind::False => Reach::Anywhere,
+            _ => Reach::PublicOnly,
+        },
         timeout: timeout.ok_or_else(|| {
             scope.error("ArgumentError", "timeout: is a positive number of seconds")
         })?,
@@ -215,6 +221,8 @@ impl Failure for Error {
             Error::InsecureRedirect { .. } => "HTTP::InsecureRedirect",
             Error::Protocol { .. } => "HTTP::ProtocolError",
             Error::Url(_) => "HTTP::InvalidURL",
+            Error::NotPublic { .. } => "HTTP::NotPublic",
+            Error::NotStubbed { .. } => "HTTP::NotStubbed",
             _ => "HTTP::Error",
         };
         scope.error(class, self.to_string())

@@ -1,10 +1,14 @@
-//! What handlers need of the web: cookies, sessions, bodies and uploads, server-sent events, calls to other servers.
+//! What handlers need of the web: cookies, sessions, bodies and uploads, server-sent events, WebSockets, calls to other servers.
 
 mod bodies;
 mod calls;
 mod cookies;
 mod events;
+mod mail;
 mod sessions;
+mod shapes;
+mod stubs;
+mod websocket;
 
 use tsumugi_mruby::Result;
 
@@ -15,7 +19,11 @@ pub(super) use calls::header_pairs;
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     cookies::install(natives)?;
     sessions::install(natives)?;
+    shapes::install(natives)?;
+    stubs::install(natives)?;
     bodies::install(natives)?;
     events::install(natives)?;
+    mail::install(natives)?;
+    websocket::install(natives)?;
     calls::install(natives)
 }
