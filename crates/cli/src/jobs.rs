@@ -23,6 +23,7 @@ Examples:
   tsumugi jobs retry 17 23             begin them again, with all of their retries
   tsumugi jobs retry --all             all that are dead
   tsumugi jobs drop 17
+  tsumugi jobs drop --all              all that are dead
   DATABASE_URL=postgres://… tsumugi jobs list
 
 Jobs that run are neither retried nor dropped.";

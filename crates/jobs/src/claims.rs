@@ -236,7 +236,7 @@ impl Claimer {
                 Some(wait) => format!("again in {} s", wait.div_euclid(1_000)),
                 None => "it is dead".to_owned(),
             };
-            tracing::warn!("the job {} {} failed: {error}; {rest}", job.name, job.id);
+            tracing::warn!("the job {} {} failed; {rest}: {error}", job.name, job.id);
         }
         Ok(failed)
     }

@@ -228,13 +228,17 @@ impl Host {
 
     /// Logs an exception with its frames.
     pub fn log_exception(&self, what: &str, report: &ExceptionReport) {
+        tracing::error!("{what}: {}", self.note_exception(what, report));
+    }
+
+    /// Shows operators an exception, and gives its text with its frames, for who logs it.
+    pub fn note_exception(&self, what: &str, report: &ExceptionReport) -> String {
         let frames = frames::shown(report);
-        let mut text = format!("{what}: {report}");
+        let mut text = report.to_string();
         for frame in &frames {
             text.push_str("\n    from ");
             text.push_str(frame);
         }
-        tracing::error!("{text}");
         report_error(|| ErrorReport {
             class: report.class.clone(),
             message: report.message.clone(),
@@ -242,6 +246,7 @@ impl Host {
             subject: what.to_owned(),
             ..ErrorReport::default()
         });
+        text
     }
 }
 

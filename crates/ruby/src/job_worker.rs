@@ -79,10 +79,8 @@ fn perform(host: Rc<Host>, job: ClaimedJob) -> JobFuture {
         };
         match driver::run(&host, task, &Bounds::default(), finish).await {
             None => Ok(()),
-            Some(report) => {
-                host.log_exception(&what, &report);
-                Err(report.to_string())
-            }
+            // Logged by who records it, with when it is begun again.
+            Some(report) => Err(host.note_exception(&what, &report)),
         }
     })
 }
