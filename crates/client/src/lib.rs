@@ -21,13 +21,14 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderValue,
-    LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+    HeaderName, LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::SendRequest;
+use tsumugi_trace::{Span, SpanKind, outgoing, span};
 use tsumugi_worker::WorkerHandle;
 
 use self::connect::{HttpConnector, Internet};
@@ -42,6 +43,10 @@ pub use self::stub::{
     HttpStubs, StubAnswer, StubFuture, StubOutcome, StubPatternError, StubReply, StubbedCall,
 };
 pub use self::target::{TargetUrl, append_pair};
+
+/// The header fields of W3C Trace Context.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// A connection's end for requests.
 type Sender = SendRequest<Full<Bytes>>;
@@ -162,13 +167,19 @@ impl HttpClient {
     /// Sends a call and reads the whole answer.
     pub async fn call(&self, call: ClientRequest) -> Result<ClientResponse, Error> {
         let (timeout, place) = (call.timeout, call.target.place());
-        match tokio::time::timeout(timeout, self.follow(call)).await {
+        let (span, call) = traced(call, &place);
+        let outcome = match tokio::time::timeout(timeout, self.follow(call)).await {
             Ok(result) => result,
             Err(_) => Err(Error::Timeout {
                 place,
                 seconds: timeout.as_secs_f64(),
             }),
+        };
+        match &outcome {
+            Ok(reply) => span.set("http.response.status_code", reply.status.as_u16()),
+            Err(error) => span.fail(&error.to_string()),
         }
+        outcome
     }
 
     async fn follow(&self, mut call: ClientRequest) -> Result<ClientResponse, Error> {
@@ -262,6 +273,28 @@ impl HttpClient {
             url: call.target.to_string(),
         })
     }
+}
+
+/// The span of a call, and the call with what its server is to know of the trace. Of the URL only method and place are shown.
+fn traced(mut call: ClientRequest, place: &str) -> (Span, ClientRequest) {
+    let span = match tsumugi_trace::is_observed() {
+        false => Span::default(),
+        true => span(SpanKind::Http, &format!("{} {place}", call.method)),
+    };
+    span.set("http.request.method", call.method.as_str());
+    span.set("server.address", place);
+    // What the author has set stays.
+    if let (Some(outgoing), false) = (outgoing(&span), call.headers.contains_key(TRACEPARENT)) {
+        let value = HeaderValue::try_from(outgoing.trace_parent.to_string());
+        let state = outgoing.trace_state.map(|state| HeaderValue::try_from(&*state));
+        if let Ok(value) = value {
+            call.headers.insert(TRACEPARENT, value);
+        }
+        if let Some(Ok(state)) = state {
+            call.headers.insert(TRACESTATE, state);
+        }
+    }
+    (span, call)
 }
 
 /// Was the connection in the pool?

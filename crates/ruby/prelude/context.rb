@@ -157,6 +157,9 @@ module Tsumugi
     def ip = Native.request_ip(@context)
     def port = Native.request_port(@context)
     def id = Native.request_id(@context)
+
+    # The trace that it belongs to, as 32 hexadecimal digits: that of its caller's `traceparent`, or one of its own.
+    def trace_id = Native.request_trace_id(@context)
     def host = headers["host"]
 
     # "https" when the client speaks TLS, with this server or with a proxy of `--trust-proxy`; else "http".

@@ -81,6 +81,21 @@ module Tsumugi
 
     # Bytes that this worker's VM has allocated, garbage included.
     def vm_bytes = Native.vm_bytes
+
+    # Runs the block as a part of the request's trace that has a name of its own: `Tsumugi.span("prices") { … }`. What it waits for is below it.
+    def span(name)
+      raise ArgumentError, "span takes a block" unless block_given?
+
+      number = Native.span_begin("span", name.to_s)
+      begin
+        yield
+      rescue Exception => e
+        failure = e.class.name
+        raise
+      ensure
+        Native.span_end(number, failure)
+      end
+    end
   end
 end
 

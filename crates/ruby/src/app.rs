@@ -9,6 +9,7 @@ use tsumugi_http::{CaptureValues, HttpResponse, Request, RouteMatch, Value};
 use tsumugi_mruby::{Root, Scope, Vm};
 use tsumugi_server::commands::RouteLine;
 use tsumugi_server::dispatch::{self, Dispatch, FirstTurn, JobGuard, Lifecycle, RequestDeadline};
+use tsumugi_trace::{Activity, ActivityKind, Ending};
 use tsumugi_worker::WorkerHandle;
 
 use crate::answer::answer;
@@ -179,7 +180,15 @@ impl App {
         }
         let (host, kept, line) = (Rc::clone(&self.host), job.another(), exchange.line());
         let worker = self.host.worker.clone();
-        worker.spawn(async move {
+        // A part of the request's trace, which may have ended before.
+        let activity = exchange.request.activity.as_ref();
+        let later_activity = activity.map(|activity| {
+            let name = format!("after the response of {line}").into();
+            let parent = Some(activity.as_parent());
+            Activity::begin_named(ActivityKind::Stream, name, parent)
+        });
+        let scope = later_activity.as_ref().map(|activity| activity.share());
+        worker.spawn(Activity::scope(scope, async move {
             // The response goes out at the end of the turn.
             tokio::task::yield_now().await;
             for task in later {
@@ -190,8 +199,11 @@ impl App {
                     host.log_exception(&format!("after the response of {line}"), &report);
                 }
             }
+            if let Some(activity) = later_activity {
+                activity.end(Ending::default());
+            }
             drop(kept);
-        });
+        }));
     }
 
     /// Waits for the file that the handler named.

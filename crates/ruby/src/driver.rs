@@ -11,6 +11,7 @@ use tsumugi_cluster::Lease;
 use tsumugi_db::Recency;
 use tsumugi_mruby::{ExceptionReport, Raise, Result, Root, Scope, Value};
 use tsumugi_server::dispatch::StopSignal;
+use tsumugi_trace::Activity;
 
 use crate::answer::{Answer, Operation, answer, raise};
 use crate::exchange::Exchange;
@@ -320,10 +321,14 @@ impl Drop for ParkedFibre {
             return;
         }
         let worker = self.host.worker.clone();
-        worker.spawn(async move {
+        let running = rest.job.as_ref();
+        let exchange = running.and_then(|running| running.job.exchange.as_ref());
+        let activity = exchange.and_then(|exchange| exchange.request.activity.clone());
+        let activity = activity.or_else(tsumugi_trace::current);
+        worker.spawn(Activity::scope(activity, async move {
             rest.cancel(|scope, ended| report_after_cancel(scope, &ended))
                 .await;
-        });
+        }));
     }
 }
 

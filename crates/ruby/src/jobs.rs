@@ -8,6 +8,7 @@ use std::rc::Rc;
 use tokio::sync::Notify;
 use tsumugi_db::{Database, RowStream};
 use tsumugi_kv::single_flight::Runner;
+use tsumugi_trace::{Span, SpanId};
 
 use crate::exchange::Exchange;
 use crate::held_streams::{HeldStream, HeldStreams};
@@ -25,6 +26,8 @@ pub(crate) struct FibreJob {
     streams: Option<Rc<HeldStreams>>,
     /// The locks whose blocks it is in, innermost last.
     pub locks: Vec<Rc<JobLock>>,
+    /// The spans that its author's code is in, innermost last.
+    spans: Vec<Span>,
     is_branch: bool,
 }
 
@@ -77,6 +80,7 @@ impl JobTable {
             transactions: Vec::new(),
             streams,
             locks: Vec::new(),
+            spans: Vec::new(),
             is_branch: parent.is_some(),
         }
     }
@@ -115,6 +119,7 @@ pub(crate) struct CurrentJob {
     transactions: RefCell<Vec<Database>>,
     streams: RefCell<Option<Rc<HeldStreams>>>,
     locks: RefCell<Vec<Rc<JobLock>>>,
+    spans: RefCell<Vec<Span>>,
 }
 
 impl CurrentJob {
@@ -157,6 +162,30 @@ impl CurrentJob {
         locks.retain(|held| !Rc::ptr_eq(held, lock));
     }
 
+    /// The innermost span that it is in.
+    pub fn span(&self) -> Option<SpanId> {
+        self.spans.borrow().last().and_then(Span::id)
+    }
+
+    /// It enters a span; how many it is in then.
+    pub fn enter_span(&self, span: Span) -> usize {
+        let mut spans = self.spans.borrow_mut();
+        spans.push(span);
+        spans.len()
+    }
+
+    /// It leaves the span of this number, and those within it.
+    pub fn leave_span(&self, number: usize, failure: Option<&str>) {
+        let left = {
+            let mut spans = self.spans.borrow_mut();
+            let at = number.saturating_sub(1).min(spans.len());
+            spans.split_off(at)
+        };
+        if let (Some(failure), Some(span)) = (failure, left.first()) {
+            span.fail(failure);
+        }
+    }
+
     /// A step of this job begins.
     pub fn enter(&self, job: &mut FibreJob) {
         self.number.set(job.number);
@@ -165,6 +194,7 @@ impl CurrentJob {
         self.transactions.replace(transactions);
         self.streams.replace(job.streams.take());
         self.locks.replace(std::mem::take(&mut job.locks));
+        self.spans.replace(std::mem::take(&mut job.spans));
     }
 
     /// The step has ended.
@@ -173,5 +203,6 @@ impl CurrentJob {
         job.transactions = self.transactions.take();
         job.streams = self.streams.take();
         job.locks = self.locks.take();
+        job.spans = self.spans.take();
     }
 }

@@ -12,11 +12,13 @@ use crate::dashboard::DashboardSettings;
 use crate::front::{Front, MetricsRegistry, Mode};
 use crate::handover::{GivenSockets, SocketRole};
 use crate::listen::Listen;
+use crate::traces::{CollectorSettings, TraceExporter, ratio, sampling};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::admin::AdminServer;
 use tsumugi_http::{AdminToken, ServerTls, TrustedProxies, TrustedProxy, admin};
+use tsumugi_trace::{TraceSettings, Tracer};
 use tsumugi_worker::{FileOwner, ListenAddress, ListeningSocket, remove_stale_socket};
 
 /// Options about what stands before the application.
@@ -45,6 +47,10 @@ pub struct FrontOptions {
     /// The token that the dashboard asks for on every address but UNIX sockets: the text of this file, at least 16 characters
     #[arg(long, value_name = "FILE", requires = "admin")]
     admin_token_file: Option<PathBuf>,
+    /// Which part of the requests that come without a trace are traced, from 0 to 1; of others their caller decides. By default
+    /// OTEL_TRACES_SAMPLER_ARG, else 1 where OTEL_EXPORTER_OTLP_ENDPOINT names a collector, else a few each second for the dashboard
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    trace_sample: Option<f64>,
 }
 
 impl FrontOptions {
@@ -81,6 +87,7 @@ impl FrontOptions {
             }
             None => None,
         };
+        let (tracer, exporter) = self.tracing()?;
         Ok(Front {
             tls,
             ports: Arc::default(),
@@ -88,12 +95,30 @@ impl FrontOptions {
             proxies: self.proxies(),
             access_log,
             registry: self.admin.is_some().then(MetricsRegistry::default),
-            tracer: None,
+            tracer,
+            exporter,
             dashboard: DashboardSettings {
                 token: self.token()?,
                 ..DashboardSettings::default()
             },
         })
+    }
+
+    /// What is recorded of requests, for the dashboard and for the collector that the environment names.
+    fn tracing(&self) -> Result<(Option<Tracer>, Option<TraceExporter>)> {
+        let collector = CollectorSettings::from_environment()?;
+        let sampling = sampling(self.trace_sample, collector.is_some())?;
+        if self.admin.is_none() && collector.is_none() {
+            return Ok((None, None));
+        }
+        let tracer = Tracer::new(TraceSettings {
+            sampling,
+            watches: self.admin.is_some(),
+            keeps: self.admin.is_some(),
+            sends: collector.is_some(),
+        });
+        let exporter = collector.map(|collector| TraceExporter::start(&tracer, collector));
+        Ok((Some(tracer), exporter.transpose()?))
     }
 
     /// What the dashboard asks for.

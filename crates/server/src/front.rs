@@ -20,6 +20,7 @@ use crate::databases::{self, Databases};
 use crate::jobs::{self, JobSamples};
 use crate::port::{PortMode, PortPrologue};
 use crate::stores::{self, Stores};
+use crate::traces::{self, TraceExporter};
 
 /// How much a response to an error shows, and whether secrets may be made up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct Front {
     pub registry: Option<MetricsRegistry>,
     /// What is under way, and the traces of it.
     pub tracer: Option<tsumugi_trace::Tracer>,
+    /// What sends traces to a collector.
+    pub exporter: Option<TraceExporter>,
     /// What the dashboard shows of this server, and what it asks for.
     pub dashboard: DashboardSettings,
 }
@@ -255,6 +258,9 @@ impl admin::AdminSource for AdminPages {
         stores::write(columns.iter().map(|column| &column.stores), &mut text);
         jobs::write(columns.iter().map(|column| &column.jobs), &mut text);
         text.workers(&self.handle.snapshot());
+        if let Some(tracer) = &self.dashboard.tracer {
+            traces::write_figures(tracer, self.dashboard.exporter.as_ref(), &mut text);
+        }
         let name = "tsumugi_output_dropped_total";
         text.family(
             name,

@@ -26,6 +26,7 @@ pub mod session;
 mod stores;
 mod supervisor;
 pub mod table;
+mod traces;
 
 pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
@@ -48,3 +49,4 @@ pub use options::{Options, PreparedServer, workers};
 pub use port::{PortError, PortMode, PortPrologue};
 pub use service::Service;
 pub use supervisor::report_to_supervisor;
+pub use traces::TraceExporter;

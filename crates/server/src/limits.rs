@@ -94,6 +94,30 @@ pub const DASHBOARD_ROUTES_MAX: usize = 256;
 /// Requests under way that the dashboard shows: the oldest.
 pub const DASHBOARD_REQUESTS_MAX: usize = 500;
 
+/// Traces that the dashboard shows: the latest.
+pub const DASHBOARD_TRACES_MAX: usize = 200;
+
+/// Spans of one trace that the dashboard shows.
+pub const DASHBOARD_SPANS_MAX: usize = 2_000;
+
+/// Requests, jobs and ticks that are sent to a collector at a time.
+pub const TRACES_BATCH_MAX: usize = 256;
+
+/// How often it is looked whether there are traces to be sent, in milliseconds.
+pub const TRACES_EVERY_MS: u64 = 500;
+
+/// How long nothing is sent to a collector that has not taken something, in milliseconds.
+pub const COLLECTOR_REST_MS: u64 = 1_000;
+
+/// How long a collector may take to answer, in milliseconds, unless `OTEL_EXPORTER_OTLP_TIMEOUT` says less.
+pub const COLLECTOR_MS_MAX: u64 = 10_000;
+
+/// Bytes of a collector's answer.
+pub const COLLECTOR_ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// Pairs of `OTEL_RESOURCE_ATTRIBUTES`.
+pub const RESOURCE_ATTRIBUTES_MAX: usize = 64;
+
 /// Points of a chart on the dashboard.
 pub const DASHBOARD_POINTS: usize = 60;
 

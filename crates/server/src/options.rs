@@ -285,6 +285,7 @@ impl<T> PreparedServer<T> {
         };
         start.follow(&mut server)?;
         let access_log = front.access_log.clone();
+        let exporter = front.exporter.clone();
         let http = limits.http;
         let handle = server.handle();
         let exit = server
@@ -298,6 +299,9 @@ impl<T> PreparedServer<T> {
             }
             Err(error) => return Err(error.into()),
         };
+        if let Some(exporter) = exporter {
+            exporter.close(Duration::from_millis(LAST_LINES_MS_MAX));
+        }
         if let Some(log) = access_log {
             log.close(Duration::from_millis(LAST_LINES_MS_MAX));
         }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tsumugi_kv::single_flight::StoreId;
 use tsumugi_kv::{KeyRange, KvDatabase, Lifetime, Pair, SearchMode, Write, WriteResult};
+use tsumugi_trace::{Span, SpanKind, span};
 use tsumugi_worker::Pool;
 
 use crate::capability::{Capabilities, Capability};
@@ -59,6 +60,14 @@ macro_rules! on_engine {
     };
 }
 
+/// What a call came to, noted in its span.
+fn noted<T>(span: &Span, outcome: Result<T>) -> Result<T> {
+    if let Err(error) = &outcome {
+        span.fail(&error.to_string());
+    }
+    outcome
+}
+
 impl Store {
     /// A database of this process. The pool is for what may block.
     #[must_use]
@@ -102,6 +111,14 @@ impl Store {
 
     pub(crate) fn stands_in(&self) -> bool {
         self.inner.is_stand_in.get()
+    }
+
+    /// The span of a call. Keys and values are in none.
+    fn span(&self, call: &str) -> Span {
+        match tsumugi_trace::is_observed() {
+            false => Span::default(),
+            true => span(SpanKind::Kv, &format!("{call} {}", self.place())),
+        }
     }
 
     pub(crate) fn engine(&self) -> &EngineHandle {
@@ -156,7 +173,8 @@ impl Store {
     pub async fn get(&self, key: impl Into<Bytes>) -> Result<Option<Bytes>> {
         let key = key.into();
         self.capabilities().check_key(&key)?;
-        on_engine!(self, engine => engine.get(key))
+        let span = self.span("get");
+        noted(&span, on_engine!(self, engine => engine.get(key)))
     }
 
     /// The records of those keys that exist, in the order of `keys`. No moment for all of them is promised.
@@ -166,7 +184,8 @@ impl Store {
     pub async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>> {
         let table = self.capabilities();
         keys.iter().try_for_each(|key| table.check_key(key))?;
-        let found = on_engine!(self, engine => engine.records(keys))?;
+        let span = self.span("records");
+        let found = noted(&span, on_engine!(self, engine => engine.records(keys)))?;
         let bytes = found.iter().map(|(key, value)| key.len() + value.len());
         Capabilities::check_bytes(bytes.sum())?;
         Ok(found)
@@ -183,7 +202,8 @@ impl Store {
         if self.database().is_none() {
             self.capabilities().check_write(&write)?;
         }
-        on_engine!(self, engine => engine.write(write))
+        let span = self.span("write");
+        noted(&span, on_engine!(self, engine => engine.write(write)))
     }
 
     /// Removes the first record of a queue, or the one with the least key of all without a name: [`WriteResult::Popped`]. Waits for one for
@@ -194,7 +214,8 @@ impl Store {
     pub async fn pop(&self, queue: Option<Bytes>, wait: Duration) -> Result<WriteResult> {
         self.capabilities()
             .check_queue(queue.as_deref().unwrap_or_default())?;
-        on_engine!(self, engine => engine.pop(queue, wait))
+        let span = self.span("pop");
+        noted(&span, on_engine!(self, engine => engine.pop(queue, wait)))
     }
 
     /// How long the record at a key is still there; `None` when there is none.
@@ -205,7 +226,8 @@ impl Store {
         let key = key.into();
         self.capabilities().check(Capability::TimeToLive)?;
         self.capabilities().check_key(&key)?;
-        on_engine!(self, engine => engine.lifetime(key))
+        let span = self.span("lifetime");
+        noted(&span, on_engine!(self, engine => engine.lifetime(key)))
     }
 
     /// The first records of a range: at most `limit`, and fewer where they are large; none only when there are no more. Go on with
@@ -218,7 +240,8 @@ impl Store {
         if limit == 0 || range.is_empty() {
             return Ok(Vec::new());
         }
-        on_engine!(self, engine => engine.page(range, limit))
+        let span = self.span("page");
+        noted(&span, on_engine!(self, engine => engine.page(range, limit)))
     }
 
     /// How many records there are.
@@ -227,7 +250,8 @@ impl Store {
     /// As [`get`](Self::get).
     pub async fn count(&self) -> Result<u64> {
         self.capabilities().check(Capability::Count)?;
-        on_engine!(self, engine => engine.count())
+        let span = self.span("count");
+        noted(&span, on_engine!(self, engine => engine.count()))
     }
 
     /// Keys that fit a pattern, at most `limit`. `mode` is a name of [`SearchMode`].
@@ -246,7 +270,8 @@ impl Store {
             return Ok(Vec::new());
         }
         let pattern = pattern.into();
-        on_engine!(self, engine => engine.search(mode, pattern, limit))
+        let span = self.span("search");
+        noted(&span, on_engine!(self, engine => engine.search(mode, pattern, limit)))
     }
 
     /// Answers once what was acknowledged before is as safe as the engine can make it.

@@ -9,6 +9,7 @@ use http::{HeaderMap, Method, StatusCode, Uri};
 use smallvec::SmallVec;
 use tsumugi_http::{Request, RequestBody};
 use tsumugi_server::session::SessionSlot;
+use tsumugi_trace::TraceId;
 
 use crate::error::{Error, Result};
 use crate::plugin::Worker;
@@ -88,6 +89,11 @@ impl<S> Context<S> {
     /// The request; without its body, once that has been taken.
     pub fn request(&self) -> &Request {
         &self.request
+    }
+
+    /// The trace that it belongs to: that of its caller's `traceparent`, or one of its own.
+    pub fn trace_id(&self) -> TraceId {
+        self.request.trace_id()
     }
 
     /// The plugin of this worker.

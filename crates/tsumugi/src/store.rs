@@ -73,7 +73,10 @@ impl Kv {
     pub async fn bytes(&self, key: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
         // In place, where it is: the key is not copied.
         match self.store.database() {
-            Some(database) => Ok(database.get(key.as_ref())?),
+            Some(database) => {
+                let _span = tsumugi_trace::span(tsumugi_trace::SpanKind::Kv, "get");
+                Ok(database.get(key.as_ref())?)
+            }
             None => Ok(self.store.get(Bytes::copy_from_slice(key.as_ref())).await?),
         }
     }

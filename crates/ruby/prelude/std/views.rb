@@ -108,8 +108,10 @@ module Tsumugi
         @__rendering += 1
         raise ArgumentError, "templates render templates deeper than render_depth_max (#{DEPTH_MAX}): #{name}" if @__rendering > DEPTH_MAX
 
+        number = Native.span_begin("template", name.to_s) if Native.is_observed
         __send__(Views.method_of(name.to_s, locals), locals, &block)
       ensure
+        Native.span_end(number, nil) if number
         @__rendering -= 1
       end
     end

@@ -301,7 +301,7 @@ fn plan_stream<'c>(
 
 fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     type Text = fn(&Request) -> Option<Cow<'_, str>>;
-    let texts: [(&str, Text); 8] = [
+    let texts: [(&str, Text); 9] = [
         ("request_method", |request| {
             Some(request.method.as_str().into())
         }),
@@ -315,6 +315,9 @@ fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             _ => Some("2".into()),
         }),
         ("request_id", |request| Some(request.id().into())),
+        ("request_trace_id", |request| {
+            Some(request.trace_id().to_string().into())
+        }),
         ("request_ip", |request| {
             Some(request.peer?.ip().to_string().into())
         }),

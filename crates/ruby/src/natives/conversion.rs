@@ -2,11 +2,11 @@
 //! Rule: what is none of the type is no value; text (of a form) is converted, and what JSON already typed must be of the type.
 
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
+use tsumugi_shapes::scalar::is_plain_decimal;
+
+pub(super) use tsumugi_shapes::scalar::{boolean, integer};
 
 use crate::natives::definitions::Natives;
-
-/// Digits of the longest 64 bit integers.
-const DIGITS_MAX: usize = 19;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // The values of the fields `{name: type}` in a Hash, as a Hash with Symbol keys; Invalid with all that are wrong.
@@ -40,14 +40,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-/// A decimal integer of 64 bits.
-pub(super) fn integer(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let decimal =
-        (1..=DIGITS_MAX).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
-    decimal.then(|| text.parse().ok()).flatten()
-}
-
 /// What `Float(text)` takes.
 pub(super) fn float<'c>(scope: &'c Scope<'c>, text: &str) -> Result<'c, Option<f64>> {
     if is_plain_decimal(text) {
@@ -57,24 +49,6 @@ pub(super) fn float<'c>(scope: &'c Scope<'c>, text: &str) -> Result<'c, Option<f
         Ok(value) => Ok(value.as_float()),
         Err(Raise(raised)) if scope.is_a(raised, scope.constant("ArgumentError")?) => Ok(None),
         Err(raised) => Err(raised),
-    }
-}
-
-/// Digits, and more of them behind a point: what Rust and Ruby read alike.
-fn is_plain_decimal(text: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    match unsigned.split_once('.') {
-        Some((whole, fraction)) => digits(whole) && digits(fraction),
-        None => digits(unsigned),
-    }
-}
-
-pub(super) fn boolean(text: &str) -> Option<bool> {
-    match text {
-        "true" | "1" | "on" | "yes" => Some(true),
-        "false" | "0" | "off" | "no" => Some(false),
-        _ => None,
     }
 }
 
@@ -149,41 +123,4 @@ fn invalid<'c>(scope: &'c Scope<'c>, errors: &[(Value<'c>, String)]) -> Result<'
     }
     let class = scope.constant("Tsumugi::Invalid")?;
     scope.call(class, "new", &[hash]).map(Raise)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_are_decimal_and_of_64_bits() {
-        for (text, expected) in [
-            ("0", Some(0)),
-            ("-7", Some(-7)),
-            ("007", Some(7)),
-            ("9223372036854775807", Some(i64::MAX)),
-            ("-9223372036854775808", Some(i64::MIN)),
-            ("9223372036854775808", None),
-            ("00000000000000000001", None),
-            ("", None),
-            ("-", None),
-            ("+1", None),
-            ("1_000", None),
-            ("1.0", None),
-            (" 1", None),
-            ("１", None),
-        ] {
-            assert_eq!(integer(text), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn plain_decimals_have_digits_on_both_sides_of_a_point() {
-        for text in ["1", "-1.5", "0.25", "007"] {
-            assert!(is_plain_decimal(text), "{text:?}");
-        }
-        for text in ["", "-", ".5", "1.", "1e3", "+1", "1_0", "1.2.3", "NaN"] {
-            assert!(!is_plain_decimal(text), "{text:?}");
-        }
-    }
 }

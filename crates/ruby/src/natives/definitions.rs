@@ -10,6 +10,7 @@ use tsumugi_mruby::{NativeCall, NativeReply, Raise, Result, Scope, Suspension, V
 use crate::answer::Operation;
 use crate::exchange::Exchange;
 use crate::host::Host;
+use crate::natives::tracing::placed;
 
 /// Defines natives on one module.
 pub(crate) struct Natives<'s> {
@@ -147,7 +148,7 @@ impl<'s> Natives<'s> {
         let host = self.host.clone();
         move |scope, call| {
             let host = alive(&host, scope)?;
-            let operation = native(&host, scope, call)?;
+            let operation = placed(&host, scope, native(&host, scope, call)?);
             *host.pending.borrow_mut() = Some(operation);
             Ok(NativeReply::Yield(Value::nil()))
         }
@@ -162,7 +163,7 @@ impl<'s> Natives<'s> {
         self.scope
             .define_singleton(self.module, name, Suspension::Maybe, move |scope, call| {
                 let host = alive(&host, scope)?;
-                let mut operation = native(&host, scope, call)?;
+                let mut operation = placed(&host, scope, native(&host, scope, call)?);
                 // Parked, it is polled again by a task that can be woken.
                 let first = operation
                     .as_mut()

@@ -18,6 +18,7 @@ mod parameters;
 mod query;
 pub(crate) mod rows;
 pub(crate) mod standard;
+mod tracing;
 mod wait;
 mod web;
 
@@ -42,6 +43,7 @@ pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, (
     let natives = Natives::new(host, scope, module);
     wait::install(&natives)?;
     output::install(&natives)?;
+    tracing::install(&natives)?;
     context::install(&natives)?;
     parameters::install(&natives)?;
     conversion::install(&natives)?;

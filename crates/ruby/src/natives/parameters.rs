@@ -47,6 +47,7 @@ fn install_query<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     let scope = natives.scope();
     let context = scope.constant("Tsumugi::Context")?;
     let read = scope.intern("@query");
+    let context_of = scope.intern("@context");
     natives.method(context, "query", 0..=0, move |host, scope, call| {
         let known = scope.ivar(call.this, read);
         if !known.is_nil() {
@@ -64,6 +65,7 @@ fn install_query<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let class = scope.constant("Tsumugi::Parameters")?;
         let parameters = scope.wrap_sized(class, QueryParameters(owned), bytes)?;
         scope.set_ivar(call.this, read, parameters)?;
+        scope.set_ivar(parameters, context_of, call.this)?;
         Ok(parameters)
     })
 }

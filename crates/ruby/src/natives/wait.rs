@@ -9,6 +9,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;
 use tsumugi_mruby::{NativeReply, Raise, Result, Root, Scope, Suspension, Value};
 use tsumugi_server::dispatch::{StopSignal, TimerPeriod};
+use tsumugi_trace::{SpanKind, span};
 
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds};
@@ -34,6 +35,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("sleep", |_, scope, call| {
         let duration = seconds(scope, call.argument(0))?;
         Ok(operation(async move {
+            let _span = span(SpanKind::Sleep, "sleep");
             if duration.is_zero() {
                 tokio::task::yield_now().await;
             } else {

@@ -39,6 +39,7 @@ use tsumugi_trace::Tracer;
 use tsumugi_worker::Handle;
 
 use crate::front::{Front, MetricsRegistry};
+use crate::traces::TraceExporter;
 use crate::limits::{DASHBOARD_BODY_BYTES_MAX, DASHBOARD_SESSION_SECONDS};
 use api::{ApiError, ApiQuery, Endpoint, cut, required};
 use guard::{Access, COOKIE_NAME, Guard};
@@ -69,6 +70,7 @@ const ENDPOINTS: &[(&str, Endpoint)] = &[
     ("jobs/retry", Endpoint::Action(work::retry)),
     ("jobs/drop", Endpoint::Action(work::remove)),
     ("traces", Endpoint::View(traces::view)),
+    ("trace", Endpoint::View(traces::trace)),
 ];
 
 const PAGE: &str = include_str!("page/index.html");
@@ -95,6 +97,7 @@ pub(crate) struct Dashboard {
     pub registry: MetricsRegistry,
     pub description: Arc<ServerDescription>,
     pub tracer: Option<Tracer>,
+    pub exporter: Option<TraceExporter>,
     /// When the server was started, in milliseconds since 1970.
     pub started_at: u64,
     pub history: history::History,
@@ -110,6 +113,7 @@ impl Dashboard {
             registry,
             description: Arc::clone(&front.dashboard.description),
             tracer: front.tracer.clone(),
+            exporter: front.exporter.clone(),
             started_at: unix_ms(SystemTime::now()),
             history,
             guard: Guard::new(front.dashboard.token.clone()),

@@ -1,13 +1,128 @@
-//! The last traces, for the dashboard. Collects none.
+//! The last traces and the spans of one, for the dashboard. Collects none: workers keep what they have recorded.
+//! Rule: a trace is what this process knows of it, under its number; others may know more.
 
-use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use super::Dashboard;
-use super::api::{ApiQuery, ApiResult};
+use serde_json::{Map, Value, json};
+use tsumugi_trace::{Attribute, FinishedActivity, FinishedSpan, TraceId};
 
-/// `GET traces`.
-pub(super) fn view(_: &Dashboard, _: &ApiQuery) -> ApiResult {
-    Ok(
-        json!({ "traces": [], "exporter": { "endpoint": null, "sent": 0, "dropped": 0, "failed": 0 } }),
-    )
+use super::api::{ApiError, ApiQuery, ApiResult, list};
+use super::{Dashboard, unix_ms};
+use crate::limits::{DASHBOARD_SPANS_MAX, DASHBOARD_TRACES_MAX};
+
+/// `GET traces`: the latest first.
+pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {
+    let tracer = dashboard.tracer.as_ref();
+    let kept = tracer.map_or_else(Vec::new, |tracer| tracer.kept());
+    let traces = kept.iter().map(|activity| row(activity)).collect();
+    let mut answer = list("traces", traces, DASHBOARD_TRACES_MAX);
+    let exporter = dashboard.exporter.as_ref();
+    let figures = exporter.map(|exporter| exporter.figures());
+    answer["exporter"] = json!({
+        "endpoint": exporter.map(|exporter| exporter.endpoint()),
+        "sent": figures.map_or(0, |figures| figures.sent),
+        "dropped": tracer.map_or(0, |tracer| tracer.counts().dropped),
+        "failed": figures.map_or(0, |figures| figures.failed),
+    });
+    Ok(answer)
+}
+
+fn row(activity: &FinishedActivity) -> Value {
+    json!({
+        "trace_id": activity.trace_id.to_string(),
+        "kind": activity.kind.as_str(),
+        "route": activity.name(),
+        "at": unix_ms(activity.started_at),
+        "took_ms": ms(activity.took),
+        "status": activity.status,
+        "spans": activity.spans.len() + 1,
+    })
+}
+
+/// `GET trace`: all that is kept under a number.
+pub(super) fn trace(dashboard: &Dashboard, query: &ApiQuery) -> ApiResult {
+    let id = query.value("id").and_then(TraceId::parse);
+    let id = id.ok_or_else(|| ApiError::bad_request("id is a trace: 32 hexadecimal digits"))?;
+    let tracer = dashboard.tracer.as_ref();
+    let mut parts = tracer.map_or_else(Vec::new, |tracer| tracer.kept());
+    parts.retain(|activity| activity.trace_id == id);
+    spans_of(&parts, id)
+}
+
+fn spans_of(parts: &[Arc<FinishedActivity>], id: TraceId) -> ApiResult {
+    let begin = parts.iter().map(|activity| activity.started_at).min();
+    let begin = begin.ok_or_else(|| ApiError::not_found("this trace is not kept any more"))?;
+    let mut spans = Vec::new();
+    for activity in parts.iter().rev() {
+        spans.push(outer(activity, begin));
+        let mut inner: Vec<&FinishedSpan> = activity.spans.iter().collect();
+        inner.sort_by_key(|span| span.after);
+        let since = microseconds(since(activity.started_at, begin));
+        spans.extend(inner.into_iter().map(|span| shown(span, since)));
+    }
+    let mut answer = list("spans", spans, DASHBOARD_SPANS_MAX);
+    answer["trace_id"] = json!(id.to_string());
+    Ok(answer)
+}
+
+fn outer(activity: &FinishedActivity, begin: SystemTime) -> Value {
+    let mut attributes = Map::new();
+    attributes.insert("request_id".to_owned(), json!(activity.request_id));
+    attributes.insert("path".to_owned(), json!(activity.path));
+    if let Some(status) = activity.status {
+        attributes.insert("status".to_owned(), json!(status));
+    }
+    if activity.left_out > 0 {
+        attributes.insert("spans_left_out".to_owned(), json!(activity.left_out));
+    }
+    let failed = activity.has_failed().then(|| match activity.status {
+        Some(status) => format!("answered {status}"),
+        None => String::new(),
+    });
+    json!({
+        "id": activity.span_id.to_string(),
+        "parent": activity.parent.map(|parent| parent.to_string()),
+        "kind": activity.kind.as_str(),
+        "name": activity.name(),
+        "at_us": microseconds(since(activity.started_at, begin)),
+        "took_us": microseconds(activity.took),
+        "place": null,
+        "error": activity.error.as_deref().map(str::to_owned).or(failed),
+        "attributes": attributes,
+    })
+}
+
+fn shown(span: &FinishedSpan, since: u64) -> Value {
+    let attributes = span.attributes.iter().map(|(name, value)| {
+        let value = match value {
+            Attribute::Text(text) => json!(text),
+            Attribute::Number(number) => json!(number),
+            Attribute::Flag(flag) => json!(flag),
+        };
+        ((*name).to_owned(), value)
+    });
+    json!({
+        "id": span.id.to_string(),
+        "parent": span.parent.to_string(),
+        "kind": span.kind.as_str(),
+        "name": span.name,
+        "at_us": since.saturating_add(microseconds(span.after)),
+        "took_us": microseconds(span.took),
+        "place": span.place.as_deref(),
+        "error": span.error,
+        "attributes": attributes.collect::<Map<String, Value>>(),
+    })
+}
+
+fn since(time: SystemTime, begin: SystemTime) -> Duration {
+    time.duration_since(begin).unwrap_or_default()
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1_000.0
 }

@@ -79,13 +79,10 @@ fn programs<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let name = text(scope, call.argument(0), "the file's name")?;
         let source = text(scope, call.argument(1), "the file's text")?;
         let shown = scope.text(call.argument(2));
-        compile(
-            host,
-            scope,
-            &name,
-            &source,
-            shown.as_deref().unwrap_or(&source),
-        )
+        let shown = shown.as_deref().unwrap_or(&source);
+        let program = compile(host, scope, &name, &source, shown)?;
+        host.resources.compiled_names.add(scope, &name, program);
+        Ok(program)
     })?;
     natives.plain("render_depth_max", |host, scope, _| {
         Ok(scope.count(host.settings.limits.render_depth_max))

@@ -4,6 +4,7 @@
 mod digests;
 mod encodings;
 mod files;
+mod hints;
 mod json;
 pub(crate) mod last_match;
 mod match_data;
@@ -22,6 +23,7 @@ mod translation;
 use tsumugi_mruby::Result;
 
 pub(crate) use encodings::html_escape;
+pub(crate) use pattern::Pattern;
 pub(crate) use json::{read as read_json, read_with_symbols as read_json_with_symbols};
 
 use crate::natives::definitions::Natives;
@@ -32,6 +34,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     templates::install(natives)?;
     times::install(natives)?;
     files::install(natives)?;
+    hints::install(natives)?;
     json::install(natives)?;
     numbers::install(natives)?;
     pages::install(natives)?;
