@@ -153,6 +153,7 @@ impl<S> Context<S> {
             scheme: self.request.scheme,
             received_at: self.request.received_at,
             number: self.request.number,
+            activity: self.request.activity.clone(),
             mounted_path: self.request.mounted_path.clone(),
         })
     }

@@ -178,6 +178,7 @@ impl Error {
             Error::Refused { .. } => "Refused",
             Error::Invalid(_) => "Invalid",
             Error::Call(_) => "Call",
+            Error::Mail(_) => "Mail",
             Error::Http(_) => "Http",
             Error::Db(_) => "Db",
             Error::Sql(_) => "Sql",

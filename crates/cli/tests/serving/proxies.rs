@@ -10,7 +10,8 @@ use tsumugi_testkit::FrontProxy;
 use crate::rig::{Answer, PATIENCE, Served, ask, folder, request, serve};
 use crate::tls::{certify, tls};
 
-const APP: &[u8] = b"get('/') { \"#{request.ip.inspect} #{request.scheme} #{request.host} #{request.base_url}\" }
+const APP: &[u8] =
+    b"get('/') { \"#{request.ip.inspect} #{request.scheme} #{request.host} #{request.base_url}\" }
 get('/port') { request.port.inspect }";
 
 /// What a client writes who would like to be somebody else.
@@ -29,8 +30,20 @@ fn start(options: &[&str], schemes: &[&str]) -> (Served, Vec<String>) {
 #[test]
 fn nginx_in_front_says_who_the_client_is() {
     let options = [
-        &["--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--listen", "unix:app.sock"][..],
-        &["--trust-proxy", "127.0.0.2,for,proto,host", "--trust-proxy", "::1/128"],
+        &[
+            "--listen",
+            "127.0.0.1:0",
+            "--listen",
+            "[::1]:0",
+            "--listen",
+            "unix:app.sock",
+        ][..],
+        &[
+            "--trust-proxy",
+            "127.0.0.2,for,proto,host",
+            "--trust-proxy",
+            "::1/128",
+        ],
         &["--trust-proxy", "unix,forwarded"],
     ];
     let (served, addresses) = start(&options.concat(), &["http://", "http://", "unix:"]);
@@ -89,10 +102,27 @@ fn relay(own: &std::net::SocketAddr, name: &str, server: &str) -> String {
 #[test]
 fn haproxy_in_front_says_with_the_proxy_protocol_who_the_client_is() {
     let options = [
-        &["--listen", "127.0.0.1:0,proxy", "--listen", "127.0.0.1:0,tls,proxy"][..],
-        &["--listen", "[::1]:0,proxy", "--listen", "unix:app.sock,proxy"],
+        &[
+            "--listen",
+            "127.0.0.1:0,proxy",
+            "--listen",
+            "127.0.0.1:0,tls,proxy",
+        ][..],
+        &[
+            "--listen",
+            "[::1]:0,proxy",
+            "--listen",
+            "unix:app.sock,proxy",
+        ],
         &["--tls-cert", "cert.pem", "--tls-key", "key.pem"],
-        &["--trust-proxy", "127.0.0.2", "--trust-proxy", "::1", "--trust-proxy", "unix"],
+        &[
+            "--trust-proxy",
+            "127.0.0.2",
+            "--trust-proxy",
+            "::1",
+            "--trust-proxy",
+            "unix",
+        ],
     ];
     let schemes = ["http://", "https://", "http://", "unix:"];
     let (served, addresses) = start(&options.concat(), &schemes);
@@ -101,9 +131,21 @@ fn haproxy_in_front_says_with_the_proxy_protocol_who_the_client_is() {
         let source = "source 127.0.0.2";
         let unix = format!("unix@{} send-proxy-v2 check-send-proxy", socket.display());
         [
-            relay(&own[0], "v1", &format!("{} {source} send-proxy", addresses[0])),
-            relay(&own[1], "tls", &format!("{} {source} send-proxy-v2", addresses[1])),
-            relay(&own[2], "v6", &format!("{} send-proxy-v2-ssl", addresses[2])),
+            relay(
+                &own[0],
+                "v1",
+                &format!("{} {source} send-proxy", addresses[0]),
+            ),
+            relay(
+                &own[1],
+                "tls",
+                &format!("{} {source} send-proxy-v2", addresses[1]),
+            ),
+            relay(
+                &own[2],
+                "v6",
+                &format!("{} send-proxy-v2-ssl", addresses[2]),
+            ),
             relay(&own[3], "unix", &unix),
         ]
         .concat()
@@ -115,13 +157,20 @@ fn haproxy_in_front_says_with_the_proxy_protocol_who_the_client_is() {
     let mut stream = TcpStream::connect(haproxy.address(0)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let own_port = stream.local_addr().unwrap().port().to_string();
-    stream.write_all(request("GET", "/port", "").as_bytes()).unwrap();
+    stream
+        .write_all(request("GET", "/port", "").as_bytes())
+        .unwrap();
     assert_eq!(Answer::read(stream).text(), own_port);
 
     let certificate = std::fs::read_to_string(served.path("cert.pem")).unwrap();
     let mut stream = tls(&haproxy.address(1), &certificate, &[]).unwrap();
-    stream.write_all(request("GET", "/", FORGED).as_bytes()).unwrap();
-    assert_eq!(Answer::read(stream).text(), "\"127.0.0.1\" https x https://x");
+    stream
+        .write_all(request("GET", "/", FORGED).as_bytes())
+        .unwrap();
+    assert_eq!(
+        Answer::read(stream).text(),
+        "\"127.0.0.1\" https x https://x"
+    );
 }
 
 /// What comes back on a connection that begins so.
@@ -137,7 +186,14 @@ fn answer_to(address: &str, bytes: &[u8]) -> String {
 #[test]
 fn proxy_header_is_asked_of_proxies_and_taken_from_nobody_else() {
     let options = [
-        &["--listen", "127.0.0.1:0,proxy", "--listen", "[::1]:0,proxy", "--listen", "127.0.0.1:0"][..],
+        &[
+            "--listen",
+            "127.0.0.1:0,proxy",
+            "--listen",
+            "[::1]:0,proxy",
+            "--listen",
+            "127.0.0.1:0",
+        ][..],
         &["--trust-proxy", "::1", "--limit", "proxy_header_ms=200"],
     ];
     let (mut served, addresses) = start(&options.concat(), &["http://"; 3]);
@@ -145,11 +201,17 @@ fn proxy_header_is_asked_of_proxies_and_taken_from_nobody_else() {
     let get = request("GET", "/", FORGED).into_bytes();
     let whole = [&header[..], &get].concat();
     let trusted = answer_to(&addresses[1], &whole);
-    assert!(trusted.ends_with("\"192.0.2.1\" http x http://x"), "{trusted}");
+    assert!(
+        trusted.ends_with("\"192.0.2.1\" http x http://x"),
+        "{trusted}"
+    );
     // A client of the balancer's is no proxy because the balancer is one.
     let concealed = [b"PROXY UNKNOWN\r\n".as_slice(), &get].concat();
     let concealed = answer_to(&addresses[1], &concealed);
-    assert!(concealed.ends_with("\"::1\" http x http://x"), "{concealed}");
+    assert!(
+        concealed.ends_with("\"::1\" http x http://x"),
+        "{concealed}"
+    );
     assert_eq!(answer_to(&addresses[0], &whole), "", "an untrusted peer");
     served.word_after("this address is not there");
     assert_eq!(answer_to(&addresses[1], &get), "", "no header");
