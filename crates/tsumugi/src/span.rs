@@ -14,6 +14,8 @@ pub fn span<F: Future>(name: &str, future: F) -> SpanScope<F> {
     }
     let caller = Location::caller();
     let place: Arc<str> = format!("{}:{}", caller.file(), caller.line()).into();
-    let span = within(None, Some(&place), || tsumugi_trace::span(SpanKind::Named, name));
+    let span = within(None, Some(&place), || {
+        tsumugi_trace::span(SpanKind::Named, name)
+    });
     span.scope(future)
 }

@@ -1,6 +1,7 @@
 //! What surrounds an application, as its clients and operators meet it: TLS, proxies in front, files, compression, access log, admin pages, sockets,
 //! standard streams. Black box: the real binary, real sockets. Not what handlers do.
 
+mod collector;
 mod compression;
 mod dashboard;
 mod embedded;
@@ -11,3 +12,4 @@ mod ports;
 mod proxies;
 mod rig;
 mod tls;
+mod traces;

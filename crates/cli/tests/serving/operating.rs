@@ -28,14 +28,15 @@ fn the_access_log_has_a_line_for_every_request() {
         "x-request-id: mine-1\r\n",
     );
     assert_eq!(given.text(), "mine-1");
-    assert_eq!(served.word_after("seen request="), "mine-1");
+    assert_eq!(served.word_after("seen request_id="), "mine-1");
     let made = get(&address, "/users/8").text();
     get(&address, "/missing");
     until("three lines", || lines(&log).len() == 3);
     let all = lines(&log);
     for piece in [
         "\"method\":\"GET\",\"path\":\"/users/7\",\"pattern\":\"/users/:id\",\"status\":200",
-        "\"id\":\"mine-1\",\"ip\":\"127.0.0.1\"",
+        "\"id\":\"mine-1\",\"trace_id\":\"",
+        "\"ip\":\"127.0.0.1\"",
         "\"bytes\":6",
     ] {
         assert!(all[0].contains(piece), "{piece} in {}", all[0]);

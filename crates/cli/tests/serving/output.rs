@@ -146,7 +146,7 @@ fn lines_come_in_order_and_none_is_lost_at_the_end() {
     assert!(output.join().unwrap() == expected);
     let errors = errors.join().unwrap();
     let words = errors.lines().filter_map(|line| {
-        let known = |word: &&str| line.contains(&format!("app: {word} request="));
+        let known = |word: &&str| line.contains(&format!("app: {word} request_id="));
         ["one", "two"].into_iter().find(known)
     });
     assert_eq!(words.collect::<Vec<_>>(), ["one", "two"].repeat(50));

@@ -39,7 +39,11 @@ fn place(host: &Host, scope: &Scope<'_>) -> Option<Arc<str>> {
         return None;
     }
     let (file, line) = scope.location()?;
-    let folder = host.settings.app.parent().and_then(|folder| folder.to_str());
+    let folder = host
+        .settings
+        .app
+        .parent()
+        .and_then(|folder| folder.to_str());
     let inside = folder.and_then(|folder| file.strip_prefix(folder));
     let file = inside.map_or(&*file, |file| file.trim_start_matches('/'));
     Some(format!("{file}:{line}").into())

@@ -136,9 +136,7 @@ impl Shared {
                     self.failed.fetch_add(count, Ordering::Relaxed);
                     if !std::mem::replace(&mut is_failing, true) {
                         let (collector, error) = (self.settings.shown(), story(&*error));
-                        tracing::warn!(
-                            "traces are dropped until {collector} takes them: {error}"
-                        );
+                        tracing::warn!("traces are dropped until {collector} takes them: {error}");
                     }
                     self.rest(COLLECTOR_REST_MS).await;
                 }

@@ -193,13 +193,20 @@ fn outer(activity: &FinishedActivity) -> Span {
     }
     if activity.left_out > 0 {
         let left_out = i64::try_from(activity.left_out).unwrap_or(i64::MAX);
-        attributes.push(pair("tsumugi.spans_left_out", AnyValueUnion::Number(left_out)));
+        attributes.push(pair(
+            "tsumugi.spans_left_out",
+            AnyValueUnion::Number(left_out),
+        ));
     }
     let error = activity.error.as_deref().unwrap_or_default();
     Span {
         trace_id: activity.trace_id.to_bytes().to_vec(),
         span_id: activity.span_id.to_bytes().to_vec(),
-        trace_state: activity.trace_state.as_deref().unwrap_or_default().to_owned(),
+        trace_state: activity
+            .trace_state
+            .as_deref()
+            .unwrap_or_default()
+            .to_owned(),
         parent_span_id: activity
             .parent
             .map_or(Vec::new(), |parent| parent.to_bytes().to_vec()),

@@ -73,7 +73,9 @@ impl CollectorSettings {
         {
             return Err(wrong());
         }
-        let path = parts.path_and_query.map_or(String::new(), |path| path.to_string());
+        let path = parts
+            .path_and_query
+            .map_or(String::new(), |path| path.to_string());
         let path = match is_own {
             true => path,
             false => format!("{}/v1/traces", path.trim_end_matches('/')),
@@ -94,7 +96,9 @@ impl CollectorSettings {
             authority,
             path,
             headers: headers(of("HEADERS").as_deref().unwrap_or_default())?,
-            certificates: of("CERTIFICATE").or_else(|| value("SSL_CERT_FILE")).map(Into::into),
+            certificates: of("CERTIFICATE")
+                .or_else(|| value("SSL_CERT_FILE"))
+                .map(Into::into),
             timeout: Duration::from_millis(timeout.min(COLLECTOR_MS_MAX)),
             resource: resource(&value)?,
         }))
@@ -122,7 +126,10 @@ fn protocol(given: Option<&str>, authority: &Authority) -> Result<CollectorProto
 
 /// `name=value,name=value`, percent-encoded. The texts are secrets.
 fn pairs<'t>(text: &'t str, variable: &str) -> Result<Vec<(&'t str, String)>> {
-    let given = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+    let given = text
+        .split(',')
+        .map(str::trim)
+        .filter(|pair| !pair.is_empty());
     let read = given.zip(1..).map(|(pair, place)| {
         let wrong = || anyhow!("pair {place} of {variable} is not NAME=VALUE");
         let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
@@ -134,7 +141,10 @@ fn pairs<'t>(text: &'t str, variable: &str) -> Result<Vec<(&'t str, String)>> {
 
 fn headers(text: &str) -> Result<HeaderMap> {
     let mut headers = HeaderMap::new();
-    for ((name, value), place) in pairs(text, "OTEL_EXPORTER_OTLP_HEADERS")?.into_iter().zip(1..) {
+    for ((name, value), place) in pairs(text, "OTEL_EXPORTER_OTLP_HEADERS")?
+        .into_iter()
+        .zip(1..)
+    {
         let wrong = || anyhow!("pair {place} of OTEL_EXPORTER_OTLP_HEADERS is no header field");
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
         let mut value = HeaderValue::from_str(&value).map_err(|_| wrong())?;
@@ -184,7 +194,10 @@ fn choose(given: Option<f64>, variable: Option<&str>, has_collector: bool) -> Re
 
 /// A part of all traces.
 pub(crate) fn ratio(text: &str) -> Result<f64, String> {
-    let ratio = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+    let ratio = text
+        .parse()
+        .ok()
+        .filter(|ratio| (0.0..=1.0).contains(ratio));
     ratio.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
@@ -204,25 +217,42 @@ mod tests {
         let check = |variables: &[(&str, &str)], expected: &str| {
             let settings = read(variables).unwrap();
             let shown = settings.map(|settings| {
-                format!("{:?} {}{}", settings.protocol, settings.shown(), settings.path)
+                format!(
+                    "{:?} {}{}",
+                    settings.protocol,
+                    settings.shown(),
+                    settings.path
+                )
             });
             assert_eq!(shown.unwrap_or_default(), expected);
         };
         let endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT";
         check(&[], "");
         check(&[(endpoint, " ")], "");
-        check(&[(endpoint, "http://a:4318")], "Http http://a:4318/v1/traces");
+        check(
+            &[(endpoint, "http://a:4318")],
+            "Http http://a:4318/v1/traces",
+        );
         check(&[(endpoint, "https://a/b/")], "Http https://a/b/v1/traces");
         let own = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
-        check(&[(endpoint, "http://a"), (own, "http://c/d")], "Http http://c/d");
-        check(&[(endpoint, "http://a:4317")], "Grpc http://a:4317/v1/traces");
+        check(
+            &[(endpoint, "http://a"), (own, "http://c/d")],
+            "Http http://c/d",
+        );
+        check(
+            &[(endpoint, "http://a:4317")],
+            "Grpc http://a:4317/v1/traces",
+        );
         let protocol = "OTEL_EXPORTER_OTLP_PROTOCOL";
         check(
             &[(endpoint, "http://a:1"), (protocol, "grpc")],
             "Grpc http://a:1/v1/traces",
         );
         check(&[(endpoint, "http://a"), ("OTEL_SDK_DISABLED", "true")], "");
-        check(&[(endpoint, "http://a"), ("OTEL_TRACES_EXPORTER", "none")], "");
+        check(
+            &[(endpoint, "http://a"), ("OTEL_TRACES_EXPORTER", "none")],
+            "",
+        );
     }
 
     #[test]
@@ -231,7 +261,10 @@ mod tests {
         for wrong in [
             [("OTEL_EXPORTER_OTLP_ENDPOINT", "a"), endpoint],
             [("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://a"), endpoint],
-            [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://u:geheim@a"), endpoint],
+            [
+                ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://u:geheim@a"),
+                endpoint,
+            ],
             [endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "carrier pigeon")],
             [endpoint, ("OTEL_EXPORTER_OTLP_HEADERS", "geheim")],
             [endpoint, ("OTEL_EXPORTER_OTLP_HEADERS", "a b=geheim")],
@@ -245,7 +278,10 @@ mod tests {
     #[test]
     fn service_name_counts_before_the_attribute_and_headers_are_decoded() {
         let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a");
-        let attributes = ("OTEL_RESOURCE_ATTRIBUTES", "service.name=x,deployment=a%20b");
+        let attributes = (
+            "OTEL_RESOURCE_ATTRIBUTES",
+            "service.name=x,deployment=a%20b",
+        );
         let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%3Db , x-other=2");
         let settings = read(&[endpoint, attributes, headers, ("OTEL_SERVICE_NAME", "shop")]);
         let settings = settings.unwrap().unwrap();

@@ -17,8 +17,8 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tsumugi_rpc::client::{GrpcClient, GrpcFailure, RpcTarget, Tls};
 use tsumugi_rpc::ClientLimits;
+use tsumugi_rpc::client::{GrpcClient, GrpcFailure, RpcTarget, Tls};
 
 use super::messages::{ExportRequest, ExportResponse};
 use super::settings::{CollectorProtocol, CollectorSettings};
@@ -43,7 +43,9 @@ impl Transport {
         match settings.protocol {
             CollectorProtocol::Grpc => {
                 let tls = settings.is_secure.then(|| Tls::read(&authorities, None));
-                let tls = tls.transpose().context("cannot use TLS for the collector")?;
+                let tls = tls
+                    .transpose()
+                    .context("cannot use TLS for the collector")?;
                 let (host, port) = (host(settings).to_owned(), port(settings));
                 let target = match settings.is_secure {
                     true => RpcTarget::Tls { host, port },
@@ -100,7 +102,9 @@ fn failure(failure: GrpcFailure) -> anyhow::Error {
 /// A host without the brackets of an IPv6 address.
 fn host(settings: &CollectorSettings) -> &str {
     let host = settings.authority.host();
-    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let inner = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
     inner.unwrap_or(host)
 }
 
