@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tsumugi_ruby::{TestFile, TestOutcome};
-use tsumugi_server::{DataAccess, DataFolder};
+use tsumugi_server::DataFolder;
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::application;
