@@ -1,6 +1,8 @@
 //! The dashboard on --admin as an operator's programs meet it: what each endpoint says of a live application, who is refused, and how a
 //! request is cancelled. Not the page itself, which a browser tests.
 
+mod data;
+
 use std::fs;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -60,9 +62,9 @@ impl Rig {
         let found = || {
             let data = self.data("requests");
             let requests = data["requests"].as_array().unwrap().clone();
-            requests.into_iter().find(|request| {
-                request["route"] == *route && request["waits_for"]["kind"] == *kind
-            })
+            requests
+                .into_iter()
+                .find(|request| request["route"] == *route && request["waits_for"]["kind"] == *kind)
         };
         until(&format!("{route} waits for {kind}"), || found().is_some());
         found().unwrap()
@@ -73,7 +75,12 @@ const ACTION: &str = "X-Tsumugi-Action: 1\r\nContent-Type: application/json\r\n"
 
 /// A request for an endpoint, from the own machine.
 fn call(method: &str, name: &str, fields: &str, body: &str) -> String {
-    raw(method, &format!("/dashboard/api/{name}"), &format!("Host: localhost\r\n{fields}"), body)
+    raw(
+        method,
+        &format!("/dashboard/api/{name}"),
+        &format!("Host: localhost\r\n{fields}"),
+        body,
+    )
 }
 
 fn raw(method: &str, path: &str, fields: &str, body: &str) -> String {
@@ -108,7 +115,9 @@ end
 #[test]
 fn dashboard_shows_what_a_live_application_does() {
     let rig = Rig::start(APP, &["--limit", "request_ms_max=7000"]);
-    for path in ["/", "/items/1", "/items/2", "/raise", "/raise", "/long", "/none"] {
+    for path in [
+        "/", "/items/1", "/items/2", "/raise", "/raise", "/long", "/none",
+    ] {
         get(&rig.address, path);
     }
     let overview = rig.data("overview");
@@ -119,7 +128,10 @@ fn dashboard_shows_what_a_live_application_does() {
         let found = routes.iter().find(|row| row["route"] == *route);
         let found = found.unwrap_or_else(|| panic!("{route} in {overview}"));
         assert!(found["p50_ms"].as_f64().unwrap() > 0.0, "{found}");
-        (found["requests"].as_u64().unwrap(), found["errors"].as_u64().unwrap())
+        (
+            found["requests"].as_u64().unwrap(),
+            found["errors"].as_u64().unwrap(),
+        )
     };
     assert_eq!(figures("GET /items/:id"), (2, 0));
     assert_eq!(figures("GET /raise"), (2, 2));
@@ -138,20 +150,40 @@ fn dashboard_shows_what_a_live_application_does() {
     let error = |class: &str| {
         let all = errors["errors"].as_array().unwrap();
         let found = all.iter().find(|error| error["class"] == *class);
-        found.unwrap_or_else(|| panic!("{class} in {errors}")).clone()
+        found
+            .unwrap_or_else(|| panic!("{class} in {errors}"))
+            .clone()
     };
     let raised = error("RuntimeError");
     assert_eq!(raised["place"], "app.rb:6");
-    assert_eq!((&raised["count"], &raised["message"]), (&json!(2), &json!("broken")));
+    assert_eq!(
+        (&raised["count"], &raised["message"]),
+        (&json!(2), &json!("broken"))
+    );
     let frames = raised["backtrace"].to_string();
-    assert!(frames.contains("app.rb:6") && frames.contains("app.rb:3"), "{frames}");
-    assert!(error("ArgumentError")["message"].as_str().unwrap().chars().count() <= 1_001);
+    assert!(
+        frames.contains("app.rb:6") && frames.contains("app.rb:3"),
+        "{frames}"
+    );
+    assert!(
+        error("ArgumentError")["message"]
+            .as_str()
+            .unwrap()
+            .chars()
+            .count()
+            <= 1_001
+    );
 
     let server = rig.data("server");
     let limits = server["limits"].as_array().unwrap();
-    let limit = limits.iter().find(|limit| limit["name"] == "request_ms_max");
+    let limit = limits
+        .iter()
+        .find(|limit| limit["name"] == "request_ms_max");
     let limit = limit.unwrap();
-    assert_eq!((&limit["value"], &limit["unit"]), (&json!(7_000), &json!("ms")));
+    assert_eq!(
+        (&limit["value"], &limit["unit"]),
+        (&json!(7_000), &json!("ms"))
+    );
     assert_ne!(limit["default"], limit["value"]);
     assert_eq!(server["listeners"][0], format!("http://{}", rig.address));
     for name in ["statements", "databases", "stores", "work", "traces"] {
@@ -172,26 +204,41 @@ fn reload_that_fails_is_listed_with_its_place() {
     rig.served.signal("-HUP");
     until("the second reload", || reloads().len() == 2);
     let reloads = reloads();
-    assert_eq!(reloads[0]["outcome"], "loaded", "the latest is the first: {reloads:?}");
+    assert_eq!(
+        reloads[0]["outcome"], "loaded",
+        "the latest is the first: {reloads:?}"
+    );
     let failed = &reloads[1];
-    assert_eq!((&failed["outcome"], &failed["trigger"]), (&json!("failed"), &json!("SIGHUP")));
+    assert_eq!(
+        (&failed["outcome"], &failed["trigger"]),
+        (&json!("failed"), &json!("SIGHUP"))
+    );
     assert_eq!(failed["place"], "app.rb:2", "{failed}");
-    assert!(failed["error"].as_str().unwrap().contains("not today"), "{failed}");
-    assert!(failed["at"].as_u64().unwrap() > 1_600_000_000_000, "{failed}");
+    assert!(
+        failed["error"].as_str().unwrap().contains("not today"),
+        "{failed}"
+    );
+    assert!(
+        failed["at"].as_u64().unwrap() > 1_600_000_000_000,
+        "{failed}"
+    );
 }
 
 #[test]
 fn dashboard_refuses_what_is_not_from_its_own_page() {
-    let folder = folder(&[("app.rb", APP.as_bytes())]);
-    let socket = folder.path().join("admin.sock");
-    let unix = format!("unix:{}", socket.display());
-    let rig = Rig::start_in(folder, &["--admin", &unix]);
-    let page = ask(&rig.admin, &raw("GET", "/dashboard/", "Host: localhost\r\n", ""));
+    let rig = Rig::start(APP, &[]);
+    let page = ask(
+        &rig.admin,
+        &raw("GET", "/dashboard/", "Host: localhost\r\n", ""),
+    );
     assert_eq!(page.status(), 200);
     let policy = page.field("content-security-policy").unwrap();
     assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
     let root = ask(&rig.admin, &raw("GET", "/", "Host: localhost\r\n", ""));
-    assert_eq!((root.status(), root.field("location")), (303, Some("/dashboard/")));
+    assert_eq!(
+        (root.status(), root.field("location")),
+        (303, Some("/dashboard/"))
+    );
     for name in ["app.js", "style.css"] {
         let path = format!("/dashboard/{name}");
         let file = ask(&rig.admin, &raw("GET", &path, "Host: localhost\r\n", ""));
@@ -203,35 +250,115 @@ fn dashboard_refuses_what_is_not_from_its_own_page() {
     let large = format!("\"{}\"", "x".repeat((64 << 10) - 2));
     let too_large = format!("\"{}\"", "x".repeat((64 << 10) - 1));
     for (what, request, expected) in [
-        ("a name that points here", raw("GET", "/dashboard/", foreign, ""), 403),
-        ("the same for data", raw("GET", "/dashboard/api/server", foreign, ""), 403),
-        ("another page's script", call("GET", "server", "Origin: http://evil.example\r\n", ""), 403),
-        ("another page's image", call("GET", "server", "Sec-Fetch-Site: cross-site\r\n", ""), 403),
-        ("an action of another page", cancel(&format!("{ACTION}Origin: null\r\n"), "{}"), 403),
-        ("an action by GET", call("GET", "requests/cancel?id=1", ACTION, ""), 405),
+        (
+            "a name that points here",
+            raw("GET", "/dashboard/", foreign, ""),
+            403,
+        ),
+        (
+            "the same for data",
+            raw("GET", "/dashboard/api/server", foreign, ""),
+            403,
+        ),
+        (
+            "another page's script",
+            call("GET", "server", "Origin: http://evil.example\r\n", ""),
+            403,
+        ),
+        (
+            "another page's image",
+            call("GET", "server", "Sec-Fetch-Site: cross-site\r\n", ""),
+            403,
+        ),
+        (
+            "an action of another page",
+            cancel(&format!("{ACTION}Origin: null\r\n"), "{}"),
+            403,
+        ),
+        (
+            "an action by GET",
+            call("GET", "requests/cancel?id=1", ACTION, ""),
+            405,
+        ),
         ("data by POST", call("POST", "server", ACTION, "{}"), 405),
-        ("an action without its header", cancel("Content-Type: application/json\r\n", "{}"), 403),
-        ("a form", cancel("X-Tsumugi-Action: 1\r\nContent-Type: text/plain\r\n", "{}"), 415),
+        (
+            "an action without its header",
+            cancel("Content-Type: application/json\r\n", "{}"),
+            403,
+        ),
+        (
+            "a form",
+            cancel("X-Tsumugi-Action: 1\r\nContent-Type: text/plain\r\n", "{}"),
+            415,
+        ),
         ("a body that is no JSON", cancel(ACTION, "{"), 400),
         ("a body of the limit", cancel(ACTION, &large), 400),
         ("a body of one byte more", cancel(ACTION, &too_large), 413),
         ("an action without an id", cancel(ACTION, "{}"), 400),
-        ("an id that is not there", cancel(ACTION, "{\"id\":\"0123456789abcdef\"}"), 404),
+        (
+            "an id that is not there",
+            cancel(ACTION, "{\"id\":\"0123456789abcdef\"}"),
+            404,
+        ),
         ("no endpoint", call("GET", "secrets", "", ""), 404),
-        ("no file", raw("GET", "/dashboard/../etc", "Host: localhost\r\n", ""), 404),
+        (
+            "no file",
+            raw("GET", "/dashboard/../etc", "Host: localhost\r\n", ""),
+            404,
+        ),
     ] {
         let answer = ask(&rig.admin, &request);
         assert_eq!(answer.status(), expected, "{what}: {}", answer.text());
-        assert!(answer.field("access-control-allow-origin").is_none(), "{what}");
+        assert!(
+            answer.field("access-control-allow-origin").is_none(),
+            "{what}"
+        );
     }
     for path in ["/healthz", "/metrics"] {
-        assert_eq!(ask(&rig.admin, &raw("GET", path, foreign, "")).status(), 200, "{path}");
+        assert_eq!(
+            ask(&rig.admin, &raw("GET", path, foreign, "")).status(),
+            200,
+            "{path}"
+        );
     }
-    // A UNIX socket has no name that could be another one's.
-    let mut stream = UnixStream::connect(&socket).unwrap();
-    let request = raw("GET", "/dashboard/api/server", "Host: anything.example\r\n", "");
-    stream.write_all(request.as_bytes()).unwrap();
-    assert_eq!(Answer::read(stream).status(), 200);
+}
+
+#[test]
+fn dashboard_on_a_unix_socket_is_answered_under_any_name_and_without_a_token() {
+    let files: &[(&str, &[u8])] = &[("app.rb", APP.as_bytes()), ("token", b"0123456789abcdef")];
+    let folder = folder(files);
+    let socket = folder.path().join("admin.sock");
+    let admin = format!("unix:{}", socket.display());
+    let options = [
+        "--listen",
+        "127.0.0.1:0",
+        "--admin",
+        &admin,
+        "--admin-token-file",
+        "token",
+    ];
+    let mut served = serve(folder, &options);
+    served.word_after("admin pages on unix:");
+    let status = |method: &str, name: &str, fields: &str, body: &str| {
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let path = format!("/dashboard/api/{name}");
+        let fields = format!("Host: anything.example\r\n{fields}");
+        stream
+            .write_all(raw(method, &path, &fields, body).as_bytes())
+            .unwrap();
+        Answer::read(stream).status()
+    };
+    assert_eq!(status("GET", "server", "", ""), 200);
+    assert_eq!(
+        status("GET", "server", "Origin: http://evil.example\r\n", ""),
+        403
+    );
+    assert_eq!(
+        status("POST", "requests/cancel", ACTION, "{\"id\":\"0\"}"),
+        404
+    );
+    assert_eq!(status("POST", "requests/cancel", "", "{\"id\":\"0\"}"), 403);
 }
 
 #[test]
@@ -246,13 +373,19 @@ fn dashboard_with_a_token_asks_for_it_and_logs_what_is_done() {
     assert_eq!(server("Authorization: Bearer wrong\r\n").status(), 401);
     let shown = server(&format!("Authorization: Bearer {TOKEN}\r\n"));
     assert_eq!(shown.status(), 200);
-    assert!(!shown.text().contains(TOKEN), "the token is shown to nobody");
+    assert!(
+        !shown.text().contains(TOKEN),
+        "the token is shown to nobody"
+    );
     let login = |token: &str| rig.act("login", &json!({ "token": token }));
     assert_eq!(login("wrong").status(), 401);
     let given = login(TOKEN);
     assert_eq!(given.status(), 200);
     let cookie = given.field("set-cookie").unwrap().to_owned();
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    assert!(
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"),
+        "{cookie}"
+    );
     assert!(!cookie.contains(TOKEN), "{cookie}");
     let (pair, _) = cookie.split_once(';').unwrap();
     let with_cookie = format!("Cookie: {pair}\r\n");
@@ -260,9 +393,17 @@ fn dashboard_with_a_token_asks_for_it_and_logs_what_is_done() {
     for path in ["/healthz", "/ready", "/metrics"] {
         assert_eq!(get(&rig.admin, path).status(), 200, "{path}");
     }
-    let request = call("POST", "requests/cancel", &format!("{ACTION}{with_cookie}"), "{\"id\":\"abc\"}");
+    let request = call(
+        "POST",
+        "requests/cancel",
+        &format!("{ACTION}{with_cookie}"),
+        "{\"id\":\"abc\"}",
+    );
     assert_eq!(ask(&rig.admin, &request).status(), 404);
-    assert_eq!(rig.served.word_after("dashboard: requests/cancel "), "{\"id\":\"abc\"}");
+    assert_eq!(
+        rig.served.word_after("dashboard: requests/cancel "),
+        "{\"id\":\"abc\"}"
+    );
 }
 
 #[test]
@@ -298,28 +439,50 @@ get('/clean') {{ DATABASE.query('select 7 as x').first[:x].to_s + STORE.push('qu
         url = database.url(),
         silent = silent.local_addr().unwrap(),
     );
-    let long = ["--limit", "request_ms_max=7200000", "--limit", "client.call_ms_max=7200000"];
+    let long = [
+        "--limit",
+        "request_ms_max=7200000",
+        "--limit",
+        "client.call_ms_max=7200000",
+    ];
     let mut rig = Rig::start(&app, &long);
     for kind in ["sleep", "sql", "http", "kv"] {
         let path = format!("/{kind}");
         let client = rig.begin(&path);
         let shown = rig.waiting(&path, kind);
-        assert_eq!((&shown["kind"], &shown["method"]), (&json!("request"), &json!("GET")));
-        assert_eq!((&shown["path"], &shown["cancellable"]), (&json!(path), &json!(true)));
-        assert!(shown["waits_for"]["since_at"].as_u64() >= shown["since_at"].as_u64(), "{shown}");
+        assert_eq!(
+            (&shown["kind"], &shown["method"]),
+            (&json!("request"), &json!("GET"))
+        );
+        assert_eq!(
+            (&shown["path"], &shown["cancellable"]),
+            (&json!(path), &json!(true))
+        );
+        assert!(
+            shown["waits_for"]["since_at"].as_u64() >= shown["since_at"].as_u64(),
+            "{shown}"
+        );
         let outcome = rig.act("requests/cancel", &json!({ "id": shown["id"] }));
         assert_eq!(value(&outcome), json!({ "ok": true }));
         let answer = client.join().unwrap();
         assert_eq!(answer.status(), 503, "{kind}: {}", answer.text());
         assert_eq!(rig.served.word_after("ensured "), kind);
-        until("nothing is under way", || rig.data("requests")["requests"] == json!([]));
+        until("nothing is under way", || {
+            rig.data("requests")["requests"] == json!([])
+        });
     }
     // The one connection of the pool is clean, and the server of the database has nothing left to do.
     let clean = get(&rig.address, "/clean");
     assert_eq!(clean.status(), 200, "{}", clean.text());
-    assert!(clean.text().starts_with('7') && clean.text().ends_with('v'), "{}", clean.text());
+    assert!(
+        clean.text().starts_with('7') && clean.text().ends_with('v'),
+        "{}",
+        clean.text()
+    );
     let sleeping = "select count(*) from pg_stat_activity where state = 'active' and query like '%pg_sleep(3600)%' and pid <> pg_backend_pid()";
-    until("the statement is over", || Server::shared().psql(sleeping).trim() == "0");
+    until("the statement is over", || {
+        Server::shared().psql(sleeping).trim() == "0"
+    });
 }
 
 #[test]
@@ -328,7 +491,9 @@ fn dashboard_answers_while_every_worker_is_stuck() {
     let rig = Rig::start(app, &["--limit", "turn_cpu_ms_max=600000"]);
     get(&rig.address, "/");
     let mut stuck = TcpStream::connect(&rig.address).unwrap();
-    stuck.write_all(raw("GET", "/stuck", "Host: x\r\n", "").as_bytes()).unwrap();
+    stuck
+        .write_all(raw("GET", "/stuck", "Host: x\r\n", "").as_bytes())
+        .unwrap();
     let is_stuck = || {
         let text = get(&rig.admin, "/metrics").text();
         text.contains("tsumugi_http_requests_in_flight{worker=\"0\"} 1")
