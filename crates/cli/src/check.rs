@@ -12,7 +12,7 @@ use crate::application;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value = "app.rb")]
+    #[arg(default_value_os_t = crate::bundle::default_application())]
     app: PathBuf,
     /// The application's data; a temporary folder by default, so that a check changes nothing: stores elsewhere are empty ones in memory
     /// meanwhile. No migration is applied to a database that is there

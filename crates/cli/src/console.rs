@@ -19,7 +19,7 @@ use crate::application;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value = "app.rb")]
+    #[arg(default_value_os_t = crate::bundle::default_application())]
     app: PathBuf,
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]

@@ -50,3 +50,15 @@ pub const SEARCH_KEYS_DEFAULT: i32 = 1_000;
 
 /// Between two looks of a progress bar, in milliseconds.
 pub const PROGRESS_MS: u64 = 100;
+
+/// Bytes of the files of an application that is built into an executable, and files.
+pub const BUNDLE_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// See [`BUNDLE_BYTES_MAX`].
+pub const BUNDLE_FILES_MAX: usize = 20_000;
+/// How deep its folders are.
+pub const BUNDLE_DEPTH_MAX: usize = 16;
+
+/// Folders of processes that were killed which one start of such an executable removes.
+pub const BUNDLE_STALE_MAX: usize = 64;
+/// How old such a folder is at least.
+pub const BUNDLE_STALE_AGE: std::time::Duration = std::time::Duration::from_secs(60);

@@ -7,6 +7,8 @@
 mod application;
 #[cfg(feature = "bench")]
 mod bench;
+mod build;
+mod bundle;
 mod check;
 mod console;
 mod jobs;
@@ -19,6 +21,7 @@ mod serve;
 mod test;
 mod watch;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -150,17 +153,49 @@ enum Command {
     /// Make a new application
     #[command(after_help = NEW)]
     New(new::Arguments),
+    /// Put an application into one executable
+    #[command(after_help = build::HELP)]
+    Build(build::Arguments),
+}
+
+/// The words of the command line. An executable with an application serves it when no other command is named.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if bundle::is_there() {
+        let first = words.get(1).map(|word| word.as_encoded_bytes());
+        let is_general = |word: &[u8]| [&b"-h"[..], b"--help", b"-V", b"--version"].contains(&word);
+        if first.is_none_or(|word| word.starts_with(b"-") && !is_general(word)) {
+            words.insert(1.min(words.len()), "serve".into());
+        }
+    }
+    words
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    // Removed at the end.
+    let _unpacked = match bundle::unpack() {
+        Ok(unpacked) => unpacked,
+        Err(error) => {
+            let _ = writeln!(
+                &ERRORS,
+                "tsumugi: {}",
+                tsumugi_server::story(error.as_ref())
+            );
+            return ExitCode::FAILURE;
+        }
+    };
+    let arguments = Arguments::parse_from(words());
     // Commands that look at an application say themselves what they found, and nothing of how it loads. Where it is talked to, a statement
     // of a database that has a line is shown.
     let level = match &arguments.command {
         Command::Serve(_) => "info,tsumugi_db=debug",
         Command::Kv(arguments) if arguments.is_server() => "info",
         // Between the lines of tests nothing else is read; what a test is about can be shown with TSUMUGI_LOG.
-        Command::Test(_) | Command::Check(_) | Command::Routes(_) | Command::Jobs(_) => "warn",
+        Command::Test(_)
+        | Command::Check(_)
+        | Command::Routes(_)
+        | Command::Jobs(_)
+        | Command::Build(_) => "warn",
         _ => "warn,tsumugi_db=debug",
     };
     let log_file = match &arguments.command {
@@ -194,6 +229,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "bench")]
         Command::Bench(arguments) => bench::run(*arguments),
         Command::New(arguments) => new::run(&arguments),
+        Command::Build(arguments) => build::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {
         let text = format!("tsumugi: {}", tsumugi_server::story(error.as_ref()));

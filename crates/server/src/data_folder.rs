@@ -1,6 +1,8 @@
 //! Where a command finds the data of an application: a folder of the user's, or a temporary one. Knows nothing of what is in it.
 //! Rule: a command leaves no folder behind in which there is nothing.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -23,7 +25,10 @@ impl DataFolder {
     /// Where it cannot be made.
     pub fn of(folder: Option<&Path>) -> Result<DataFolder> {
         let Some(folder) = folder else {
-            let folder = tempfile::Builder::new().prefix("tsumugi-").tempdir();
+            let folder = tempfile::Builder::new()
+                .prefix("tsumugi-")
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir();
             let folder = folder.context("cannot make a temporary folder")?;
             return Ok(DataFolder::Temporary(folder));
         };

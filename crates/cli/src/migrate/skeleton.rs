@@ -15,7 +15,7 @@ pub struct Arguments {
     /// What it does, in small letters, digits and underscores: create_users
     name: String,
     /// The application file, beside which migrations are
-    #[arg(default_value = "app.rb")]
+    #[arg(default_value_os_t = crate::bundle::default_application())]
     app: PathBuf,
 }
 
@@ -26,6 +26,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     anyhow::ensure!(
         !name.is_empty() && name.chars().all(is_plain),
         "{name:?} is no name of a migration: say what it does in small letters, digits and underscores, as in create_users"
+    );
+    anyhow::ensure!(
+        !crate::bundle::is_there(),
+        "a migration is made beside the sources: run `tsumugi migrate new {name}` there and build again"
     );
     let folder = super::folder(&arguments.app);
     std::fs::create_dir_all(&folder)

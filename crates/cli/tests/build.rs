@@ -1,0 +1,364 @@
+//! `tsumugi build`: what is put into an executable, what it does when it starts, and what is left of it when it ends. Not what serving answers.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const APP: &str = r#"
+db = DB.connect(ENV["DATABASE_URL"] || "sqlite:#{Tsumugi.data_dir}/app.db")
+public "public"
+require_relative "words"
+get("/") { render "home", word: WORD, notes: db[:notes].count }
+"#;
+
+const FILES: [(&str, &str); 8] = [
+    ("app.rb", APP),
+    ("words.rb", "WORD = 'hello'\n"),
+    ("views/home.erb", "<p><%= word %> <%= notes %></p>"),
+    ("public/style.css", "p { color: navy }"),
+    (
+        "migrations/20260101090000_create_notes.rb",
+        "up { db.create(:notes) { increments :id; text :text } }\ndown { db.drop :notes }\n",
+    ),
+    (".env", "SECRET=1"),
+    ("data/app.db", "of another machine"),
+    ("test/app_test.rb", "test('x') { }"),
+];
+
+/// A folder with an application, and an executable of it.
+struct Built {
+    folder: TempDir,
+    /// Where it is unpacked, and nothing else.
+    unpacked: TempDir,
+}
+
+impl Built {
+    fn new() -> Built {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in FILES {
+            write(&folder.path().join("shop").join(name), text);
+        }
+        let (code, text) = run(Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+            .args(["build", "shop", "--output", "shop/data/shop"])
+            .current_dir(&folder));
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("built shop/data/shop: 5 files"), "{text}");
+        fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        fs::rename(
+            folder.path().join("shop/data/shop"),
+            folder.path().join("elsewhere/shop"),
+        )
+        .unwrap();
+        // What was built needs nothing of the folder.
+        fs::remove_dir_all(folder.path().join("shop")).unwrap();
+        Built {
+            folder,
+            unpacked: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let elsewhere = self.folder.path().join("elsewhere");
+        let mut command = Command::new(elsewhere.join("shop"));
+        command
+            .args(words)
+            .current_dir(&elsewhere)
+            .env_remove("DATABASE_URL")
+            .env("TMPDIR", self.unpacked.path());
+        command
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    fn serve(&self) -> Child {
+        let listen = format!("unix:{}", self.socket().display());
+        let mut command = self.command(&["--listen", &listen, "--workers", "2"]);
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    fn get(&self, path: &str) -> String {
+        let since = Instant::now();
+        loop {
+            if let Ok(mut stream) = UnixStream::connect(self.socket()) {
+                let request =
+                    format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+                stream.write_all(request.as_bytes()).unwrap();
+                let mut text = String::new();
+                stream.read_to_string(&mut text).unwrap();
+                return text;
+            }
+            assert!(since.elapsed() < PATIENCE, "it does not listen");
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+
+    fn unpacked(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.unpacked.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn run(command: &mut Command) -> (i32, String) {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (output.status.code().unwrap(), text.concat())
+}
+
+/// What `build --list` says of an application in this folder.
+fn list(folder: &Path, words: &[&str]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    run(command
+        .args(["build", "--list"])
+        .args(words)
+        .current_dir(folder))
+}
+
+#[test]
+fn executable_serves_pages_views_files_and_migrations_without_its_sources() {
+    let built = Built::new();
+    let (code, text) = run(&mut built.command(&["migrate", "up"]));
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = run(&mut built.command(&["routes"]));
+    assert!(
+        code == 0 && text.contains("GET") && text.contains("/app.rb:5"),
+        "{text}"
+    );
+    let mut server = built.serve();
+    assert!(built.get("/").contains("<p>hello 0</p>"));
+    assert!(built.get("/style.css").contains("color: navy"));
+    assert!(built.get("/.env").starts_with("HTTP/1.1 404"));
+    let folders = built.unpacked();
+    assert_eq!(folders.len(), 1, "{folders:?}");
+    let mode = fs::metadata(&folders[0]).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let has = |name: &str| folders[0].join(name).exists();
+    assert!(has("views/home.erb") && !has(".env") && !has("data") && !has("test"));
+    kill(
+        Pid::from_raw(server.id().try_into().unwrap()),
+        Signal::SIGTERM,
+    )
+    .unwrap();
+    assert!(server.wait().unwrap().success());
+    assert_eq!(built.unpacked(), Vec::<PathBuf>::new());
+    assert!(built.folder.path().join("elsewhere/data/app.db").exists());
+}
+
+#[test]
+fn folder_of_a_killed_process_is_removed_by_a_later_one_and_that_of_a_running_one_stays() {
+    let built = Built::new();
+    run(&mut built.command(&["migrate", "up"]));
+    let mut server = built.serve();
+    built.get("/");
+    let folder = built.unpacked().pop().unwrap();
+    let old = std::time::SystemTime::now() - Duration::from_secs(3_600);
+    File::open(&folder).unwrap().set_modified(old).unwrap();
+    assert_eq!(run(&mut built.command(&["routes"])).0, 0);
+    assert_eq!(built.unpacked(), [folder.clone()]);
+    assert!(built.get("/").contains("hello"));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    // One of a moment ago may belong to a process that is about to take its lock.
+    let young = built.unpacked.path().join("tsumugi-app-young");
+    fs::create_dir(&young).unwrap();
+    assert_eq!(run(&mut built.command(&["routes"])).0, 0);
+    assert_eq!(built.unpacked(), [young]);
+}
+
+#[test]
+fn damaged_executable_says_so_and_serves_nothing() {
+    let built = Built::new();
+    let path = built.folder.path().join("elsewhere/shop");
+    let whole = fs::read(&path).unwrap();
+    let mut changed = whole.clone();
+    let middle = whole.len() - 200;
+    changed[middle] ^= 0xff;
+    // The length in the trailer, made larger than the file.
+    let mut long = whole.clone();
+    let length = whole.len() - 24;
+    long[length..length + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+    for bytes in [changed, long] {
+        fs::write(&path, &bytes).unwrap();
+        let (code, text) = run(&mut built.command(&["routes"]));
+        assert_eq!(code, 1, "{text}");
+        assert!(text.contains("cannot use the application in"), "{text}");
+        assert_eq!(built.unpacked(), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn two_builds_of_the_same_files_have_the_same_bytes_and_one_can_build_another() {
+    let built = Built::new();
+    let other = tempfile::tempdir().unwrap();
+    write(&other.path().join("app.rb"), "get('/') { 'other' }\n");
+    let build = |command: &mut Command, output: &str| {
+        let output = other.path().join(output);
+        let (code, text) = run(command
+            .args(["build", "app.rb", "-o"])
+            .arg(&output)
+            .current_dir(&other));
+        assert_eq!(code, 0, "{text}");
+        fs::read(&output).unwrap()
+    };
+    let tsumugi = || Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    let one = build(&mut tsumugi(), "one");
+    fs::remove_file(other.path().join("one")).unwrap();
+    assert!(one == build(&mut tsumugi(), "two"), "two builds differ");
+    // The second finds its own earlier output in the folder and leaves it out.
+    assert!(
+        one == build(&mut tsumugi(), "two"),
+        "a build has its output"
+    );
+    fs::remove_file(other.path().join("two")).unwrap();
+    assert!(
+        one == build(&mut built.command(&[]), "three"),
+        "built by a built one"
+    );
+}
+
+#[test]
+fn list_names_what_is_put_in_and_excludes_by_name_and_by_path() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in FILES {
+        write(&folder.path().join(name), text);
+    }
+    write(&folder.path().join("docs/style.css"), "x");
+    let (code, text) = list(
+        folder.path(),
+        &["--exclude", "docs/style.css", "--exclude", "words.rb"],
+    );
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("public/style.css") && text.contains("4 files"),
+        "{text}"
+    );
+    for absent in ["docs/style.css", "words.rb", ".env", "app_test", "app.db"] {
+        assert!(!text.contains(absent), "{absent} is in:\n{text}");
+    }
+    let (code, text) = list(folder.path(), &["--exclude", "app.rb"]);
+    assert!(
+        code == 1 && text.contains("app.rb itself is excluded"),
+        "{text}"
+    );
+}
+
+#[test]
+fn application_beyond_a_limit_of_builds_is_refused_with_advice() {
+    let with = |add: &dyn Fn(&Path)| {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder.path().join("app.rb"), "get('/') { 'x' }");
+        add(folder.path());
+        list(folder.path(), &[])
+    };
+    // 20,000 files (bundle_files_max), of which app.rb is one.
+    let files = |count: usize| {
+        move |folder: &Path| {
+            for n in 0..count {
+                File::create(folder.join(n.to_string())).unwrap();
+            }
+        }
+    };
+    // 512 MiB (bundle_bytes_max), of which app.rb has 16. Nothing of it is read.
+    let bytes = |count: u64| {
+        move |folder: &Path| {
+            File::create(folder.join("big"))
+                .unwrap()
+                .set_len(count - 16)
+                .unwrap()
+        }
+    };
+    // 16 folders deep (bundle_depth_max).
+    let deep = |count: usize| {
+        move |folder: &Path| {
+            let deep: PathBuf = std::iter::repeat_n("d", count).collect();
+            fs::create_dir_all(folder.join(deep)).unwrap();
+        }
+    };
+    let most = 512 * 1024 * 1024;
+    for (within, beyond, name) in [
+        (
+            with(&files(19_999)),
+            with(&files(20_000)),
+            "bundle_files_max",
+        ),
+        (
+            with(&bytes(most)),
+            with(&bytes(most + 1)),
+            "bundle_bytes_max",
+        ),
+        (with(&deep(16)), with(&deep(17)), "bundle_depth_max"),
+    ] {
+        assert_eq!(within.0, 0, "{}", within.1);
+        assert_eq!(beyond.0, 1, "{}", beyond.1);
+        assert!(
+            beyond.1.contains(name) && beyond.1.contains("--exclude"),
+            "{}",
+            beyond.1
+        );
+    }
+}
+
+#[test]
+fn link_out_of_the_folder_and_broken_application_are_not_built() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("app/app.rb"), "get('/') { 'x' }");
+    write(&folder.path().join("secret"), "s");
+    std::os::unix::fs::symlink("../secret", folder.path().join("app/link")).unwrap();
+    let (code, text) = list(&folder.path().join("app"), &[]);
+    assert!(
+        code == 1 && text.contains("leads out of the application's folder"),
+        "{text}"
+    );
+    assert_eq!(
+        list(&folder.path().join("app"), &["--exclude", "link"]).0,
+        0
+    );
+    fs::remove_file(folder.path().join("app/link")).unwrap();
+    write(&folder.path().join("app/app.rb"), "get('/') {");
+    let build = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+        run(command
+            .args(["build", "app", "-o", "out"])
+            .args(words)
+            .current_dir(&folder))
+    };
+    let (code, text) = build(&[]);
+    assert!(
+        code == 1 && text.contains("app.rb:1") && text.contains("--no-check"),
+        "{text}"
+    );
+    assert!(!folder.path().join("out").exists());
+    assert_eq!(build(&["--no-check"]).0, 0);
+    // The folder itself as the output.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    let onto = run(command
+        .args(["build", "app", "-o", "app", "--no-check"])
+        .current_dir(&folder));
+    assert!(
+        onto.0 == 1 && onto.1.contains("app is a folder"),
+        "{}",
+        onto.1
+    );
+}
