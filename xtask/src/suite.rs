@@ -52,6 +52,10 @@ const PHASES: &[Phase] = &[
         "target/debug/tsumugi-with-firebird scripts/test-migrated examples/demo/app.rb",
     ),
     Phase::Tests(
+        "examples/shortener",
+        "target/debug/tsumugi test examples/shortener/app.rb",
+    ),
+    Phase::Tests(
         "examples/ngx_mruby",
         "target/debug/tsumugi test examples/ngx_mruby/app.rb",
     ),

@@ -14,6 +14,13 @@ pub struct ExceptionReport {
     pub backtrace: Vec<String>,
 }
 
+impl ExceptionReport {
+    /// Whether the exception is about a name without a meaning.
+    pub fn is_unknown_name(&self) -> bool {
+        matches!(self.class.as_str(), "NameError" | "NoMethodError")
+    }
+}
+
 impl fmt::Display for ExceptionReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.class, self.message)

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use tsumugi_mruby::{ExceptionReport, Raise, Scope, SyntaxError};
 
+use crate::absent;
 use crate::frames;
 
 /// Errors that an author of an application sees.
@@ -25,6 +26,12 @@ pub enum Error {
         errors: Vec<SyntaxError>,
         /// The file's text, to quote the line from.
         source_text: String,
+    },
+    /// The application names what CRuby has and this Ruby has not. Write what the texts say.
+    #[error("{}", absences.join("\n"))]
+    Absent {
+        /// `file:line: what is absent, and what to use`, in the order of the files; at least one.
+        absences: Vec<String>,
     },
     /// The application raised while it loaded.
     #[error("{}", describe(report))]
@@ -96,6 +103,12 @@ fn describe_syntax(errors: &[SyntaxError], source: &str) -> String {
         if let Some(line) = line {
             text.push_str("\n    ");
             text.push_str(line.trim_end());
+        }
+        // What follows such a complaint comes of it.
+        if let Some(other) = absent::syntax(error, line.unwrap_or_default(), source) {
+            text.push('\n');
+            text.push_str(&other);
+            break;
         }
     }
     text

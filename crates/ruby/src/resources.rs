@@ -9,6 +9,7 @@ use tsumugi_cluster::Cluster;
 use tsumugi_db::DatabaseWatch;
 use tsumugi_jobs::{CronSchedule, JobKind};
 
+use crate::absent::CompiledNames;
 use crate::job_setup::JobSetup;
 use crate::natives::kv::KvStore;
 use crate::settings::SharedDatabases;
@@ -30,6 +31,8 @@ pub(crate) struct Resources {
     pub job_schedules: RefCell<Vec<(JobKind, CronSchedule)>>,
     /// Texts of the files that were loaded, for error pages.
     sources: RefCell<HashMap<String, Rc<str>>>,
+    /// What the files that were loaded name.
+    pub compiled_names: CompiledNames,
     /// Names that JSON made Symbols of.
     pub json_symbols: RefCell<HashSet<String>>,
 }

@@ -12,6 +12,8 @@ module JSON
     def parse(text, symbolize_names: false) = Tsumugi::Native.json_parse(text, symbolize_names)
     alias parse! parse
 
+    def load(text, _each = nil, symbolize_names: false) = text.nil? ? nil : parse(text, symbolize_names: symbolize_names)
+
     def generate(value, _options = nil) = Tsumugi::Native.json_generate(value, false)
     alias dump generate
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use http::{HeaderMap, Method, Version};
-use tsumugi_http::{Request, RequestBody};
+use tsumugi_http::{Request, RequestBody, RequestScheme};
 use tsumugi_ruby::{App, Settings};
 
 /// Captures what a snippet prints; `GET /` answers it.
@@ -44,6 +44,7 @@ pub async fn page(app: &Rc<App>, path: &str) -> String {
         number: tsumugi_http::RequestNumber::default(),
         mounted_path: None,
         activity: None,
+        scheme: RequestScheme::default(),
     };
     let response = app.answer(Box::new(request)).await;
     let status = response.status;

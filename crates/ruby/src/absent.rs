@@ -1,0 +1,435 @@
+//! What CRuby has and this Ruby has not: what to use in its place, and which of it a loaded application names. Runs nothing.
+//! Rule: a program is refused only for names that cannot have a meaning here; whatever the application defines itself, or asks for by a Symbol, is its own.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+
+use tsumugi_mruby::{NameUse, ProgramName, Scope, SyntaxError, Value};
+
+use crate::error::Error;
+use crate::host::Host;
+
+const FILES: &str = "public for files that clients may read, require_relative for Ruby, a store (KV.open) or a database for data";
+const THREADS: &str = "parallel, or an operation that waits: each request has a fibre, and handlers of a worker never run at once";
+const PROCESSES: &str =
+    "a service of its own that http asks: a process would hold up all requests of a worker";
+const EXIT: &str = "halt to end a request; the server ends by SIGTERM";
+
+/// Constants of CRuby and its standard library.
+const CONSTANTS: &[(&str, &str)] = &[
+    ("ARGF", "ENV, a request's body or a store"),
+    ("ARGV", "ENV for settings"),
+    ("BasicSocket", "http, or a database"),
+    (
+        "Benchmark",
+        "Process.clock_gettime(Process::CLOCK_MONOTONIC)",
+    ),
+    ("BigDecimal", "DB::Decimal"),
+    ("CSV", "String#split, or csv of a query for responses"),
+    ("Complex", "two Floats"),
+    ("ConditionVariable", "Tsumugi::Channel"),
+    ("DATA", "a String, or a view for texts"),
+    ("Date", "Time, or DB::Date for days of a database"),
+    ("DateTime", "Time"),
+    ("Delegator", "methods that call the other object"),
+    ("Dir", FILES),
+    (
+        "Errno",
+        "rescue => e: what waits raises errors of its own (DB::Error, HTTP::Error, KV::Error)",
+    ),
+    ("Etc", "worker.count"),
+    ("File", FILES),
+    ("FileTest", FILES),
+    ("FileUtils", "a store (KV.open) or a database"),
+    ("Find", FILES),
+    ("Forwardable", "methods that call the other object"),
+    ("IO", FILES),
+    ("Interrupt", EXIT),
+    ("Logger", "log"),
+    ("Marshal", "JSON"),
+    ("Monitor", THREADS),
+    ("Mutex", THREADS),
+    ("Net", "http"),
+    (
+        "Observable",
+        "Tsumugi::Channel, or channel for other workers and processes",
+    ),
+    ("Open3", PROCESSES),
+    ("OpenStruct", "Struct, Data or a Hash"),
+    ("OptionParser", "ENV for settings"),
+    ("Pathname", "String"),
+    (
+        "Queue",
+        "Tsumugi::Channel, or jobs for work that must not be lost",
+    ),
+    ("Ractor", "parallel; workers share nothing already"),
+    ("RubyVM", "GC.count and the metrics of the server"),
+    ("SDBM", "KV.open"),
+    ("STDIN", "a request's body"),
+    ("ScanError", "Regexp and String#index"),
+    ("Shellwords", "String#split"),
+    ("Signal", EXIT),
+    ("SignalException", EXIT),
+    ("SimpleDelegator", "methods that call the other object"),
+    (
+        "Singleton",
+        "a module with `extend self`, or plugin for what each worker has one of",
+    ),
+    ("SizedQueue", "Tsumugi::Channel.new(capacity)"),
+    ("Socket", "http, or a database"),
+    ("SortedSet", "Set and sort"),
+    ("StringIO", "String and <<"),
+    ("StringScanner", "Regexp and String#index"),
+    (
+        "SystemCallError",
+        "rescue => e: what waits raises errors of its own (DB::Error, HTTP::Error, KV::Error)",
+    ),
+    ("SystemExit", EXIT),
+    (
+        "TCPServer",
+        "get, post and their siblings: the server listens",
+    ),
+    ("TCPSocket", "http, or a database"),
+    ("Tempfile", "a store (KV.open) or a database"),
+    ("Thread", THREADS),
+    ("ThreadGroup", THREADS),
+    (
+        "Timeout",
+        "timeout: of http, of a query and of a job; a request has its limit (request_ms_max)",
+    ),
+    ("TracePoint", "traces"),
+    ("UDPSocket", "http, or a database"),
+    ("UNIXSocket", "http, or a database"),
+    ("WeakRef", "a store with ttl:"),
+    ("YAML", "JSON"),
+    ("Zlib", "compress for responses"),
+];
+
+/// Methods of CRuby that are called without a receiver.
+const OWN_METHODS: &[(&str, &str)] = &[
+    ("`", PROCESSES),
+    ("Complex", "two Floats"),
+    ("BigDecimal", "DB::Decimal"),
+    ("abort", EXIT),
+    ("at_exit", "stop: of plugin"),
+    ("autoload", "require_relative"),
+    ("caller_locations", "caller"),
+    (
+        "defined?",
+        "respond_to?, Object.const_defined?, instance_variable_defined? or block_given?",
+    ),
+    ("exec", PROCESSES),
+    ("exit", EXIT),
+    ("exit!", EXIT),
+    ("fork", PROCESSES),
+    ("gets", "a request's body"),
+    ("open", FILES),
+    ("putc", "print"),
+    ("readline", "a request's body"),
+    ("readlines", "a request's body"),
+    (
+        "refine",
+        "a method of a module of its own: refinements are no part of it",
+    ),
+    ("select", THREADS),
+    ("set_trace_func", "traces"),
+    ("spawn", PROCESSES),
+    ("syscall", PROCESSES),
+    ("system", PROCESSES),
+    ("trap", EXIT),
+    (
+        "using",
+        "a method of a module of its own: refinements are no part of it",
+    ),
+];
+
+/// Methods of objects, as `Class#method`; `#method` for those of any object.
+const METHODS: &[(&str, &str)] = &[
+    ("#cause", "a field of your exception for what you rescued"),
+    ("#detailed_message", "message and full_message"),
+    ("#irb", "tsumugi console"),
+    ("Class#const_source_location", "caller where it is defined"),
+    ("Class#refine", "a method of a module of its own"),
+    (
+        "Class#schedule",
+        "parallel: fibres of handlers are scheduled by what they wait for",
+    ),
+    (
+        "Class#scheduler",
+        "parallel: fibres of handlers are scheduled by what they wait for",
+    ),
+    ("Class#timeout=", "the limit regexp_backtracks_max"),
+    ("Hash#compare_by_identity", "object_id as the key"),
+    ("KeyError#key", "message"),
+    ("KeyError#receiver", "message"),
+    ("Module#define_finalizer", "ensure, or stop: of plugin"),
+    ("Module#refine", "a method of a module of its own"),
+    ("Module#spawn", PROCESSES),
+    ("Module#stat", "GC.count and the metrics of the server"),
+    ("NoMethodError#receiver", "message"),
+    ("String#b", "bytes, getbyte and unpack: strings are UTF-8"),
+    ("String#each_grapheme_cluster", "chars"),
+    ("String#grapheme_clusters", "chars"),
+    ("String#to_c", "two Floats"),
+    (
+        "String#unicode_normalize",
+        "downcase and casecmp? for comparing",
+    ),
+];
+
+/// Globals that CRuby sets and nothing sets here.
+const GLOBALS: &[(&str, &str)] = &[
+    ("$!", "rescue => e"),
+    ("$@", "rescue => e and e.backtrace"),
+    ("$`", "$~.pre_match"),
+    ("$'", "$~.post_match"),
+    ("$+", "$~.captures.last"),
+    ("$?", "nothing: there are no processes"),
+    ("$$", "Process.pid"),
+    ("$<", "a request's body"),
+    ("$>", "puts or log"),
+    ("$_", "a variable"),
+    ("$.", "each_with_index"),
+    ("$*", "ENV for settings"),
+    ("$:", "require_relative"),
+    ("$\"", "require_relative"),
+    ("$LOAD_PATH", "require_relative"),
+    ("$LOADED_FEATURES", "require_relative"),
+    ("$stdin", "a request's body"),
+    ("$FILENAME", "__FILE__"),
+];
+
+fn find(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+    let row = table.iter().find(|(absent, _)| *absent == name);
+    row.map(|(_, other)| *other)
+}
+
+fn sentence(name: &str, other: &str) -> String {
+    format!("mruby has no {name}; use {other}")
+}
+
+/// What to use in place of a constant of CRuby.
+pub(crate) fn constant(name: &str) -> Option<String> {
+    find(CONSTANTS, name).map(|other| sentence(name, other))
+}
+
+/// What to use in place of a method of CRuby; `class` is the receiver's, or `Class` or `Module` for one of these.
+pub(crate) fn method(class: &str, name: &str) -> Option<String> {
+    if name == "it" {
+        return Some(sentence("it", "_1, or a name: { |value| … }"));
+    }
+    let own = find(METHODS, &format!("{class}#{name}"))
+        .or_else(|| find(METHODS, &format!("#{name}")))
+        .or_else(|| find(OWN_METHODS, name))?;
+    Some(sentence(name, own))
+}
+
+/// Names of the files that have been compiled while the application loads.
+#[derive(Default)]
+pub(crate) struct CompiledNames {
+    loading: Cell<bool>,
+    files: RefCell<Vec<(String, Vec<ProgramName>)>>,
+    /// Names of the tables that files before these have defined.
+    defined: RefCell<HashSet<String>>,
+}
+
+impl CompiledNames {
+    /// From here on names are remembered, until they are looked at.
+    pub fn begin(&self) {
+        self.loading.set(true);
+    }
+
+    /// Remembers the names of a program of this file, which was compiled by the scope.
+    pub fn add(&self, scope: &Scope<'_>, file: &str, program: Value<'_>) {
+        if self.loading.get() {
+            let names = scope.program_names(program);
+            self.files.borrow_mut().push((file.to_owned(), names));
+        }
+    }
+
+    fn take(&self) -> Vec<(String, Vec<ProgramName>)> {
+        self.loading.set(false);
+        std::mem::take(&mut self.files.borrow_mut())
+    }
+
+    /// Of a name in the tables: does the application define it, or ask for it by a Symbol or a String?
+    fn note_defined(&self, files: &[(String, Vec<ProgramName>)]) {
+        let mut defined = self.defined.borrow_mut();
+        let names = files.iter().flat_map(|(_, names)| names);
+        for name in names.filter(|name| is_definition(name.used)) {
+            let text = name.name.as_str();
+            let tables = [CONSTANTS, OWN_METHODS, GLOBALS];
+            if text == "it" || tables.iter().any(|table| find(table, text).is_some()) {
+                defined.insert(text.to_owned());
+            }
+        }
+    }
+}
+
+/// Looks at the names of everything that was compiled while the application loaded.
+pub(crate) fn check(host: &Host) -> Result<(), Error> {
+    let compiled = &host.resources.compiled_names;
+    let files = compiled.take();
+    compiled.note_defined(&files);
+    let defined = compiled.defined.borrow();
+    let names = files.iter().flat_map(|(_, names)| names);
+    let definitions = names.filter(|name| is_definition(name.used));
+    let meanings = Meanings {
+        defined: &defined,
+        own: definitions.map(|name| name.name.as_str()).collect(),
+    };
+    let mut absences = Vec::new();
+    for (file, names) in &files {
+        let captures = captured_names(names);
+        for name in names {
+            let Some(text) = absence(name, &meanings, &captures) else {
+                continue;
+            };
+            let defined = name.used == NameUse::Constant && is_constant(host, &name.name);
+            if !defined {
+                absences.push(format!("{file}:{}: {text}", name.line));
+            }
+        }
+    }
+    absences.dedup();
+    match absences.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Absent { absences }),
+    }
+}
+
+/// Symbols and Strings count: by them a program asks whether something is there, or makes it.
+fn is_definition(used: NameUse) -> bool {
+    matches!(
+        used,
+        NameUse::ConstantDefined
+            | NameUse::MethodDefined
+            | NameUse::GlobalSet
+            | NameUse::Symbol
+            | NameUse::Text
+    )
+}
+
+/// Whether a name has a meaning that the application gave it.
+struct Meanings<'a> {
+    defined: &'a HashSet<String>,
+    /// All names that the files at hand define.
+    own: HashSet<&'a str>,
+}
+
+/// The names of groups in a file's regular expressions.
+fn captured_names(names: &[ProgramName]) -> HashSet<&str> {
+    let texts = names.iter().filter(|name| name.used == NameUse::Text);
+    let groups = texts.flat_map(|text| text.name.split("(?<").skip(1));
+    let named = groups.filter_map(|group| Some(group.split_once('>')?.0));
+    named
+        .filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        .collect()
+}
+
+fn absence(
+    name: &ProgramName,
+    meanings: &Meanings<'_>,
+    captures: &HashSet<&str>,
+) -> Option<String> {
+    let text = name.name.as_str();
+    if meanings.defined.contains(text) || meanings.own.contains(text) {
+        return None;
+    }
+    match name.used {
+        NameUse::Constant => constant(text),
+        NameUse::Global => find(GLOBALS, text).map(|other| sentence(text, other)),
+        NameUse::OwnCall if text == "it" => method("", text),
+        NameUse::OwnCall if captures.contains(text) => Some(sentence(
+            "named captures as variables",
+            &format!("$~[:{text}], or match and its result"),
+        )),
+        // Backquotes are such a call.
+        NameUse::Call if text != "`" => None,
+        NameUse::OwnCall | NameUse::OwnCallWith | NameUse::Call => {
+            find(OWN_METHODS, text).map(|other| sentence(text, other))
+        }
+        _ => None,
+    }
+}
+
+fn is_constant(host: &Host, name: &str) -> bool {
+    host.vm.enter(|scope| {
+        let name = Value::symbol(scope.intern(name));
+        scope
+            .call(scope.object_class(), "const_defined?", &[name])
+            .is_ok_and(Value::truthy)
+    })
+}
+
+/// What to write in place of what the parser stumbled over; `line` is the line's text, `source` the file's.
+pub(crate) fn syntax(error: &SyntaxError, line: &str, source: &str) -> Option<String> {
+    let message = error.message.as_str();
+    let pattern = || {
+        sentence(
+            "pattern matching",
+            "case … when, Hash#fetch, dig and values_at, or multiple assignment",
+        )
+    };
+    if message.contains("keyword_in") {
+        return Some(pattern());
+    }
+    let one_line = ["=> {", "=> ["].iter().any(|arrow| line.contains(arrow));
+    if one_line
+        && (message.contains("tLBRACE") || message.contains("tLBRACK") || message.contains("=>"))
+    {
+        return Some(pattern());
+    }
+    if message.contains("BEGIN not supported") {
+        return Some(sentence("BEGIN", "the top of the file"));
+    }
+    if message.contains("END not supported") {
+        return Some(sentence("END", "stop: of plugin"));
+    }
+    if message.contains("constant re-assignment") {
+        return Some(sentence(
+            "||= for M::NAME",
+            "M.const_set unless M.const_defined?",
+        ));
+    }
+    if line.trim_start().starts_with("alias $") {
+        return Some(sentence("alias of globals", "a method"));
+    }
+    if message.contains("too deeply nested") && source.contains("defined?") {
+        return method("", "defined?");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_in_order_and_no_name_stands_twice() {
+        for table in [CONSTANTS, OWN_METHODS, METHODS, GLOBALS] {
+            let mut seen = HashSet::new();
+            for (name, other) in table {
+                assert!(seen.insert(name), "{name} stands twice");
+                assert!(
+                    !other.is_empty() && !other.ends_with('.'),
+                    "{name}: {other}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn group_names_are_found_in_texts() {
+        let name = |used, name: &str| ProgramName {
+            used,
+            name: name.to_owned(),
+            line: 1,
+        };
+        let names = [
+            name(NameUse::Text, "(?<year>\\d+)-(?<month>\\d+)(?<=x)(?<!y)"),
+            name(NameUse::Symbol, "(?<no>)"),
+        ];
+        assert_eq!(captured_names(&names), HashSet::from(["year", "month"]));
+    }
+}

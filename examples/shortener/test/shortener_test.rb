@@ -1,0 +1,64 @@
+# Run with: tsumugi test examples/shortener/app.rb, on any database: what DATABASE_URL names is emptied before each test.
+
+def register(name = "ann")
+  post "/users", form: { name: name, password: "long enough" }
+  assert_status 303
+end
+
+def shorten(url = "https://example.org/a", **more) = post("/links", form: { url: url, **more })
+
+setup { %i[visits links users reports].each { |table| db[table].all_rows!.delete } }
+
+test "a page without a login leads to the login" do
+  assert_equal "/login", get("/").location
+end
+
+test "a user registers, leaves and comes back" do
+  register
+  post "/logout"
+  post "/login", form: { name: "ann", password: "wrong" }
+  assert_status 403
+  post "/login", form: { name: "ann", password: "long enough" }
+  assert_match "Log out ann", follow_redirect.body
+  post "/users", form: { name: "ann", password: "long enough" }
+  assert_status 409
+end
+
+test "a link leads on, is counted by day and gets its title" do
+  register
+  stub_http :get, "https://example.org/a", body: "<html><title>Tea &amp;\n cake</title>"
+  shorten code: "abc"
+  assert_equal 1, jobs.run_ready
+  2.times { get "/abc" }
+  assert_equal "https://example.org/a", response.location
+  assert_match "Tea &amp; cake", get("/links/#{db[:links].max(:id)}").body
+  assert_match "<td>2</td>", response.body
+  assert_match "id=\"total\">2<", get("/").body
+end
+
+test "what is no address, a taken name and others' links are refused" do
+  register
+  shorten "javascript:alert(1)"
+  assert_status 422
+  2.times { shorten code: "abc" }
+  assert_status 409
+  path = "/links/#{db[:links].max(:id)}"
+  post "/logout"
+  register "bob"
+  assert_equal [404, 404], [get(path).status, post("#{path}/delete").status]
+end
+
+test "more links than the limit of a minute are refused" do
+  register
+  (2 * PER_MINUTE + 1).times { shorten }               # a minute may end between two of them
+  assert_status 429
+end
+
+test "the counter is live" do
+  register
+  shorten code: "abc"
+  live = get "/live"
+  assert_equal({ "total" => 0 }, JSON.parse(live.events(1)[0][:data]))
+  get "/abc"
+  assert_equal({ "total" => 1 }, JSON.parse(live.events(1)[0][:data]))
+end
