@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tsumugi::{Db, Error, Kv, Plugin, Program, Result, Router, Settings, State, Worker, get};
+use tsumugi::{Db, Error, Kv, On, Plugin, Program, Result, Router, Settings, State, Worker, get};
 use tsumugi_http::admin::{self, AdminListener};
 use tsumugi_server::{AdminPages, Front, MetricsRegistry, Service};
 use tsumugi_testkit::postgres::Server;
@@ -85,6 +85,7 @@ fn routes() -> Router<App> {
         .route("/sleep", get(sleep))
         .route("/clean", get(clean))
         .route("/fail", get(fail))
+        .every(Duration::from_secs(3_600), On::OneWorker, async |_: &App| {})
 }
 
 struct Rig {
@@ -222,6 +223,19 @@ fn request_is_shown_while_it_waits_and_dropped_when_it_is_cancelled() {
     let routes = overview["routes"].as_array().unwrap();
     let failed = routes.iter().find(|row| row["route"] == "GET /fail");
     assert_eq!(failed.map(|row| row["errors"].clone()), Some(json!(1)), "{overview}");
+
+    let statements = rig.data("statements");
+    let rows = statements["statements"].as_array().unwrap();
+    let clean = rows.iter().find(|row| row["sql"] == "select ? as x union all select ?");
+    assert!(clean.is_some_and(|row| row["calls"].as_u64() >= Some(2)), "{statements}");
+    assert!(rows.iter().any(|row| row["sql"] == "select pg_sleep(?)"), "{statements}");
+    let stores = rig.data("stores");
+    assert_eq!(stores["stores"][0]["store"], "memory:dashboard", "{stores}");
+    let timers = rig.data("work");
+    assert_eq!(timers["timers"][0]["period"], "3600 s", "{timers}");
+    let place = timers["timers"][0]["place"].as_str();
+    assert!(place.is_some_and(|place| place.contains("dashboard.rs")), "{timers}");
+    until("a pool", || rig.data("databases")["pools"][0]["kind"] == "postgres");
 
     rig.handle.drain();
     assert_eq!(rig.thread.join().unwrap().unwrap().code(), 0);

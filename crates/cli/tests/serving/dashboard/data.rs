@@ -248,7 +248,7 @@ fn stores_timers_and_channels_are_shown() {
     );
     assert_eq!(
         (&plain["size"], &plain["expires_at"]),
-        (&json!(11), &Value::Null)
+        (&json!(8), &Value::Null)
     );
     assert_eq!(
         (&of("user:bytes")["preview"], &of("user:bytes")["binary"]),
