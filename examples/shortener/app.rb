@@ -15,7 +15,7 @@ db.create(:reports) { string :day, 10, primary: true; integer :visits }
 
 plugin(:kv) { KV.open "memory:shortener", capacity: "16m", when_full: :evict }
 cluster db if ENV["DATABASE_URL"].to_s.start_with?("postgres")
-LIVE = channel("visits", cluster: true)
+LIVE = channel("visits", cluster: true, keep: 1_000)
 sessions max_age: 30 * 86_400, secure: false           # works on http://127.0.0.1 as well
 views "views", layout: "layout"
 jobs db
@@ -102,8 +102,9 @@ get "/live" do
   login_needed
   mine = user[:id].to_s
   events do |out|
+    seen = LIVE.last
     out.event({ total: own_links.sum(:visits) || 0 })
-    LIVE.subscribe { |text| out.event({ total: own_links.sum(:visits) || 0 }) if text == mine }
+    LIVE.follow(after: seen) { |text| out.event({ total: own_links.sum(:visits) || 0 }) if text == mine }
   end
 end
 
