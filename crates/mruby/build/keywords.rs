@@ -180,7 +180,13 @@ mrb_yield_cont(mrb_state *mrb, mrb_value b, mrb_value self, mrb_int argc, const 
     (
         "mrbgems/mruby-proc-ext/src/proc.c",
         "      mrb_ary_push(mrb, a, sname);\n      if (i < max && irep->lv[i]) {",
-        "      if (p->name == MRB_SYM(key) && irep->lv[i] && !mrb_keyword_optional_p(irep, irep->lv[i])) {\n        mrb_ary_push(mrb, a, mrb_symbol_value(mrb_intern_lit(mrb, \"keyreq\")));\n      }\n      else {\n        mrb_ary_push(mrb, a, sname);\n      }\n      if (i < max && irep->lv[i]) {",
+        "      if (p->name == MRB_SYM(key) && i + 1 < irep->nlocals && irep->lv[i] && !mrb_keyword_optional_p(irep, irep->lv[i])) {\n        mrb_ary_push(mrb, a, mrb_symbol_value(mrb_intern_lit(mrb, \"keyreq\")));\n      }\n      else {\n        mrb_ary_push(mrb, a, sname);\n      }\n      if (i + 1 < irep->nlocals && irep->lv[i]) {",
+    ),
+    // Keywords have a variable for what is left of them before the block's, also without `**rest`.
+    (
+        "mrbgems/mruby-proc-ext/src/proc.c",
+        "    if (p->size == 0 && p->name == MRB_SYM(block)) i++;",
+        "    if (p->size == 0 && p->name == MRB_SYM(block)) i++;\n    if (p->size == 0 && p->name == MRB_SYM(keyrest) && MRB_ASPEC_KEY(aspec) > 0) i++;",
     ),
     // `instance_exec` handed keywords to its block as a Hash, which a block with keywords drops.
     (

@@ -121,4 +121,9 @@ fn parameters_tell_required_keywords_from_others() {
         "->(a, b = 1, *c, d, e:, f: 1, **g, &h) {}.parameters",
         "[[:req, :a], [:opt, :b], [:rest, :c], [:req, :d], [:keyreq, :e], [:key, :f], [:keyrest, :g], [:block, :h]]",
     );
+    check(
+        "[->(a, k:, l: 1) {}, ->(k: 1) {}, ->(a, b = 1, k:, &g) {}, ->(*a, k:) { x = 1 }, ->(**o, &g) {}, ->(a, &g) {}].map(&:parameters)",
+        "[[[:req, :a], [:keyreq, :k], [:key, :l]], [[:key, :k]], [[:req, :a], [:opt, :b], [:keyreq, :k], [:block, :g]], \
+         [[:rest, :a], [:keyreq, :k]], [[:keyrest, :o], [:block, :g]], [[:req, :a], [:block, :g]]]",
+    );
 }
