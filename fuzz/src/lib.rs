@@ -25,7 +25,7 @@ pub use firebird::{firebird_answers, firebird_describe, firebird_events, firebir
 pub use json::json;
 pub use kv::{kv_record, kv_spec};
 pub use postgres::{pg_backend, pg_scram};
-pub use proxies::{forwarded, proxy_header};
+pub use proxies::{forwarding, proxy_header};
 pub use rpc::{rpc_frames, rpc_own};
 pub use sql::{sql_names, sql_raw};
 pub use values::pg_value;
@@ -40,7 +40,7 @@ pub const TARGETS: [Target; 21] = [
     ("firebird_describe", firebird_describe),
     ("firebird_events", firebird_events),
     ("firebird_handshake", firebird_handshake),
-    ("forwarded", forwarded),
+    ("forwarding", forwarding),
     ("json", json),
     ("kv_record", kv_record),
     ("kv_spec", kv_spec),

@@ -1,13 +1,13 @@
 //! What proxies and balancers say of their clients: `Forwarded`, and headers of the PROXY protocol.
 //! Rule: a header is the same whole, cut where the parser asks for more, and with bytes after it; no byte beyond it is asked for.
 
-use tsumugi_http::forwarded::{address, read_forwarded};
+use tsumugi_http::forwarding::{address, read_forwarded};
 use tsumugi_http::proxy_protocol::{ProxyStep, read};
 
 const HEADER_BYTES_MAX: usize = 256;
 
 /// A line of `Forwarded`, and the same bytes as the address of a node.
-pub fn forwarded(bytes: &[u8]) {
+pub fn forwarding(bytes: &[u8]) {
     if let Ok(hops) = read_forwarded(bytes) {
         assert!(hops.len() <= bytes.len() / 2, "an element has two bytes");
         for hop in &hops {

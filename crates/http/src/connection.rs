@@ -27,7 +27,7 @@ use crate::{
     byte_sum::ByteSum,
     connection_state::ConnectionState,
     error::Error,
-    forwarded::RequestSource,
+    forwarding::RequestSource,
     handler::{HttpHandler, Spawn},
     host,
     limits::{HTTP2_WINDOW_BYTES, HYPER_BUFFER_BYTES_MIN, HYPER_HEADERS_MAX, HttpLimits},
@@ -274,10 +274,8 @@ fn service<H: HttpHandler>(
         let settled = host::settle(&method, &uri, version, &mut headers)
             .and_then(|()| transfer_coding::check(&headers))
             .and_then(|()| connection.request_source(&mut headers));
-        let (source, refusal) = match settled {
-            Ok(source) => (source, None),
-            Err(error) => (connection.source, Some(refuse(&error, version))),
-        };
+        let source = *settled.as_ref().unwrap_or(&connection.source);
+        let refusal = settled.err().map(|error| refuse(&error, version));
         let body = RequestBody::new(body, &worker.limits, &connection.state, &worker.sums);
         let load = body.load();
         // Boxed: it goes through many futures, each of which would hold it twice.

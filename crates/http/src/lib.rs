@@ -28,7 +28,7 @@ mod encoding;
 mod error;
 pub mod exposition;
 mod files;
-pub mod forwarded;
+pub mod forwarding;
 mod frames;
 mod handler;
 mod header_fields;

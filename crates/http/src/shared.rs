@@ -8,7 +8,7 @@ use crate::{
     byte_sum::WorkerSums,
     connection_state::ConnectionState,
     error::Result,
-    forwarded::{self, RequestSource},
+    forwarding::{self, RequestSource},
     limits::HttpLimits,
     outbox::Outbox,
     request::RequestNumbers,
@@ -53,7 +53,7 @@ impl<H> ConnectionShared<H> {
         if proxies.is_empty() || self.identity == PeerIdentity::Concealed {
             return Ok(self.source);
         }
-        forwarded::settle(proxies, headers, self.source)
+        forwarding::settle(proxies, headers, self.source)
     }
 }
 

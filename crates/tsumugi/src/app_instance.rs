@@ -98,12 +98,13 @@ impl<S: Plugin> AppInstance<S> {
             }
         }
         mounts.sort_by_key(|mounting| std::cmp::Reverse(mounting.prefix.len()));
-        let crate::Limits {
-            requests_max,
-            request_ms_max,
-            ..
-        } = worker.settings().limits;
-        let lifecycle = Lifecycle::new(router, folders, requests_max, request_ms_max);
+        let limits = &worker.settings().limits;
+        let lifecycle = Lifecycle::new(
+            router,
+            folders,
+            limits.requests_max,
+            limits.request_ms_max,
+        );
         let jobs = lifecycle.jobs();
         let started = match crate::job_worker::start(&worker, &state, kinds, jobs.stop_signal()) {
             Ok(started) => started,
