@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::chromium::Browser;
 use crate::{browser, photograph};
 
-const TOKEN: &str = "a token of the tests, long enough";
+const TOKEN: &str = "a-token-of-the-tests-long-enough";
 
 /// What would run if anything of the page took it for markup.
 const HOSTILE: &str = "<img src=x onerror='window.broken=1'>";
@@ -56,6 +56,11 @@ job(:thumbnail, retries: 0) { raise HOSTILE unless cache.get("mended") == "yes" 
 get("/mended/:is") { |is| cache.set("mended", is); is }
 every(3600) { log.info "rare" }
 "##;
+
+/// Keeps what the page says of actions.
+const NOTICES: &str = "window.notices = [];
+    new MutationObserver(() => notices.push(document.getElementById('notice').textContent))
+        .observe(document.getElementById('notice'), { childList: true, characterData: true, subtree: true })";
 
 /// The views, with the first words of their headings in both languages.
 const VIEWS: &[(&str, &str, &str)] = &[
@@ -243,6 +248,15 @@ impl Page {
         }
     }
 
+    /// Waits until the page has said something of an action, which it shows for a moment only.
+    fn notice(&mut self, words: &str) {
+        let noticed = format!(
+            "window.notices.some(notice => notice.includes({}))",
+            json!(words)
+        );
+        self.until(&noticed);
+    }
+
     fn choose(&mut self, select: &str, value: &str) {
         let script = format!(
             "(() => {{ const select = document.getElementById('{select}'); select.value = '{value}'; select.dispatchEvent(new Event('change')); }})()"
@@ -270,6 +284,7 @@ fn dashboard_of_a_live_application_shows_and_does_what_it_says() {
         browser,
         application,
     };
+    page.browser.evaluate(NOTICES);
     log_in(&mut page);
     overview(&mut page);
     requests(&mut page);
@@ -382,7 +397,7 @@ fn requests(page: &mut Page) {
     page.click("#question-yes");
     let gone = format!("{} === undefined", row_script("requests", "GET /slow"));
     page.until(&gone);
-    page.until("document.getElementById('notice').textContent.includes('/slow')");
+    page.notice("/slow");
     let answer = slow.join().unwrap();
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
     let mut asked = 0;
@@ -404,7 +419,7 @@ fn requests(page: &mut Page) {
 fn statements_and_pools(page: &mut Page) {
     page.application.get("/hostile");
     page.view("statements");
-    page.row("statements", HOSTILE);
+    page.row("statements", "select ? as");
     page.row("statements", "select id, title from notes where id = ?");
     page.click("[data-name=calls]");
     page.is(
@@ -454,14 +469,14 @@ fn work(page: &mut Page) {
     let none = "document.querySelectorAll('table[data-table=dead] tbody tr').length === 0";
     page.application.get("/mended/yes");
     page.press("dead", "thumbnail", "Retry");
-    page.until("document.getElementById('notice').textContent.startsWith('Ready again')");
+    page.notice("Ready again");
     page.until(none);
     page.application.get("/mended/no");
     page.application.get("/push");
     page.press("dead", "thumbnail", "Drop");
     page.until("document.getElementById('question').open");
     page.click("#question-yes");
-    page.until("document.getElementById('notice').textContent.startsWith('Dropped')");
+    page.notice("Dropped");
     page.until(none);
 }
 

@@ -668,7 +668,7 @@ const column = {
   trace: (name, label, options) => ({ name, label, kind: "mono", cell: (row) => [text(row[name]), () => traceLink(row[name])], ...options }),
 };
 
-const traceLink = (id) => id ? h("a", { href: place("trace", { id }), "aria-label": t("trace_open", { id: text(id) }) }, text(id).slice(0, 8)) : NOTHING;
+const traceLink = (id) => id ? h("a", { href: place("trace", { id }), "aria-label": t("trace_open", { id: text(id) }) }, text(id).slice(-8)) : NOTHING;
 
 // ---- Charts -------------------------------------------------------------------------------------------------------------------------
 
