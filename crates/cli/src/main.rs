@@ -171,6 +171,23 @@ fn words() -> Vec<OsString> {
     words
 }
 
+/// What is logged where `TSUMUGI_LOG` does not say it.
+fn log_level(command: &Command) -> &'static str {
+    // Commands that look at an application say themselves what they found, and nothing of how it loads. Where it is talked to, a statement
+    // of a database that has a line is shown.
+    match command {
+        Command::Serve(_) => "info,tsumugi_db=debug",
+        Command::Kv(arguments) if arguments.is_server() => "info",
+        // Between the lines of tests nothing else is read; what a test is about can be shown with TSUMUGI_LOG.
+        Command::Test(_)
+        | Command::Check(_)
+        | Command::Routes(_)
+        | Command::Jobs(_)
+        | Command::Build(_) => "warn",
+        _ => "warn,tsumugi_db=debug",
+    }
+}
+
 fn main() -> ExitCode {
     // Removed at the end.
     let _unpacked = match bundle::unpack() {
@@ -185,19 +202,7 @@ fn main() -> ExitCode {
         }
     };
     let arguments = Arguments::parse_from(words());
-    // Commands that look at an application say themselves what they found, and nothing of how it loads. Where it is talked to, a statement
-    // of a database that has a line is shown.
-    let level = match &arguments.command {
-        Command::Serve(_) => "info,tsumugi_db=debug",
-        Command::Kv(arguments) if arguments.is_server() => "info",
-        // Between the lines of tests nothing else is read; what a test is about can be shown with TSUMUGI_LOG.
-        Command::Test(_)
-        | Command::Check(_)
-        | Command::Routes(_)
-        | Command::Jobs(_)
-        | Command::Build(_) => "warn",
-        _ => "warn,tsumugi_db=debug",
-    };
+    let level = log_level(&arguments.command);
     let log_file = match &arguments.command {
         Command::Kv(arguments) => arguments.log_file(),
         _ => None,

@@ -35,15 +35,15 @@ const FILES: [(&str, &str); 8] = [
     ("test/app_test.rb", "test('x') { }"),
 ];
 
-/// A folder with an application, and an executable of it.
-struct Built {
+/// An executable of an application, in a folder without its sources.
+struct Shop {
     folder: TempDir,
     /// Where it is unpacked, and nothing else.
     unpacked: TempDir,
 }
 
-impl Built {
-    fn new() -> Built {
+impl Shop {
+    fn new() -> Shop {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in FILES {
             write(&folder.path().join("shop").join(name), text);
@@ -61,7 +61,7 @@ impl Built {
         .unwrap();
         // What was built needs nothing of the folder.
         fs::remove_dir_all(folder.path().join("shop")).unwrap();
-        Built {
+        Shop {
             folder,
             unpacked: tempfile::tempdir().unwrap(),
         }
@@ -138,19 +138,19 @@ fn list(folder: &Path, words: &[&str]) -> (i32, String) {
 
 #[test]
 fn executable_serves_pages_views_files_and_migrations_without_its_sources() {
-    let built = Built::new();
-    let (code, text) = run(&mut built.command(&["migrate", "up"]));
+    let shop = Shop::new();
+    let (code, text) = run(&mut shop.command(&["migrate", "up"]));
     assert_eq!(code, 0, "{text}");
-    let (code, text) = run(&mut built.command(&["routes"]));
+    let (code, text) = run(&mut shop.command(&["routes"]));
     assert!(
         code == 0 && text.contains("GET") && text.contains("/app.rb:5"),
         "{text}"
     );
-    let mut server = built.serve();
-    assert!(built.get("/").contains("<p>hello 0</p>"));
-    assert!(built.get("/style.css").contains("color: navy"));
-    assert!(built.get("/.env").starts_with("HTTP/1.1 404"));
-    let folders = built.unpacked();
+    let mut server = shop.serve();
+    assert!(shop.get("/").contains("<p>hello 0</p>"));
+    assert!(shop.get("/style.css").contains("color: navy"));
+    assert!(shop.get("/.env").starts_with("HTTP/1.1 404"));
+    let folders = shop.unpacked();
     assert_eq!(folders.len(), 1, "{folders:?}");
     let mode = fs::metadata(&folders[0]).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
@@ -162,35 +162,35 @@ fn executable_serves_pages_views_files_and_migrations_without_its_sources() {
     )
     .unwrap();
     assert!(server.wait().unwrap().success());
-    assert_eq!(built.unpacked(), Vec::<PathBuf>::new());
-    assert!(built.folder.path().join("elsewhere/data/app.db").exists());
+    assert_eq!(shop.unpacked(), Vec::<PathBuf>::new());
+    assert!(shop.folder.path().join("elsewhere/data/app.db").exists());
 }
 
 #[test]
 fn folder_of_a_killed_process_is_removed_by_a_later_one_and_that_of_a_running_one_stays() {
-    let built = Built::new();
-    run(&mut built.command(&["migrate", "up"]));
-    let mut server = built.serve();
-    built.get("/");
-    let folder = built.unpacked().pop().unwrap();
+    let shop = Shop::new();
+    run(&mut shop.command(&["migrate", "up"]));
+    let mut server = shop.serve();
+    shop.get("/");
+    let folder = shop.unpacked().pop().unwrap();
     let old = std::time::SystemTime::now() - Duration::from_secs(3_600);
     File::open(&folder).unwrap().set_modified(old).unwrap();
-    assert_eq!(run(&mut built.command(&["routes"])).0, 0);
-    assert_eq!(built.unpacked(), [folder.clone()]);
-    assert!(built.get("/").contains("hello"));
+    assert_eq!(run(&mut shop.command(&["routes"])).0, 0);
+    assert_eq!(shop.unpacked(), [folder.clone()]);
+    assert!(shop.get("/").contains("hello"));
     server.kill().unwrap();
     server.wait().unwrap();
     // One of a moment ago may belong to a process that is about to take its lock.
-    let young = built.unpacked.path().join("tsumugi-app-young");
+    let young = shop.unpacked.path().join("tsumugi-app-young");
     fs::create_dir(&young).unwrap();
-    assert_eq!(run(&mut built.command(&["routes"])).0, 0);
-    assert_eq!(built.unpacked(), [young]);
+    assert_eq!(run(&mut shop.command(&["routes"])).0, 0);
+    assert_eq!(shop.unpacked(), [young]);
 }
 
 #[test]
 fn damaged_executable_says_so_and_serves_nothing() {
-    let built = Built::new();
-    let path = built.folder.path().join("elsewhere/shop");
+    let shop = Shop::new();
+    let path = shop.folder.path().join("elsewhere/shop");
     let whole = fs::read(&path).unwrap();
     let mut changed = whole.clone();
     let middle = whole.len() - 200;
@@ -201,16 +201,16 @@ fn damaged_executable_says_so_and_serves_nothing() {
     long[length..length + 8].copy_from_slice(&u64::MAX.to_le_bytes());
     for bytes in [changed, long] {
         fs::write(&path, &bytes).unwrap();
-        let (code, text) = run(&mut built.command(&["routes"]));
+        let (code, text) = run(&mut shop.command(&["routes"]));
         assert_eq!(code, 1, "{text}");
         assert!(text.contains("cannot use the application in"), "{text}");
-        assert_eq!(built.unpacked(), Vec::<PathBuf>::new());
+        assert_eq!(shop.unpacked(), Vec::<PathBuf>::new());
     }
 }
 
 #[test]
 fn two_builds_of_the_same_files_have_the_same_bytes_and_one_can_build_another() {
-    let built = Built::new();
+    let shop = Shop::new();
     let other = tempfile::tempdir().unwrap();
     write(&other.path().join("app.rb"), "get('/') { 'other' }\n");
     let build = |command: &mut Command, output: &str| {
@@ -233,7 +233,7 @@ fn two_builds_of_the_same_files_have_the_same_bytes_and_one_can_build_another() 
     );
     fs::remove_file(other.path().join("two")).unwrap();
     assert!(
-        one == build(&mut built.command(&[]), "three"),
+        one == build(&mut shop.command(&[]), "three"),
         "built by a built one"
     );
 }
