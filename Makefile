@@ -220,7 +220,7 @@ screenshots: ## the pictures of the dashboard in docs/dashboard, from its test i
 	@scripts/setup test
 	@rm -rf $(PICTURES) && mkdir -p $(PICTURES) docs/dashboard
 	TSUMUGI_PICTURES=$(abspath $(PICTURES)) cargo test --package tsumugi-cli --test browser -- dashboard_of
-	@for picture in overview requests trace; do cp $(PICTURES)/dashboard-$$picture.png docs/dashboard/$$picture.png; done
+	@for picture in overview overview-ja requests trace; do cp $(PICTURES)/dashboard-$$picture.png docs/dashboard/$$picture.png; done
 
 fuzz: ## fuzz every parser of what clients send, FUZZ_SECONDS=60 each; needs nightly Rust
 	@scripts/fuzz $(FUZZ_SECONDS)

@@ -67,7 +67,7 @@ const WORDS = {
   chart_keys: ["Arrow keys show earlier values.", "矢印キーで過去の値を表示します。"],
   at_before: ["{time} ago", "{time}前"],
   now: ["now", "現在"],
-  p50: ["median", "中央値"],
+  p50: ["p50", "p50"],
   p99: ["p99", "p99"],
 
   routes: ["Routes", "ルート"],
@@ -891,7 +891,7 @@ const requests = {
 
 function waiting(wait) {
   if (!wait) return chip("good", t("runs"));
-  return h("span", {}, chip("wait", wordOf("wait", wait.kind)), " ", wait.what ? code(wait.what) : null);
+  return h("span", {}, chip("wait", wordOf("wait", wait.kind)), " ", wait.what && wait.what !== wait.kind ? code(wait.what) : null);
 }
 
 let statementsBy = "time";
