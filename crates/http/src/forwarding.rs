@@ -9,7 +9,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED, header::HOST};
 use crate::{
     error::{Error, Result, check_limit},
     host,
-    limits::FORWARDED_HOPS_MAX,
     request::RequestScheme,
     trusted_proxies::{ForwardingField, TrustedProxies},
 };
@@ -39,6 +38,7 @@ pub(crate) fn settle(
     proxies: &TrustedProxies,
     headers: &mut HeaderMap,
     own: RequestSource,
+    hops_max: usize,
 ) -> Result<RequestSource> {
     let peer = own.client.map(|address| address.ip());
     let Some(fields) = proxies.fields(peer) else {
@@ -46,20 +46,20 @@ pub(crate) fn settle(
     };
     let has = |field| fields.contains(&field);
     let (client, hop, port) = if has(ForwardingField::Forwarded) {
-        let hops = forwarded_hops(headers)?;
+        let hops = forwarded_hops(headers, hops_max)?;
         let addresses: Vec<_> = hops.iter().map(|hop| hop.client).collect();
         let (client, walked) = client(proxies, own.client, &addresses);
         let hop = nth_from_right(hops, walked).unwrap_or_default();
         (client, hop, None)
     } else {
         let addresses = match has(ForwardingField::For) {
-            true => list(headers, &X_FORWARDED_FOR)?,
+            true => list(headers, &X_FORWARDED_FOR, hops_max)?,
             false => Vec::new(),
         };
         let addresses: Vec<_> = addresses.into_iter().map(address).collect();
         let (client, walked) = client(proxies, own.client, &addresses);
         let value = |field, name| match has(field) {
-            true => Ok(nth_from_right(list(headers, name)?, walked)),
+            true => Ok(nth_from_right(list(headers, name, hops_max)?, walked)),
             false => Ok(None),
         };
         let scheme = value(ForwardingField::Proto, &X_FORWARDED_PROTO)?;
@@ -110,24 +110,24 @@ fn nth_from_right<T>(values: Vec<T>, nth: usize) -> Option<T> {
 }
 
 /// The values of a field that is a list, from all of its lines.
-fn list<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Vec<&'h str>> {
+fn list<'h>(headers: &'h HeaderMap, name: &HeaderName, hops_max: usize) -> Result<Vec<&'h str>> {
     let mut values = Vec::new();
     for line in headers.get_all(name) {
         // What is no text is nothing that can be read, but it is in its place.
         let line = line.to_str().unwrap_or("?");
         for value in line.split(',') {
             values.push(value.trim_matches([' ', '\t']));
-            check_limit("forwarded_hops_max", values.len(), FORWARDED_HOPS_MAX)?;
+            check_limit("forwarded_hops_max", values.len(), hops_max as u64)?;
         }
     }
     Ok(values)
 }
 
-fn forwarded_hops(headers: &HeaderMap) -> Result<Vec<ForwardedHop>> {
+fn forwarded_hops(headers: &HeaderMap, hops_max: usize) -> Result<Vec<ForwardedHop>> {
     let mut hops = Vec::new();
     for line in headers.get_all(FORWARDED) {
-        hops.extend(read_forwarded(line.as_bytes())?);
-        check_limit("forwarded_hops_max", hops.len(), FORWARDED_HOPS_MAX)?;
+        hops.extend(read_forwarded(line.as_bytes(), hops_max)?);
+        check_limit("forwarded_hops_max", hops.len(), hops_max as u64)?;
     }
     Ok(hops)
 }
@@ -136,14 +136,14 @@ fn forwarded_hops(headers: &HeaderMap) -> Result<Vec<ForwardedHop>> {
 ///
 /// # Errors
 /// [`Error::Malformed`], and [`Error::TooLarge`] for more than `forwarded_hops_max` hops.
-pub fn read_forwarded(line: &[u8]) -> Result<Vec<ForwardedHop>> {
+pub fn read_forwarded(line: &[u8], hops_max: usize) -> Result<Vec<ForwardedHop>> {
     let wrong = || Error::Malformed("Forwarded");
     let mut rest = Cursor(line);
     let mut hops = Vec::new();
     while !rest.is_at_end() {
         if let Some(hop) = element(&mut rest).ok_or_else(wrong)? {
             hops.push(hop);
-            check_limit("forwarded_hops_max", hops.len(), FORWARDED_HOPS_MAX)?;
+            check_limit("forwarded_hops_max", hops.len(), hops_max as u64)?;
         }
     }
     Ok(hops)

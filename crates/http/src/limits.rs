@@ -21,6 +21,8 @@ pub struct HttpLimits {
     pub proxy_header_ms: u64,
     /// Most bytes of a PROXY header of version 2; version 1 has at most 107.
     pub proxy_header_bytes_max: usize,
+    /// Most addresses in the fields in which trusted proxies name their clients; a request with one more is answered with 413.
+    pub forwarded_hops_max: usize,
     /// Longest time a connection may stay open between two requests.
     pub keep_alive_ms: u64,
     /// Longest time a client may take no byte of a response that waits for it. The connection is closed after it.
@@ -93,6 +95,7 @@ impl Default for HttpLimits {
             tls_handshake_ms: 10_000,
             proxy_header_ms: 5_000,
             proxy_header_bytes_max: 2 * 1024,
+            forwarded_hops_max: 64,
             keep_alive_ms: 75_000,
             send_timeout_ms: 60_000,
             half_close_ms: 2_000,
@@ -154,9 +157,6 @@ pub(crate) const SPOOL_WRITE_BYTES: usize = 64 * 1024;
 
 /// Longest boundary of a multipart body (RFC 2046 section 5.1.1).
 pub(crate) const BOUNDARY_BYTES_MAX: usize = 70;
-
-/// Most addresses in the fields in which proxies name their clients; a request with one more is refused.
-pub(crate) const FORWARDED_HOPS_MAX: u64 = 64;
 
 /// Bytes of a PROXY header of version 1, its end of line included: what its specification has as the worst case.
 pub(crate) const PROXY_LINE_BYTES_MAX: usize = 107;

@@ -53,7 +53,8 @@ impl<H> ConnectionShared<H> {
         if proxies.is_empty() || self.identity == PeerIdentity::Concealed {
             return Ok(self.source);
         }
-        forwarding::settle(proxies, headers, self.source)
+        let hops_max = self.worker.limits.forwarded_hops_max;
+        forwarding::settle(proxies, headers, self.source, hops_max)
     }
 }
 

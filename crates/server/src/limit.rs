@@ -98,7 +98,7 @@ pub const WORKER: &[Row<tsumugi_worker::WorkerLimits>] = limited!(
 );
 
 const HTTP: &[Row<tsumugi_http::HttpLimits>] = limited!(
-    headers_max tls_handshake_ms proxy_header_ms proxy_header_bytes_max header_bytes_max header_timeout_ms keep_alive_ms send_timeout_ms half_close_ms linger_ms
+    headers_max tls_handshake_ms proxy_header_ms proxy_header_bytes_max forwarded_hops_max header_bytes_max header_timeout_ms keep_alive_ms send_timeout_ms half_close_ms linger_ms
     linger_bytes_max body_bytes_max bodies_bytes_max body_timeout_ms connection_buffer_bytes_max connection_window_bytes_max
     answers_bytes_max stream_buffer_bytes_max streams_max parameters_max parts_max part_header_bytes_max field_bytes_max upload_memory_max
     upload_bytes_max uploads_bytes_max websocket_message_bytes_max websockets_bytes_max websocket_idle_ms websocket_close_ms

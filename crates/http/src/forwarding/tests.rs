@@ -2,6 +2,8 @@
 
 use super::*;
 
+const HOPS_MAX: usize = 64;
+
 /// A request of this peer (`unix` is one on a UNIX socket) with these lines; what becomes of it, as `client scheme host`, or the error.
 #[track_caller]
 fn check(trusted: &[&str], peer: &str, lines: &[(&str, &str)], expected: &str) {
@@ -19,7 +21,7 @@ fn check(trusted: &[&str], peer: &str, lines: &[(&str, &str)], expected: &str) {
         },
         scheme: RequestScheme::Http,
     };
-    let found = match settle(&proxies, &mut headers, own) {
+    let found = match settle(&proxies, &mut headers, own, HOPS_MAX) {
         Ok(RequestSource { client, scheme }) => {
             let client = client.map_or("unix".to_owned(), |client| client.to_string());
             let host = headers[HOST].to_str().unwrap();
@@ -253,7 +255,7 @@ fn forwarded_that_a_client_left_open_refuses_the_request() {
 
 #[test]
 fn more_hops_than_the_limit_are_refused() {
-    let max = usize::try_from(FORWARDED_HOPS_MAX).unwrap();
+    let max = HOPS_MAX;
     let refused = format!(
         "request is larger than forwarded_hops_max allows ({max}); send less or raise forwarded_hops_max"
     );
