@@ -35,6 +35,18 @@ impl Failure {
     }
 }
 
+impl From<&str> for Failure {
+    fn from(text: &str) -> Failure {
+        Failure::Text(text.into())
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Failure {
+        Failure::Text(text.into())
+    }
+}
+
 /// A failure and the path of the field that it is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {

@@ -22,6 +22,13 @@ impl<T> FormFields<T> {
         FormFields { sorted }
     }
 
+    /// The same fields with their values lent.
+    pub fn by_reference(&self) -> FormFields<&T> {
+        let fields = self.sorted.iter();
+        let sorted = fields.map(|(name, value)| (name.clone(), value)).collect();
+        FormFields { sorted }
+    }
+
     /// The first value of this name.
     pub fn first(&self, name: &str) -> Option<&T> {
         let start = self.sorted.partition_point(|(known, _)| **known < *name);
