@@ -14,7 +14,7 @@ use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
 use crate::sequence::undone;
 use crate::sql_text::SqlText;
-use crate::statement_span::{note_failure, statement_span};
+use crate::statement_span::{changed, note_failure, note_outcome, statement_span};
 use crate::value::{Value, bounded, bounded_together};
 use crate::{server, sqlite};
 
@@ -130,8 +130,11 @@ impl Database {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
-        let values = bounded(values)?;
-        on_each!(Database, self, pool => @await pool.query(sql.into(), values))
+        let (sql, values) = (sql.into(), bounded(values)?);
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(Database, self, pool => @await pool.query(sql, values));
+        note_outcome(&span, &outcome, Rows::len);
+        outcome
     }
 
     /// Runs a statement and says what it changed. Rows that it gives are dropped.
@@ -143,8 +146,11 @@ impl Database {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
-        let values = bounded(values)?;
-        on_each!(Database, self, pool => @await pool.execute(sql.into(), values))
+        let (sql, values) = (sql.into(), bounded(values)?);
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(Database, self, pool => @await pool.execute(sql, values));
+        note_outcome(&span, &outcome, changed);
+        outcome
     }
 
     /// Runs several statements without values, one after the other. On PostgreSQL they are one transaction unless the script says `COMMIT`; elsewhere
@@ -154,7 +160,11 @@ impl Database {
     /// # Errors
     /// As [`Database::query`], of the first statement that fails; those after it do not run.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
-        on_each!(Database, self, pool => pool.execute_script(sql.into()).await)
+        let sql = sql.into();
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(Database, self, pool => pool.execute_script(sql).await);
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// Runs a statement that only reads and gives its rows in batches of this size, all of one snapshot. Keeps a reader until the
@@ -169,7 +179,10 @@ impl Database {
         by: BatchSize,
     ) -> Result<RowStream> {
         let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
-        on_each!(Database => RowStream, self, pool => pool.stream(sql, values, by).await)
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(Database => RowStream, self, pool => pool.stream(sql, values, by).await);
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// Begins a transaction, on a connection of its own until it ends.
@@ -293,7 +306,10 @@ impl Transaction {
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let (sql, values) = (sql.into(), bounded(values)?);
-        on_each!(Transaction, self, own => @guarded own.query(sql, values))
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(Transaction, self, own => @guarded own.query(sql, values));
+        note_outcome(&span, &outcome, Rows::len);
+        outcome
     }
 
     /// Like [`Database::execute`], inside the transaction.
@@ -306,7 +322,10 @@ impl Transaction {
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
         let (sql, values) = (sql.into(), bounded(values)?);
-        on_each!(Transaction, self, own => @guarded own.execute(sql, values))
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(Transaction, self, own => @guarded own.execute(sql, values));
+        note_outcome(&span, &outcome, changed);
+        outcome
     }
 
     /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
@@ -315,7 +334,10 @@ impl Transaction {
     /// As [`Transaction::query`], of the first statement that fails; those after it do not run.
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
-        on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)))
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)));
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// Like [`Database::stream_by`], inside the transaction, which can do nothing else until the stream ends or is dropped. A stream that is kept beyond
@@ -330,10 +352,13 @@ impl Transaction {
         by: BatchSize,
     ) -> Result<RowStream> {
         let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
-        on_each!(
+        let span = statement_span(&sql, self.dialect());
+        let outcome = on_each!(
             Transaction => RowStream, self,
             own => guarded!(own.owner(), own.stream(sql, values, by))
-        )
+        );
+        note_failure(&span, &outcome);
+        outcome
     }
 
     /// Like [`Database::pipeline`], inside the transaction; nothing runs after the first that fails. PostgreSQL gets them in one write,

@@ -17,7 +17,7 @@ use crate::postgres::{CopyIn, CopyOut, Session};
 use crate::rows::Rows;
 use crate::sequence::{in_turn, undone};
 use crate::sql_text::SqlText;
-use crate::statement_span::{note_failure, note_outcome, statement_span};
+use crate::statement_span::{changed, note_failure, note_outcome, statement_span};
 use crate::value::Value;
 
 /// Where a statement runs. Cheap to clone.
@@ -56,6 +56,14 @@ impl Executor {
         }
     }
 
+    /// The span of a statement on what has none of its own.
+    fn own_span(&self, sql: &str) -> Span {
+        match self {
+            Executor::Read(_) | Executor::Session(_) => statement_span(sql, self.dialect()),
+            Executor::Database(_) | Executor::Transaction(_) => Span::default(),
+        }
+    }
+
     /// See [`Database::query`].
     ///
     /// # Errors
@@ -66,7 +74,7 @@ impl Executor {
         values: impl Into<Vec<Value>>,
     ) -> Result<Rows> {
         let sql = sql.into();
-        let span = statement_span(&sql, self.dialect());
+        let span = self.own_span(&sql);
         let outcome = on_each!(self, query(sql, values), database => database.read(sql, values));
         note_outcome(&span, &outcome, Rows::len);
         outcome
@@ -82,11 +90,9 @@ impl Executor {
         values: impl Into<Vec<Value>>,
     ) -> Result<ExecuteResult> {
         let sql = sql.into();
-        let span = statement_span(&sql, self.dialect());
+        let span = self.own_span(&sql);
         let outcome = on_each!(self, execute(sql, values), database => async { database.refuse_write() });
-        note_outcome(&span, &outcome, |executed: &ExecuteResult| {
-            usize::try_from(executed.affected).unwrap_or(usize::MAX)
-        });
+        note_outcome(&span, &outcome, changed);
         outcome
     }
 
@@ -96,7 +102,7 @@ impl Executor {
     /// As there, and in a transaction as [`Transaction::execute_script`].
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
-        let span = statement_span(&sql, self.dialect());
+        let span = self.own_span(&sql);
         let outcome = on_each!(self, execute_script(sql), database => async { database.refuse_write() });
         note_failure(&span, &outcome);
         outcome
@@ -113,7 +119,7 @@ impl Executor {
         by: BatchSize,
     ) -> Result<RowStream> {
         let sql = sql.into();
-        let span = statement_span(&sql, self.dialect());
+        let span = self.own_span(&sql);
         let outcome = on_each!(self, stream_by(sql, values, by), database => database.read_stream(sql, values, by));
         note_failure(&span, &outcome);
         outcome

@@ -5,6 +5,7 @@ use tsumugi_sql::Dialect;
 use tsumugi_trace::{Span, SpanKind, span};
 
 use crate::error::{Error, Result};
+use crate::execution::ExecuteResult;
 
 /// Begins the span of a statement, for as long as its caller waits for it.
 pub(crate) fn statement_span(sql: &str, dialect: &Dialect) -> Span {
@@ -30,6 +31,11 @@ pub(crate) fn note_outcome<T>(span: &Span, outcome: &Result<T>, rows: impl FnOnc
         Ok(answer) => span.set("db.response.returned_rows", rows(answer)),
         Err(error) => note_error(span, error),
     }
+}
+
+/// How many rows a statement has changed.
+pub(crate) fn changed(executed: &ExecuteResult) -> usize {
+    usize::try_from(executed.affected).unwrap_or(usize::MAX)
 }
 
 /// Notes whether a command failed.
