@@ -32,6 +32,7 @@ const FILES: &[(&str, &str)] = &[
         "test/app_test.rb",
         include_str!("../template/test/app_test.rb"),
     ),
+    ("sig/tsumugi.rbs", tsumugi_ruby::SIGNATURES),
     ("README.md", include_str!("../template/README.md")),
     (".gitignore", include_str!("../template/gitignore")),
 ];

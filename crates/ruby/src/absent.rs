@@ -1,13 +1,6 @@
-//! What CRuby has and this Ruby has not: what to use in its place, and which of it a loaded application names. Runs nothing.
-//! Rule: a program is refused only for names that cannot have a meaning here; whatever the application defines itself, or asks for by a Symbol, is its own.
+//! What CRuby has and this Ruby has not, and what to use in its place: tables of names, and what the parser stumbles over. Knows no program.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
-
-use tsumugi_mruby::{NameUse, ProgramName, Scope, SyntaxError, Value};
-
-use crate::error::Error;
-use crate::host::Host;
+use tsumugi_mruby::SyntaxError;
 
 const FILES: &str = "public for files that clients may read, require_relative for Ruby, a store (KV.open) or a database for data";
 const THREADS: &str = "parallel, or an operation that waits: each request has a fibre, and handlers of a worker never run at once";
@@ -224,142 +217,26 @@ pub(crate) fn method(class: &str, name: &str) -> Option<String> {
     Some(sentence(name, own))
 }
 
-/// Names of the files that have been compiled while the application loads.
-#[derive(Default)]
-pub(crate) struct CompiledNames {
-    loading: Cell<bool>,
-    files: RefCell<Vec<(String, Vec<ProgramName>)>>,
-    /// Names of the tables that files before these have defined.
-    defined: RefCell<HashSet<String>>,
+/// What to use in place of a method of CRuby that is called without a receiver.
+pub(crate) fn own_method(name: &str) -> Option<String> {
+    find(OWN_METHODS, name).map(|other| sentence(name, other))
 }
 
-impl CompiledNames {
-    /// From here on names are remembered, until they are looked at.
-    pub fn begin(&self) {
-        self.loading.set(true);
-    }
-
-    /// Remembers the names of a program of this file, which was compiled by the scope.
-    pub fn add(&self, scope: &Scope<'_>, file: &str, program: Value<'_>) {
-        if self.loading.get() {
-            let names = scope.program_names(program);
-            self.files.borrow_mut().push((file.to_owned(), names));
-        }
-    }
-
-    fn take(&self) -> Vec<(String, Vec<ProgramName>)> {
-        self.loading.set(false);
-        std::mem::take(&mut self.files.borrow_mut())
-    }
-
-    /// Of a name in the tables: does the application define it, or ask for it by a Symbol or a String?
-    fn note_defined(&self, files: &[(String, Vec<ProgramName>)]) {
-        let mut defined = self.defined.borrow_mut();
-        let names = files.iter().flat_map(|(_, names)| names);
-        for name in names.filter(|name| is_definition(name.used)) {
-            let text = name.name.as_str();
-            let tables = [CONSTANTS, OWN_METHODS, GLOBALS];
-            if text == "it" || tables.iter().any(|table| find(table, text).is_some()) {
-                defined.insert(text.to_owned());
-            }
-        }
-    }
+/// What to use in place of a global that CRuby sets.
+pub(crate) fn global(name: &str) -> Option<String> {
+    find(GLOBALS, name).map(|other| sentence(name, other))
 }
 
-/// Looks at the names of everything that was compiled while the application loaded.
-pub(crate) fn check(host: &Host) -> Result<(), Error> {
-    let compiled = &host.resources.compiled_names;
-    let files = compiled.take();
-    compiled.note_defined(&files);
-    let defined = compiled.defined.borrow();
-    let names = files.iter().flat_map(|(_, names)| names);
-    let definitions = names.filter(|name| is_definition(name.used));
-    let meanings = Meanings {
-        defined: &defined,
-        own: definitions.map(|name| name.name.as_str()).collect(),
-    };
-    let mut absences = Vec::new();
-    for (file, names) in &files {
-        let captures = captured_names(names);
-        for name in names {
-            let Some(text) = absence(name, &meanings, &captures) else {
-                continue;
-            };
-            let defined = name.used == NameUse::Constant && is_constant(host, &name.name);
-            if !defined {
-                absences.push(format!("{file}:{}: {text}", name.line));
-            }
-        }
-    }
-    absences.dedup();
-    match absences.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Absent { absences }),
-    }
+/// What to use in place of a variable that a group of a regular expression would set.
+pub(crate) fn captured_variable(name: &str) -> String {
+    let other = format!("$~[:{name}], or match and its result");
+    sentence("named captures as variables", &other)
 }
 
-/// Symbols and Strings count: by them a program asks whether something is there, or makes it.
-fn is_definition(used: NameUse) -> bool {
-    matches!(
-        used,
-        NameUse::ConstantDefined
-            | NameUse::MethodDefined
-            | NameUse::GlobalSet
-            | NameUse::Symbol
-            | NameUse::Text
-    )
-}
-
-/// Whether a name has a meaning that the application gave it.
-struct Meanings<'a> {
-    defined: &'a HashSet<String>,
-    /// All names that the files at hand define.
-    own: HashSet<&'a str>,
-}
-
-/// The names of groups in a file's regular expressions.
-fn captured_names(names: &[ProgramName]) -> HashSet<&str> {
-    let texts = names.iter().filter(|name| name.used == NameUse::Text);
-    let groups = texts.flat_map(|text| text.name.split("(?<").skip(1));
-    let named = groups.filter_map(|group| Some(group.split_once('>')?.0));
-    named
-        .filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
-        .collect()
-}
-
-fn absence(
-    name: &ProgramName,
-    meanings: &Meanings<'_>,
-    captures: &HashSet<&str>,
-) -> Option<String> {
-    let text = name.name.as_str();
-    if meanings.defined.contains(text) || meanings.own.contains(text) {
-        return None;
-    }
-    match name.used {
-        NameUse::Constant => constant(text),
-        NameUse::Global => find(GLOBALS, text).map(|other| sentence(text, other)),
-        NameUse::OwnCall if text == "it" => method("", text),
-        NameUse::OwnCall if captures.contains(text) => Some(sentence(
-            "named captures as variables",
-            &format!("$~[:{text}], or match and its result"),
-        )),
-        // Backquotes are such a call.
-        NameUse::Call if text != "`" => None,
-        NameUse::OwnCall | NameUse::OwnCallWith | NameUse::Call => {
-            find(OWN_METHODS, text).map(|other| sentence(text, other))
-        }
-        _ => None,
-    }
-}
-
-fn is_constant(host: &Host, name: &str) -> bool {
-    host.vm.enter(|scope| {
-        let name = Value::symbol(scope.intern(name));
-        scope
-            .call(scope.object_class(), "const_defined?", &[name])
-            .is_ok_and(Value::truthy)
-    })
+/// Whether one of the tables of what a program names has the name.
+pub(crate) fn is_absent(name: &str) -> bool {
+    let tables = [CONSTANTS, OWN_METHODS, GLOBALS];
+    name == "it" || tables.iter().any(|table| find(table, name).is_some())
 }
 
 /// What to write in place of what the parser stumbled over; `line` is the line's text, `source` the file's.
@@ -403,6 +280,8 @@ pub(crate) fn syntax(error: &SyntaxError, line: &str, source: &str) -> Option<St
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -417,19 +296,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn group_names_are_found_in_texts() {
-        let name = |used, name: &str| ProgramName {
-            used,
-            name: name.to_owned(),
-            line: 1,
-        };
-        let names = [
-            name(NameUse::Text, "(?<year>\\d+)-(?<month>\\d+)(?<=x)(?<!y)"),
-            name(NameUse::Symbol, "(?<no>)"),
-        ];
-        assert_eq!(captured_names(&names), HashSet::from(["year", "month"]));
     }
 }

@@ -7,6 +7,7 @@ mod absent;
 mod admission;
 mod answer;
 mod app;
+mod compiled_names;
 mod console;
 mod conversation;
 mod driver;
@@ -47,3 +48,6 @@ pub use tsumugi_client::CallMode;
 pub use tsumugi_http::secret::Secret;
 pub use tsumugi_mruby::ExceptionReport;
 pub use tsumugi_server::Mode;
+
+/// The signatures of what authors in Ruby call, as a file of RBS.
+pub const SIGNATURES: &str = include_str!("../sig/tsumugi.rbs");

@@ -9,7 +9,6 @@ use tsumugi_mruby::{Result as VmResult, Root, Scope, Value};
 use tsumugi_server::Mode;
 use tsumugi_worker::WorkerHandle;
 
-use crate::absent;
 use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::{Host, JobResult, WellKnownObjects};
@@ -152,7 +151,24 @@ pub(crate) async fn program(host: &Rc<Host>, path: &Path) -> Result<(), Error> {
     // A name that is unknown is named by what stands for it here, if something does.
     match &ran {
         Err(Error::Raised { report }) if !report.is_unknown_name() => ran,
-        _ => absent::check(host).and(ran),
+        _ => named(host).and(ran),
+    }
+}
+
+/// Whether all that the application names can have a meaning here.
+fn named(host: &Host) -> Result<(), Error> {
+    let is_constant = |name: &str| {
+        host.vm.enter(|scope| {
+            let name = Value::symbol(scope.intern(name));
+            scope
+                .call(scope.object_class(), "const_defined?", &[name])
+                .is_ok_and(Value::truthy)
+        })
+    };
+    let absences = host.resources.compiled_names.absences(is_constant);
+    match absences.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Absent { absences }),
     }
 }
 

@@ -9,7 +9,7 @@ use tsumugi_cluster::Cluster;
 use tsumugi_db::DatabaseWatch;
 use tsumugi_jobs::{CronSchedule, JobKind};
 
-use crate::absent::CompiledNames;
+use crate::compiled_names::CompiledNames;
 use crate::job_setup::JobSetup;
 use crate::natives::kv::KvStore;
 use crate::settings::SharedDatabases;

@@ -142,8 +142,8 @@ fn names_like_the_unknown_one_are_offered_once() {
             "plain",
         ),
         (
-            "begin; Class.new.new.foo; rescue => e; puts e.message[0, 35]; end",
-            "undefined method 'foo' for an instan",
+            "begin; Class.new.new.foo; rescue => e; puts e.message[0, 29]; end",
+            "undefined method 'foo' for an",
         ),
     ] {
         assert_eq!(

@@ -4,6 +4,7 @@
 mod edges;
 mod own;
 mod rig;
+mod signatures;
 mod snippets;
 mod types;
 mod views;
