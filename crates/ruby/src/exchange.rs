@@ -14,6 +14,7 @@ use tsumugi_server::dispatch::RequestLine;
 use tsumugi_server::session::SessionSlot;
 
 use crate::admission::Entry;
+use crate::conversation::WebSocketPlan;
 use crate::held_streams::HeldStreams;
 use crate::web::incoming::Incoming;
 
@@ -102,6 +103,8 @@ pub(crate) enum StreamPlan {
     Block(Root),
     /// The rows of a query.
     Rows(Box<RowFeed>),
+    /// A conversation, which takes the connection over.
+    WebSocket(Box<WebSocketPlan>),
 }
 
 impl Exchange {

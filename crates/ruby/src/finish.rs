@@ -118,7 +118,13 @@ fn assemble(exchange: &Exchange, content: Option<Content>) -> FinishedResponse {
         }
         match content.body {
             ContentBody::Bytes(bytes) => response.body = HttpBody::from(bytes),
-            ContentBody::Stream(plan) => stream = Some(plan),
+            ContentBody::Stream(plan) => {
+                if let StreamPlan::WebSocket(granted) = &plan {
+                    response.status = granted.response.status;
+                    response.headers.extend(granted.response.headers.clone());
+                }
+                stream = Some(plan);
+            }
             ContentBody::File(path) => file = Some(path),
         }
     }

@@ -142,6 +142,16 @@ fn messages_go_both_ways_until_the_client_closes() {
 }
 
 #[test]
+fn echo_answers_every_case_of_the_table() {
+    let (server, _) = server(HttpLimits::default(), echo);
+    server.run(async |rig: &Rig| {
+        let address = rig.address;
+        let cases = move || tsumugi_testkit::websocket::check_websocket_echo(address, "/chat");
+        tokio::task::spawn_blocking(cases).await.unwrap();
+    });
+}
+
+#[test]
 fn bytes_behind_the_handshake_belong_to_the_conversation() {
     let (server, _) = server(HttpLimits::default(), echo);
     server.run(async |rig: &Rig| {
@@ -500,7 +510,10 @@ fn a_server_that_leaves_says_so() {
         let notice = Rc::clone(&notice);
         let switch = Switch::new(async move |upgraded| {
             let limits = HttpLimits::default();
-            let outcome = converse(upgraded, None, &limits, notice.notified(), echo).await;
+            let outcome = converse(upgraded, None, &limits, notice.notified(), async |socket| {
+                echo(socket).await
+            })
+            .await;
             assert!(matches!(outcome, Some(Ok(()))));
         });
         let mut response = offer.accept(None);

@@ -17,6 +17,8 @@ mod parameters;
 mod pool;
 mod room;
 mod sessions;
+mod shapes;
 mod stored_sessions;
 mod targets;
 mod upstream;
+mod websockets;

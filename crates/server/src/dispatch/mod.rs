@@ -30,8 +30,8 @@ pub use files::{PublicFolders, below};
 use permit::Permits;
 pub use refusal::{RefusalCount, RequestRefusal};
 pub use tail::{RequestLine, SharedSender, StreamKind, client_gone, feed, send_back};
-pub(crate) use timer_figures::{TimerFigures, timers};
 pub use timer_figures::{TimerDescription, TimerKind};
+pub(crate) use timer_figures::{TimerFigures, timers};
 pub use timers::{
     TimerPeriod, TimerPeriodError, push_schedules, run_cluster_timer, run_jobs, run_timer, tick_cut,
 };
