@@ -124,3 +124,21 @@ pub(crate) fn start<S: 'static>(
     }
     Ok(started)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_line_of_cron_past_its_limit_is_refused_with_the_name_of_the_limit() {
+        let kind = |bytes: usize| {
+            let name = "n".repeat(bytes);
+            scheduled("0 3 * * *", "UTC", &name, async |_: &()| {}).kind
+        };
+        // `every ` stands in front of it.
+        let longest = tsumugi_jobs::limits::JOB_NAME_BYTES_MAX - "every ".len();
+        assert!(kind(longest).is_ok());
+        let error = kind(longest + 1).unwrap_err();
+        assert!(story(&error).contains("JOB_NAME_BYTES_MAX is 64"), "{}", story(&error));
+    }
+}
