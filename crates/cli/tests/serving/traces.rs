@@ -1,6 +1,6 @@
 //! Traces from end to end: what a collector gets, what the log says, and what a collector that does not take them costs. The server has one worker.
 
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,12 +13,12 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\ntracestate: shop=7\r\n";
 
 const APP: &str = r#"
-DATABASE = DB.connect("sqlite::memory:")
+DATABASE = DB.connect("sqlite::memory:", log: true)
 get("/caller/:port") do |port|
   rows = DATABASE.query("select 1 as one")
   code = Tsumugi.span("ask") { http.get("http://127.0.0.1:#{port}/called").status }
   log.info "seen"
-  [request.trace_id, code, rows[0]["one"]].join(" ")
+  [request.trace_id, code, rows[0][:one]].join(" ")
 end
 get("/called") { request.headers["tracestate"] }
 get("/") { "x" }
@@ -96,10 +96,18 @@ fn request_statement_and_call_are_one_trace_over_http() {
     let head = collected.head();
     assert!(head.starts_with("post /v1/traces http/1.1\r\n"), "{head}");
     assert!(head.contains("x-key: geheim\r\n"), "{head}");
+    served.signal("-TERM");
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
     // Lines of the statement and of the author have the names of the request.
-    let names = served.word_after("sql=\"select 1 as one\"");
-    assert!(!names.contains("geheim"));
-    assert_eq!(served.word_after("app: seen request_id=").len(), 32);
+    let mut log = String::new();
+    served.log.read_to_string(&mut log).unwrap();
+    for piece in ["select 1 as one", "app: seen"] {
+        let line = log.lines().find(|line| line.contains(piece));
+        let line = line.unwrap_or_else(|| panic!("no {piece:?} in {log}"));
+        assert!(line.contains(" request_id="), "{line}");
+        assert!(line.ends_with(&format!(" trace_id={TRACE}")), "{line}");
+    }
+    assert!(!log.contains("geheim"), "{log}");
 }
 
 #[test]
