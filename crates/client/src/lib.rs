@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderValue,
-    HeaderName, LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
+    HeaderValue, LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt, Full};
@@ -40,7 +40,8 @@ pub use self::error::Error;
 pub use self::limits::CallLimits;
 pub use self::public_address::is_public;
 pub use self::stub::{
-    HttpStubs, StubAnswer, StubFuture, StubOutcome, StubPatternError, StubReply, StubbedCall,
+    HttpStubs, StubAnswer, StubCaptures, StubFuture, StubOutcome, StubPatternError, StubReply,
+    StubbedCall,
 };
 pub use self::target::{TargetUrl, append_pair};
 
@@ -286,7 +287,9 @@ fn traced(mut call: ClientRequest, place: &str) -> (Span, ClientRequest) {
     // What the author has set stays.
     if let (Some(outgoing), false) = (outgoing(&span), call.headers.contains_key(TRACEPARENT)) {
         let value = HeaderValue::try_from(outgoing.trace_parent.to_string());
-        let state = outgoing.trace_state.map(|state| HeaderValue::try_from(&*state));
+        let state = outgoing
+            .trace_state
+            .map(|state| HeaderValue::try_from(&*state));
         if let Ok(value) = value {
             call.headers.insert(TRACEPARENT, value);
         }

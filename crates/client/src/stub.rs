@@ -28,8 +28,11 @@ pub struct StubbedCall {
     /// The body.
     pub body: Bytes,
     /// What the pattern of the stub that answered has captured, decoded. Empty when none did.
-    pub captures: Vec<(String, String)>,
+    pub captures: StubCaptures,
 }
+
+/// Names and values, in the order of the pattern.
+pub type StubCaptures = Vec<(String, String)>;
 
 /// What a stub answers.
 #[derive(Clone, Debug)]
@@ -213,7 +216,7 @@ impl HttpStubs {
         }
     }
 
-    fn find(&self, call: &ClientRequest) -> Option<(Rc<Stub>, Vec<(String, String)>)> {
+    fn find(&self, call: &ClientRequest) -> Option<(Rc<Stub>, StubCaptures)> {
         let stubs = self.stubs.borrow();
         let of_method = |stub: &&Rc<Stub>| {
             let method = stub.method.as_ref();
@@ -286,7 +289,7 @@ impl StubPattern {
     }
 
     /// What the pattern captures of a URL; none when it is another one.
-    fn captures(&self, target: &TargetUrl) -> Option<Vec<(String, String)>> {
+    fn captures(&self, target: &TargetUrl) -> Option<StubCaptures> {
         let uri = target.path_and_query();
         let has_query = self.query.is_none() || self.query.as_deref() == uri.query();
         if !has_query || *target.origin() != self.origin {

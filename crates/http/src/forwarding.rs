@@ -105,7 +105,7 @@ fn client(
 
 /// The value that belongs to the hop of the client. A proxy that overwrites the field leaves one value for all hops.
 fn nth_from_right<T>(values: Vec<T>, nth: usize) -> Option<T> {
-    let at = values.len().checked_sub(nth.max(1)).unwrap_or_default();
+    let at = values.len().saturating_sub(nth.max(1));
     values.into_iter().nth(at)
 }
 

@@ -99,12 +99,8 @@ impl<S: Plugin> AppInstance<S> {
         }
         mounts.sort_by_key(|mounting| std::cmp::Reverse(mounting.prefix.len()));
         let limits = &worker.settings().limits;
-        let lifecycle = Lifecycle::new(
-            router,
-            folders,
-            limits.requests_max,
-            limits.request_ms_max,
-        );
+        let (requests_max, request_ms_max) = (limits.requests_max, limits.request_ms_max);
+        let lifecycle = Lifecycle::new(router, folders, requests_max, request_ms_max);
         let jobs = lifecycle.jobs();
         let started = match crate::job_worker::start(&worker, &state, kinds, jobs.stop_signal()) {
             Ok(started) => started,
