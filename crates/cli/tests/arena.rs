@@ -32,7 +32,7 @@ fn both_applications_pass_the_checks_of_every_profile() {
         !printed.contains("tsumugi, Rust skipped"),
         "run `cargo build -p tsumugi --example arena` first"
     );
-    // The Ruby face has no WebSockets: 14 profiles of 15.
+    // The application in Ruby has no WebSocket: 14 profiles of 15.
     assert_eq!(tally(&printed, "tsumugi, Ruby"), (RUBY, 14, 0), "{printed}");
     assert_eq!(
         tally(&printed, "tsumugi, Rust"),

@@ -114,6 +114,69 @@ fn the_readmes_application_loads() {
     check("README.ja.md", 1);
 }
 
+/// What a chat has to do, for `tsumugi test`.
+const CHAT_TEST: &str = r#"
+test "who is not signed in gets no WebSocket" do
+  assert_equal nil, websocket("/chat/a")
+  assert_status 403
+end
+test "what one writes all in the room read" do
+  post "/login", json: { name: "Ann" }
+  ann = websocket "/chat/a"
+  other = websocket "/chat/b"
+  bo = websocket "/chat/a"
+  # A message that comes back says that its writer is there.
+  bo << "hello"
+  assert_equal "Ann: hello", bo.receive(within: 60.0)
+  ann << "hi"
+  # Whether Ann was there for the first depends on who was faster.
+  texts = [ann.receive(within: 60.0)]
+  texts << ann.receive(within: 60.0) if texts[0] == "Ann: hello"
+  assert_equal "Ann: hi", texts.last
+  assert_equal "Ann: hi", bo.receive(within: 60.0)
+  other.hang_up
+  bo.close
+  assert_equal "Ann has left", ann.receive(within: 60.0)
+end
+test "echo and clock" do
+  echo = websocket "/echo", protocols: ["v1"]
+  assert_equal "v1", response["sec-websocket-protocol"]
+  echo << "a"
+  assert_equal ["a", false], [echo.receive(within: 60.0), echo.binary?]
+  echo.send_bytes "\xff"
+  assert_equal ["\xff", true], [echo.receive(within: 60.0), echo.binary?]
+  clock = websocket "/clock"
+  assert_match "at", clock.receive(within: 60.0)
+  clock << "stop"
+  nil while clock.receive(within: 60.0)
+  assert_equal [4000, "that was enough"], [clock.close_code, clock.close_reason]
+end
+"#;
+
+#[test]
+fn chat_of_the_guide_works_as_its_test_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("docs/guide.md")).unwrap();
+    let blocks = blocks(&text);
+    let app = blocks
+        .iter()
+        .find(|(_, block)| block.contains("socket.forward"));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("test")).unwrap();
+    std::fs::write(folder.path().join("app.rb"), &app.unwrap().1).unwrap();
+    std::fs::write(folder.path().join("test/chat_test.rb"), CHAT_TEST).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+        .arg("test")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("3 passed"),
+        "{said}"
+    );
+}
+
 #[test]
 fn every_application_of_the_guide_loads() {
     check("docs/guide.md", 6);

@@ -102,7 +102,10 @@ impl WebSocketPeer {
 
     /// Closes in the agreed manner.
     pub fn close(&mut self, code: u16, reason: &str) {
-        self.write(&frame(0x88, &[&code.to_be_bytes(), reason.as_bytes()].concat()));
+        self.write(&frame(
+            0x88,
+            &[&code.to_be_bytes(), reason.as_bytes()].concat(),
+        ));
     }
 
     /// Ends the connection without a word.
@@ -159,7 +162,12 @@ pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     }
     let key = [0x37, 0xfa, 0x21, 0x3d];
     frame.extend(key);
-    frame.extend(payload.iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key));
+    frame.extend(
+        payload
+            .iter()
+            .zip(key.iter().cycle())
+            .map(|(byte, key)| byte ^ key),
+    );
     frame
 }
 
@@ -183,7 +191,11 @@ pub fn check_websocket_echo(address: SocketAddr, path: &str) {
                 peer.send("still there");
                 assert_eq!(peer.text(), "still there", "{name}");
             }
-            End::Plain => assert_eq!(peer.receive(), ServerFrame::Close(None, String::new()), "{name}"),
+            End::Plain => assert_eq!(
+                peer.receive(),
+                ServerFrame::Close(None, String::new()),
+                "{name}"
+            ),
             End::Close(code) => match peer.receive() {
                 ServerFrame::Close(Some(came), _) if came == code => {}
                 other => panic!("{name}: closed with {code} is expected: {}", shown(&other)),
@@ -199,25 +211,91 @@ fn shown(frame: &ServerFrame) -> String {
 /// What an echo answers and stays open, and how a client closes.
 fn messages() -> Vec<Case> {
     let text = |text: &str| ServerFrame::Text(text.to_owned());
-    let both = |length: usize| (frame(0x82, &vec![0xfe; length]), vec![ServerFrame::Binary(vec![0xfe; length])]);
+    let both = |length: usize| {
+        (
+            frame(0x82, &vec![0xfe; length]),
+            vec![ServerFrame::Binary(vec![0xfe; length])],
+        )
+    };
     let mut cases = vec![
-        ("1.1 text", frame(0x81, b"hello"), vec![text("hello")], End::Open),
-        ("1.1 text without bytes", frame(0x81, b""), vec![text("")], End::Open),
-        ("6.2 text in UTF-8", frame(0x81, "Hello-µ@ßöäüàá-UTF-8!! 日本".as_bytes()), vec![text("Hello-µ@ßöäüàá-UTF-8!! 日本")], End::Open),
-        ("2.1 ping without bytes", frame(0x89, b""), vec![ServerFrame::Pong(Vec::new())], End::Open),
-        ("2.4 ping with 125 bytes", frame(0x89, &[0xfe; 125]), vec![ServerFrame::Pong(vec![0xfe; 125])], End::Open),
-        ("2.7 pong that answers nothing", frame(0x8a, b"?"), vec![], End::Open),
-        ("5.3 text in two fragments", [frame(0x01, b"frag"), frame(0x80, b"ment")].concat(), vec![text("fragment")], End::Open),
+        (
+            "1.1 text",
+            frame(0x81, b"hello"),
+            vec![text("hello")],
+            End::Open,
+        ),
+        (
+            "1.1 text without bytes",
+            frame(0x81, b""),
+            vec![text("")],
+            End::Open,
+        ),
+        (
+            "6.2 text in UTF-8",
+            frame(0x81, "Hello-µ@ßöäüàá-UTF-8!! 日本".as_bytes()),
+            vec![text("Hello-µ@ßöäüàá-UTF-8!! 日本")],
+            End::Open,
+        ),
+        (
+            "2.1 ping without bytes",
+            frame(0x89, b""),
+            vec![ServerFrame::Pong(Vec::new())],
+            End::Open,
+        ),
+        (
+            "2.4 ping with 125 bytes",
+            frame(0x89, &[0xfe; 125]),
+            vec![ServerFrame::Pong(vec![0xfe; 125])],
+            End::Open,
+        ),
+        (
+            "2.7 pong that answers nothing",
+            frame(0x8a, b"?"),
+            vec![],
+            End::Open,
+        ),
+        (
+            "5.3 text in two fragments",
+            [frame(0x01, b"frag"), frame(0x80, b"ment")].concat(),
+            vec![text("fragment")],
+            End::Open,
+        ),
         (
             "5.7 ping between fragments",
-            [frame(0x01, b"a"), frame(0x89, b"p"), frame(0x00, b"b"), frame(0x80, b"c")].concat(),
+            [
+                frame(0x01, b"a"),
+                frame(0x89, b"p"),
+                frame(0x00, b"b"),
+                frame(0x80, b"c"),
+            ]
+            .concat(),
             vec![ServerFrame::Pong(b"p".to_vec()), text("abc")],
             End::Open,
         ),
-        ("6.2 character cut by fragments", [frame(0x01, &[0xc3]), frame(0x80, &[0xa9])].concat(), vec![text("é")], End::Open),
-        ("7.1 close with 1000", frame(0x88, &[3, 0xe8]), vec![], End::Close(1000)),
-        ("7.1 close without a code", frame(0x88, b""), vec![], End::Plain),
-        ("7.7 close with 4999", frame(0x88, &[0x13, 0x87, b'x']), vec![], End::Close(4999)),
+        (
+            "6.2 character cut by fragments",
+            [frame(0x01, &[0xc3]), frame(0x80, &[0xa9])].concat(),
+            vec![text("é")],
+            End::Open,
+        ),
+        (
+            "7.1 close with 1000",
+            frame(0x88, &[3, 0xe8]),
+            vec![],
+            End::Close(1000),
+        ),
+        (
+            "7.1 close without a code",
+            frame(0x88, b""),
+            vec![],
+            End::Plain,
+        ),
+        (
+            "7.7 close with 4999",
+            frame(0x88, &[0x13, 0x87, b'x']),
+            vec![],
+            End::Close(4999),
+        ),
     ];
     for (name, length) in [
         ("1.2 125 bytes", 125),
@@ -241,11 +319,27 @@ fn violations() -> Vec<Case> {
         ends("2.5 ping with 126 bytes", frame(0x89, &[0; 126]), 1002),
         ends("5.1 ping in fragments", frame(0x09, b"x"), 1002),
         ends("5.9 continuation of nothing", frame(0x80, b"x"), 1002),
-        ends("5.18 text within a text", [frame(0x01, b"a"), frame(0x81, b"b")].concat(), 1002),
+        ends(
+            "5.18 text within a text",
+            [frame(0x01, b"a"), frame(0x81, b"b")].concat(),
+            1002,
+        ),
         ends("5.1 frame that is not masked", vec![0x81, 1, b'x'], 1002),
-        ends("5.2 length in more bytes than it needs", vec![0x81, 0xfe, 0, 1, 0, 0, 0, 0, b'x'], 1002),
-        ends("6.3 text that is no UTF-8", frame(0x81, &[0xce, 0xba, 0xff]), 1007),
+        ends(
+            "5.2 length in more bytes than it needs",
+            vec![0x81, 0xfe, 0, 1, 0, 0, 0, 0, b'x'],
+            1002,
+        ),
+        ends(
+            "6.3 text that is no UTF-8",
+            frame(0x81, &[0xce, 0xba, 0xff]),
+            1007,
+        ),
         ends("7.3 close with one byte", frame(0x88, &[3]), 1002),
-        ends("7.9 close with a code that is never sent", frame(0x88, &[3, 0xed]), 1002),
+        ends(
+            "7.9 close with a code that is never sent",
+            frame(0x88, &[3, 0xed]),
+            1002,
+        ),
     ]
 }

@@ -6,9 +6,7 @@ use std::rc::Rc;
 
 use tsumugi_http::websocket::WebSocket;
 use tsumugi_http::{HttpLimits, Switch};
-use tsumugi_server::dispatch::{
-    ConversationError, HasJobs, JobGuard, RequestLine, conversation,
-};
+use tsumugi_server::dispatch::{ConversationError, HasJobs, JobGuard, RequestLine, conversation};
 use tsumugi_worker::WorkerHandle;
 
 use crate::error::{Error, Result, report, story};

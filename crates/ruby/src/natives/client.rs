@@ -160,7 +160,12 @@ fn message_value<'s>(
 }
 
 fn client_socket<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, &'c ClientSocket> {
-    data(scope, call.argument(0), "the WebSocket", "a client's WebSocket")
+    data(
+        scope,
+        call.argument(0),
+        "the WebSocket",
+        "a client's WebSocket",
+    )
 }
 
 /// For the one fibre that uses it.

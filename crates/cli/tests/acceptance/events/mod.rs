@@ -26,6 +26,7 @@ cluster db
 CHAT = channel("chat", cluster: true, keep: 1_000)
 post("/chat") { CHAT.publish body.text; status 202 }
 get("/chat") { events { |out| out.follow CHAT } }
+get("/socket") { websocket { |socket| socket.each { |message| socket << message } } }
 "##;
 
 #[derive(Clone, Copy, Debug)]
@@ -151,8 +152,7 @@ fn check(face: Face, clients: usize, messages: usize) {
             pause(10);
         }
     };
-    // Ruby has no WebSockets.
-    let socket = matches!(face, Face::Rust).then(|| silent_websocket(places[0].address));
+    let socket = silent_websocket(places[0].address);
     let part = messages / 6;
     publish_more(part);
     let new = std::thread::scope(|scope| {
@@ -162,7 +162,7 @@ fn check(face: Face, clients: usize, messages: usize) {
         publish_more(part);
         new
     });
-    socket.into_iter().for_each(check_going_away);
+    check_going_away(socket);
     assert_eq!(replaced.exit_code(), 0, "{}", replaced.log());
     publish_more(part);
     killed.signal(Signal::SIGKILL);

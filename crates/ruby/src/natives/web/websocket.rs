@@ -75,9 +75,8 @@ fn messages<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let Some(conversation) = handle(scope, call)?.upgrade() else {
             return Ok(Box::pin(async { nil() }) as Operation);
         };
-        let reader = Reader::of(conversation).ok_or_else(|| {
-            scope.error("IOError", "another fibre receives from this WebSocket")
-        })?;
+        let reader = Reader::of(conversation)
+            .ok_or_else(|| scope.error("IOError", "another fibre receives from this WebSocket"))?;
         let received = async move { reader.0.socket.receive().await.map_err(SocketFailure) };
         Ok(attempt(received, |scope, message| match message {
             Some(Message::Text(text)) => {
@@ -91,7 +90,11 @@ fn messages<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("socket_send", |_, scope, call| {
         let conversation = open(scope, call)?;
-        let message = Message::Text(exact_text(scope, call.argument(1), "the text of a message")?);
+        let message = Message::Text(exact_text(
+            scope,
+            call.argument(1),
+            "the text of a message",
+        )?);
         Ok(send(conversation, message))
     })?;
     natives.waiting("socket_send_bytes", |_, scope, call| {
@@ -121,7 +124,13 @@ fn messages<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn send(conversation: Rc<Conversation>, message: Message) -> Operation {
-    attempt_only(async move { conversation.socket.send(message).await.map_err(SocketFailure) })
+    attempt_only(async move {
+        conversation
+            .socket
+            .send(message)
+            .await
+            .map_err(SocketFailure)
+    })
 }
 
 /// The one fibre that waits for a message.
@@ -175,5 +184,8 @@ fn open<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Rc<Conver
 }
 
 fn texts<'c>(scope: &'c Scope<'c>, array: Value<'c>, what: &str) -> Result<'c, Vec<String>> {
-    scope.elements(array).map(|value| text(scope, value, what)).collect()
+    scope
+        .elements(array)
+        .map(|value| text(scope, value, what))
+        .collect()
 }
