@@ -100,6 +100,7 @@ end
 
 class String
   alias __each_line each_line
+  alias __lines lines
 
   # `chomp: true` leaves the line's end out.
   def each_line(separator = "\n", chomp: false, &block)
@@ -110,8 +111,8 @@ class String
 
   def lines(separator = "\n", chomp: false)
     found = []
-    each_line(separator, chomp: chomp) { |line| found << line }
-    found
+    separator == "\n" ? found = __lines : __each_line(separator) { |line| found << line }
+    chomp ? found.map { |line| line.delete_suffix(separator) } : found
   end
 end
 

@@ -130,6 +130,7 @@ fn request((method, path, content_type, body, _): Visit) -> Box<Request> {
         number: RequestNumber::default(),
         mounted_path: None,
         activity: None,
+        scheme: tsumugi_http::RequestScheme::default(),
     })
 }
 

@@ -25,6 +25,7 @@ async fn post(app: &Rc<App>, entry: usize, media_type: &'static str, bytes: &[u8
         number: tsumugi_http::RequestNumber::default(),
         mounted_path: None,
         activity: None,
+        scheme: tsumugi_http::RequestScheme::default(),
     };
     let response = app.answer(Box::new(request)).await;
     let status = response.status;
