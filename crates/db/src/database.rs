@@ -180,7 +180,8 @@ impl Database {
     ) -> Result<RowStream> {
         let (sql, values): (SqlText, _) = (sql.into(), bounded(values)?);
         let span = statement_span(&sql, self.dialect());
-        let outcome = on_each!(Database => RowStream, self, pool => pool.stream(sql, values, by).await);
+        let outcome =
+            on_each!(Database => RowStream, self, pool => pool.stream(sql, values, by).await);
         note_failure(&span, &outcome);
         outcome
     }
@@ -335,7 +336,8 @@ impl Transaction {
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
         let span = statement_span(&sql, self.dialect());
-        let outcome = on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)));
+        let outcome =
+            on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)));
         note_failure(&span, &outcome);
         outcome
     }

@@ -91,7 +91,8 @@ impl Executor {
     ) -> Result<ExecuteResult> {
         let sql = sql.into();
         let span = self.own_span(&sql);
-        let outcome = on_each!(self, execute(sql, values), database => async { database.refuse_write() });
+        let outcome =
+            on_each!(self, execute(sql, values), database => async { database.refuse_write() });
         note_outcome(&span, &outcome, changed);
         outcome
     }
@@ -103,7 +104,8 @@ impl Executor {
     pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
         let sql = sql.into();
         let span = self.own_span(&sql);
-        let outcome = on_each!(self, execute_script(sql), database => async { database.refuse_write() });
+        let outcome =
+            on_each!(self, execute_script(sql), database => async { database.refuse_write() });
         note_failure(&span, &outcome);
         outcome
     }

@@ -47,6 +47,15 @@ impl Rig {
         value(&answer)
     }
 
+    /// Requests that all routes have answered.
+    fn counted(&self) -> u64 {
+        let routes = &self.data("overview")["routes"];
+        let requests = routes.as_array().unwrap().iter();
+        requests
+            .filter_map(|route| route["requests"].as_u64())
+            .sum()
+    }
+
     fn act(&self, name: &str, body: &Value) -> Answer {
         ask(&self.admin, &call("POST", name, ACTION, &body.to_string()))
     }
@@ -120,6 +129,8 @@ fn dashboard_shows_what_a_live_application_does() {
     ] {
         get(&rig.address, path);
     }
+    // A request is counted once its answer has gone.
+    until("all are counted", || rig.counted() == 7);
     let overview = rig.data("overview");
     assert_eq!(overview["workers"], 1);
     assert_eq!(overview["ready"], Value::Null);
@@ -142,8 +153,8 @@ fn dashboard_shows_what_a_live_application_does() {
         assert_eq!(points.len(), 60);
         points.iter().filter_map(Value::as_f64).sum()
     };
-    until("the requests of this minute", || drawn("requests") >= 7.0);
-    assert_eq!(drawn("errors"), 3.0);
+    until("the requests of this minute", || drawn("requests") == 7.0);
+    until("the errors of this minute", || drawn("errors") == 3.0);
     assert!(drawn("memory") > 1e6 && drawn("p99_ms") > 0.0);
 
     let errors = rig.data("errors");
@@ -490,6 +501,7 @@ fn dashboard_answers_while_every_worker_is_stuck() {
     let app = "get('/') { 'x' }\nget('/stuck') { i = 0; i += 1 while i < 30_000_000_000; 'y' }";
     let rig = Rig::start(app, &["--limit", "turn_cpu_ms_max=600000"]);
     get(&rig.address, "/");
+    until("it is counted", || rig.counted() == 1);
     let mut stuck = TcpStream::connect(&rig.address).unwrap();
     stuck
         .write_all(raw("GET", "/stuck", "Host: x\r\n", "").as_bytes())
