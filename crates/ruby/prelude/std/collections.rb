@@ -100,7 +100,7 @@ end
 
 class String
   alias __each_line each_line
-  alias __lines lines
+  alias __whole_lines lines
 
   # `chomp: true` leaves the line's end out.
   def each_line(separator = "\n", chomp: false, &block)
@@ -111,7 +111,7 @@ class String
 
   def lines(separator = "\n", chomp: false)
     found = []
-    separator == "\n" ? found = __lines : __each_line(separator) { |line| found << line }
+    separator == "\n" ? found = __whole_lines : __each_line(separator) { |line| found << line }
     chomp ? found.map { |line| line.delete_suffix(separator) } : found
   end
 end
