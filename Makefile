@@ -218,6 +218,7 @@ bench-peers:
 PICTURES := $(TARGET)/pictures
 screenshots: ## the pictures of the dashboard in docs/dashboard, from its test in Chromium
 	@scripts/setup test
+	@fc-list :lang=ja | grep -q . || { echo 'screenshots: there is no font for Japanese; the Debian package fonts-noto-cjk has one' >&2; exit 1; }
 	@rm -rf $(PICTURES) && mkdir -p $(PICTURES) docs/dashboard
 	TSUMUGI_PICTURES=$(abspath $(PICTURES)) cargo test --package tsumugi-cli --test browser -- dashboard_of
 	@for picture in overview overview-ja requests trace; do cp $(PICTURES)/dashboard-$$picture.png docs/dashboard/$$picture.png; done
