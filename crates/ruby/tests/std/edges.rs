@@ -153,3 +153,15 @@ fn names_like_the_unknown_one_are_offered_once() {
         );
     }
 }
+
+#[test]
+fn lines_are_those_of_cruby() {
+    check_printed(
+        "p \"a\\r\\nb\\n\\nc\".lines, \"a\\nb\\n\".lines(chomp: true), \"a-b\".lines(\"-\"), \"a-b-\".each_line(\"-\", chomp: true).to_a, \"a\\nb\".each_line.map(&:size)",
+        "[\"a\\r\\n\", \"b\\n\", \"\\n\", \"c\"]\n[\"a\", \"b\"]\n[\"a-\", \"b\"]\n[\"a\", \"b\"]\n[2, 1]",
+    );
+}
+
+fn check_printed(program: &str, printed: &str) {
+    assert_eq!(found(program).trim_end(), printed, "{program}");
+}

@@ -70,7 +70,7 @@ WALKS[:string].merge!(
   gsub_pattern!: ->(c, o, w) { c.gsub!(/v/) { w.spoil; "x" } },
   scan_pattern: ->(c, o, w) { c.scan(/v/) { w.spoil; $~[0] } },
   match: ->(c, o, w) { m = c.match(/(v)(.)/); w.spoil; m && [m.pre_match, m.post_match, m.to_a] },
-  match_later: ->(c, o, w) { c =~ /(v)(.)/; w.spoil; [$~ && $~.to_a, $1, $`, $'] },
+  match_later: ->(c, o, w) { c =~ /(v)(.)/; w.spoil; [$~ && $~.to_a, $1, $~&.pre_match, $~&.post_match] },
   split_pattern: ->(c, o, w) { c.split(/,/).map { |e| w.spoil; e } },
   parse: ->(c, o, w) { JSON.parse(c) },
 )
