@@ -5,13 +5,13 @@ use std::cell::Ref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tsumugi_db::{Database, DatabaseWatch};
+use tsumugi_db::DatabaseWatch;
 use tsumugi_http::{HttpResponse, Request};
 use tsumugi_jobs::JobQueue;
 use tsumugi_stores::Store;
 use tsumugi_worker::{BoxError, WorkerHandle};
 
-use crate::dashboard::{AdminQuestion, QuestionAnswer, answer};
+use crate::dashboard::{AdminParts, AdminQuestion, QuestionAnswer, answer};
 
 /// Loads applications on one worker, at start and at each reload.
 pub trait Program: 'static {
@@ -91,13 +91,6 @@ impl AdminView<'_> {
             jobs: self.jobs,
         }
     }
-}
-
-/// What an application has, where the dashboard asks it.
-pub(crate) struct AdminParts {
-    pub databases: Vec<Database>,
-    pub stores: Vec<Store>,
-    pub jobs: Vec<JobQueue>,
 }
 
 /// Figures of a Ruby VM.

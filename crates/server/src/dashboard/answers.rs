@@ -3,19 +3,11 @@
 
 use serde_json::{Value, json};
 use tsumugi_db::statement_original;
-use tsumugi_jobs::{JobQueue, JobState};
+use tsumugi_jobs::JobQueue;
 
+use super::parts::{AdminParts, DROP, EXPLAIN, JOBS, RECORDS, RETRY, STORES, text};
 use super::question::{AdminQuestion, QuestionAnswer as Answer};
 use super::{stores, work};
-use crate::application::AdminParts;
-
-/// The names under which applications are asked.
-pub(super) const EXPLAIN: &str = "statements/explain";
-pub(super) const STORES: &str = "stores";
-pub(super) const RECORDS: &str = "records";
-pub(super) const JOBS: &str = "work";
-pub(super) const RETRY: &str = "jobs/retry";
-pub(super) const DROP: &str = "jobs/drop";
 
 /// Answers a question from what an application has.
 pub(crate) async fn answer(parts: AdminParts, question: AdminQuestion) -> Answer {
@@ -28,14 +20,6 @@ pub(crate) async fn answer(parts: AdminParts, question: AdminQuestion) -> Answer
         RETRY | DROP => Some(change(parts.jobs.first()?, name, &parameters).await),
         _ => None,
     }
-}
-
-/// The text under a name; empty where there is none.
-pub(super) fn text<'p>(parameters: &'p Value, name: &str) -> &'p str {
-    parameters
-        .get(name)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
 }
 
 async fn explain(parts: AdminParts, parameters: &Value) -> Answer {
@@ -71,12 +55,4 @@ async fn change(queue: &JobQueue, name: &str, parameters: &Value) -> Result<Valu
         Ok(changed) => Ok(json!({ "ok": true, "changed": changed })),
         Err(error) => Err(error.to_string()),
     }
-}
-
-/// Jobs that are dead, the first of them.
-pub(super) async fn dead(
-    queue: &JobQueue,
-    max: usize,
-) -> tsumugi_jobs::Result<Vec<tsumugi_jobs::JobRow>> {
-    queue.list(Some(JobState::Dead), 0, max).await
 }

@@ -6,11 +6,12 @@ use std::pin::Pin;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::Dashboard;
-use crate::limits::{DASHBOARD_QUERY_PARAMETERS_MAX, DASHBOARD_TEXT_CHARACTERS_MAX};
+use super::state::Dashboard;
+pub(crate) use super::text::{cut, cut_to};
+use crate::limits::DASHBOARD_QUERY_PARAMETERS_MAX;
 
 /// How an endpoint answers.
-pub(crate) enum Endpoint {
+pub(crate) enum ApiEndpoint {
     /// GET, at once, from what workers have left.
     View(fn(&Dashboard, &ApiQuery) -> ApiResult),
     /// GET, after something that is waited for.
@@ -92,29 +93,9 @@ pub(crate) fn list(name: &str, mut items: Vec<Value>, max: usize) -> Value {
     json!({ name: items, "more": more })
 }
 
-/// A text that is not longer than what is shown of one.
-pub(crate) fn cut(text: &str) -> String {
-    cut_to(text, DASHBOARD_TEXT_CHARACTERS_MAX)
-}
-
-/// A text with its end left out when it has more characters than `max`.
-pub(crate) fn cut_to(text: &str, max: usize) -> String {
-    match text.char_indices().nth(max) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_of_one_character_more_than_the_limit_is_cut() {
-        let fits = "日".repeat(DASHBOARD_TEXT_CHARACTERS_MAX);
-        assert_eq!(cut(&fits), fits);
-        assert_eq!(cut(&format!("{fits}本")), format!("{fits}…"));
-    }
 
     #[test]
     fn list_of_one_item_more_than_the_limit_says_that_there_are_more() {

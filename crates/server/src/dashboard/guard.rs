@@ -37,17 +37,17 @@ pub(crate) enum Access {
 
 /// What the checks know of this server.
 #[derive(Debug, Default)]
-pub(crate) struct Guard {
+pub(crate) struct AccessGuard {
     token: Option<AdminToken>,
     /// What this machine calls itself.
     machine: Option<String>,
     failures: LoginFailures,
 }
 
-impl Guard {
-    pub fn new(token: Option<AdminToken>) -> Guard {
+impl AccessGuard {
+    pub fn new(token: Option<AdminToken>) -> AccessGuard {
         let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-        Guard {
+        AccessGuard {
             token,
             machine: machine.map(|name| name.trim().to_owned()),
             failures: LoginFailures::default(),

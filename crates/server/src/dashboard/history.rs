@@ -11,7 +11,7 @@ use tsumugi_worker::Handle;
 
 use super::latency::LatencyCounts;
 use super::routes::RouteCounts;
-use super::unix_ms;
+use super::moment::unix_ms;
 use crate::front::MetricsRegistry;
 use crate::limits::DASHBOARD_POINTS;
 
@@ -23,7 +23,7 @@ const ROUTES_KEPT_SECONDS: u64 = 600;
 
 /// The points so far. The thread ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct History(Arc<Mutex<Points>>);
+pub(crate) struct ChartHistory(Arc<Mutex<Points>>);
 
 #[derive(Debug)]
 struct Points {
@@ -74,9 +74,9 @@ struct MinutePart {
     cpu: f64,
 }
 
-impl History {
+impl ChartHistory {
     /// Begins to look at a server.
-    pub fn start(handle: &Handle, registry: &MetricsRegistry) -> History {
+    pub fn start(handle: &Handle, registry: &MetricsRegistry) -> ChartHistory {
         let points = Arc::new(Mutex::new(Points::new()));
         let look = Look {
             handle: handle.clone(),
@@ -87,7 +87,7 @@ impl History {
         if let Err(error) = named.spawn(move || look.run()) {
             tracing::warn!(%error, "the dashboard draws nothing: its thread cannot be started");
         }
-        History(points)
+        ChartHistory(points)
     }
 
     fn points(&self) -> MutexGuard<'_, Points> {
@@ -304,10 +304,10 @@ fn memory() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dashboard::latency::Latency;
+    use crate::dashboard::latency::LatencyCounter;
 
     fn seen(points: &Points, second: u64, requests: u64) -> Seen {
-        let latency = Latency::default();
+        let latency = LatencyCounter::default();
         (0..requests).for_each(|_| latency.add(1_000));
         let mut counts = RouteCounts {
             errors: requests / 2,

@@ -11,15 +11,15 @@ const STEPS: usize = 104;
 
 /// Durations that one thread counts.
 #[derive(Debug)]
-pub(crate) struct Latency([AtomicU64; STEPS]);
+pub(crate) struct LatencyCounter([AtomicU64; STEPS]);
 
 /// Counts at one moment, or between two.
 #[derive(Clone, Debug)]
 pub(crate) struct LatencyCounts([u64; STEPS]);
 
-impl Default for Latency {
-    fn default() -> Latency {
-        Latency(std::array::from_fn(|_| AtomicU64::new(0)))
+impl Default for LatencyCounter {
+    fn default() -> LatencyCounter {
+        LatencyCounter(std::array::from_fn(|_| AtomicU64::new(0)))
     }
 }
 
@@ -29,7 +29,7 @@ impl Default for LatencyCounts {
     }
 }
 
-impl Latency {
+impl LatencyCounter {
     /// Counts one. Only by the thread that these are of.
     pub fn add(&self, us: u64) {
         if let Some(count) = self.0.get(step(us)) {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_of_what_was_counted_in_between() {
-        let latency = Latency::default();
+        let latency = LatencyCounter::default();
         let counts = || {
             let mut counts = LatencyCounts::default();
             latency.add_to(&mut counts);

@@ -6,25 +6,30 @@
 
 mod answers;
 mod api;
+mod ask;
 mod databases;
+mod description;
+mod error_sink;
 mod errors;
 mod guard;
 mod history;
 mod latency;
+mod moment;
 mod overview;
+mod parts;
 mod question;
 mod reloads;
 mod requests;
 mod routes;
 mod server;
+mod state;
 mod statements;
 mod stores;
+mod text;
 mod traces;
 mod work;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::header::{
     ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
@@ -34,43 +39,44 @@ use http::{HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use tsumugi_http::admin::{AdminAnswer, AdminRequest};
 use tsumugi_http::cookie::{SameSite, SetCookie};
-use tsumugi_http::{AdminToken, HttpResponse, Request};
-use tsumugi_trace::Tracer;
+use tsumugi_http::{HttpResponse, Request};
 use tsumugi_worker::Handle;
 
 use crate::front::{Front, MetricsRegistry};
-use crate::traces::TraceExporter;
 use crate::limits::{DASHBOARD_BODY_BYTES_MAX, DASHBOARD_SESSION_SECONDS};
-use api::{ApiError, ApiQuery, Endpoint, cut, required};
-use guard::{Access, COOKIE_NAME, Guard};
+use api::{ApiError, ApiQuery, ApiEndpoint, cut, required};
+use guard::{Access, COOKIE_NAME, AccessGuard};
 
 pub(crate) use answers::answer;
-pub use errors::{ErrorReport, report_error};
-pub(crate) use errors::{ErrorSink, follow_errors};
+pub(crate) use parts::AdminParts;
+pub use description::{DashboardSettings, LimitRow, ServerDescription};
+pub use error_sink::{ErrorReport, report_error};
+pub(crate) use error_sink::{ErrorSink, follow_errors};
+pub(crate) use moment::unix_ms;
 pub use question::{AdminQuestion, QuestionAnswer};
 pub(crate) use question::{QuestionReceiver, QuestionSender, questions};
 pub(crate) use routes::{RouteCounter, RouteCounts, RouteFigures};
-pub use server::{LimitRow, ServerDescription};
+pub(crate) use state::Dashboard;
 
 /// What every endpoint is called, and what answers it.
-const ENDPOINTS: &[(&str, Endpoint)] = &[
-    ("overview", Endpoint::View(overview::view)),
-    ("requests", Endpoint::View(requests::view)),
-    ("requests/cancel", Endpoint::Action(requests::cancel)),
-    ("errors", Endpoint::View(errors::view)),
-    ("reloads", Endpoint::View(reloads::view)),
-    ("server", Endpoint::View(server::view)),
-    ("statements", Endpoint::View(statements::view)),
-    ("statements/explain", Endpoint::Action(statements::explain)),
-    ("statements/reset", Endpoint::Action(statements::reset)),
-    ("databases", Endpoint::View(databases::view)),
-    ("stores", Endpoint::Question(stores::view)),
-    ("records", Endpoint::Question(stores::view_records)),
-    ("work", Endpoint::Question(work::view)),
-    ("jobs/retry", Endpoint::Action(work::retry)),
-    ("jobs/drop", Endpoint::Action(work::remove)),
-    ("traces", Endpoint::View(traces::view)),
-    ("trace", Endpoint::View(traces::trace)),
+const ENDPOINTS: &[(&str, ApiEndpoint)] = &[
+    ("overview", ApiEndpoint::View(overview::view)),
+    ("requests", ApiEndpoint::View(requests::view)),
+    ("requests/cancel", ApiEndpoint::Action(requests::cancel)),
+    ("errors", ApiEndpoint::View(errors::view)),
+    ("reloads", ApiEndpoint::View(reloads::view)),
+    ("server", ApiEndpoint::View(server::view)),
+    ("statements", ApiEndpoint::View(statements::view)),
+    ("statements/explain", ApiEndpoint::Action(statements::explain)),
+    ("statements/reset", ApiEndpoint::Action(statements::reset)),
+    ("databases", ApiEndpoint::View(databases::view)),
+    ("stores", ApiEndpoint::Question(stores::view)),
+    ("records", ApiEndpoint::Question(stores::view_records)),
+    ("work", ApiEndpoint::Question(work::view)),
+    ("jobs/retry", ApiEndpoint::Action(work::retry)),
+    ("jobs/drop", ApiEndpoint::Action(work::remove)),
+    ("traces", ApiEndpoint::View(traces::view)),
+    ("trace", ApiEndpoint::View(traces::trace)),
 ];
 
 const PAGE: &str = include_str!("page/index.html");
@@ -81,43 +87,25 @@ const STYLE: &str = include_str!("page/style.css");
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
      form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
-/// What the operator says about the dashboard, and what there is to say about the server.
-#[derive(Clone, Debug, Default)]
-pub struct DashboardSettings {
-    /// What it asks for.
-    pub token: Option<AdminToken>,
-    /// Options and limits.
-    pub description: Arc<ServerDescription>,
-}
-
 /// The dashboard of a running server.
 #[derive(Debug)]
-pub(crate) struct Dashboard {
-    pub handle: Handle,
-    pub registry: MetricsRegistry,
-    pub description: Arc<ServerDescription>,
-    pub tracer: Option<Tracer>,
-    pub exporter: Option<TraceExporter>,
-    /// When the server was started, in milliseconds since 1970.
-    pub started_at: u64,
-    pub history: history::History,
-    guard: Guard,
+pub(crate) struct DashboardPages {
+    state: Dashboard,
+    guard: AccessGuard,
 }
 
-impl Dashboard {
+impl DashboardPages {
     /// Of the server behind `handle`, whose services were given `front`.
-    pub fn new(handle: Handle, registry: MetricsRegistry, front: &Front) -> Dashboard {
-        let history = history::History::start(&handle, &registry);
-        Dashboard {
-            handle,
-            registry,
-            description: Arc::clone(&front.dashboard.description),
-            tracer: front.tracer.clone(),
-            exporter: front.exporter.clone(),
-            started_at: unix_ms(SystemTime::now()),
-            history,
-            guard: Guard::new(front.dashboard.token.clone()),
+    pub fn new(handle: Handle, registry: MetricsRegistry, front: &Front) -> DashboardPages {
+        DashboardPages {
+            state: Dashboard::new(handle, registry, front),
+            guard: AccessGuard::new(front.dashboard.token.clone()),
         }
+    }
+
+    /// What it answers from.
+    pub fn state(&self) -> &Dashboard {
+        &self.state
     }
 
     /// The answer to a request for a path of the dashboard; none for other paths.
@@ -171,7 +159,7 @@ impl Dashboard {
         let found = ENDPOINTS.iter().find(|(known, _)| *known == name);
         let access = match (name, found) {
             ("login", _) => Access::Login,
-            (_, Some((_, Endpoint::Action(_)))) => Access::Action,
+            (_, Some((_, ApiEndpoint::Action(_)))) => Access::Action,
             _ => Access::Data,
         };
         // What a request may see is looked at before whether it makes sense, so that nothing is learnt without permission.
@@ -191,12 +179,12 @@ impl Dashboard {
         };
         let query = || ApiQuery::parse(request.uri.query().unwrap_or_default());
         let answer = match endpoint {
-            Endpoint::View(view) => view(self, &query()?),
-            Endpoint::Question(ask) => ask(self, query()?).await,
-            Endpoint::Action(act) => {
+            ApiEndpoint::View(view) => view(&self.state, &query()?),
+            ApiEndpoint::Question(ask) => ask(&self.state, query()?).await,
+            ApiEndpoint::Action(act) => {
                 let body = body_of(&mut request).await?;
                 let wanted = cut(&body.to_string());
-                let outcome = act(self, body).await;
+                let outcome = act(&self.state, body).await;
                 log_action(name, &wanted, &request, outcome.as_ref().err());
                 outcome
             }
@@ -282,12 +270,4 @@ fn armoured(response: HttpResponse) -> HttpResponse {
         .with(REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
         .with(RESOURCE_POLICY, HeaderValue::from_static("same-origin"))
         .with(OPENER_POLICY, HeaderValue::from_static("same-origin"))
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn unix_ms(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
 }

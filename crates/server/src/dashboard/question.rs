@@ -7,9 +7,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::Dashboard;
-use super::api::{ApiError, ApiResult};
-use crate::limits::{DASHBOARD_ANSWER_MS_MAX, DASHBOARD_QUESTIONS_MAX};
+use crate::limits::DASHBOARD_QUESTIONS_MAX;
 
 /// What an application is asked. `None` as an answer: not mine, ask another worker.
 #[non_exhaustive]
@@ -50,30 +48,10 @@ impl QuestionReceiver {
 
 impl QuestionSender {
     /// The worker's answer; none from one that is stuck, busy with other questions or has none.
-    async fn ask(&self, question: AdminQuestion, limit: Duration) -> QuestionAnswer {
+    pub(super) async fn ask(&self, question: AdminQuestion, limit: Duration) -> QuestionAnswer {
         let (sender, answer) = oneshot::channel();
         self.0.try_send((question, sender)).ok()?;
         timeout(limit, answer).await.ok()?.ok()?
-    }
-}
-
-impl Dashboard {
-    /// Asks one worker after another until one has an answer.
-    pub async fn ask_any(&self, question: AdminQuestion) -> ApiResult {
-        let limit = Duration::from_millis(DASHBOARD_ANSWER_MS_MAX);
-        self.ask_any_within(question, limit).await
-    }
-
-    /// The same, where each may take this long.
-    pub async fn ask_any_within(&self, question: AdminQuestion, limit: Duration) -> ApiResult {
-        for sender in self.registry.questions() {
-            match sender.ask(question.clone(), limit).await {
-                Some(Ok(value)) => return Ok(value),
-                Some(Err(text)) => return Err(ApiError::bad_request(text)),
-                None => {}
-            }
-        }
-        Err(ApiError::unavailable("no worker has an answer to this"))
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tsumugi_worker::ReloadRecord;
 
 use super::api::{ApiQuery, ApiResult, cut, cut_to};
-use super::errors::place_in;
+use super::error_sink::place_in;
 use super::{Dashboard, unix_ms};
 use crate::limits::DASHBOARD_MESSAGE_CHARACTERS_MAX;
 use crate::log::story;

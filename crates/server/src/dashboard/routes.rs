@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use http::Method;
 use tsumugi_http::{FinishedRequest, RequestOutcome};
 
-use super::latency::{Latency, LatencyCounts};
+use super::latency::{LatencyCounter, LatencyCounts};
 use crate::limits::DASHBOARD_ROUTES_MAX;
 
 /// What requests are called that no route has answered: files, 404, `OPTIONS`.
@@ -27,7 +27,7 @@ pub(crate) struct RouteFigures(Mutex<Vec<Arc<RouteColumn>>>);
 struct RouteColumn {
     name: Box<str>,
     errors: AtomicU64,
-    durations: Latency,
+    durations: LatencyCounter,
 }
 
 /// The figures of one route at one moment.
@@ -55,7 +55,7 @@ impl RouteFigures {
         let column = Arc::new(RouteColumn {
             name: name.into(),
             errors: AtomicU64::new(0),
-            durations: Latency::default(),
+            durations: LatencyCounter::default(),
         });
         columns.push(Arc::clone(&column));
         column

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tsumugi_kv::{KeyRange, KvSnapshot, Lifetime};
 use tsumugi_stores::{Capability, Store};
 
-use super::answers::{RECORDS, STORES, text};
+use super::parts::{RECORDS, STORES, text};
 use super::api::{ApiFuture, ApiQuery, list};
 use super::question::{AdminQuestion, QuestionAnswer as Answer};
 use super::{Dashboard, unix_ms};

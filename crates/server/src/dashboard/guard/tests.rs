@@ -19,7 +19,7 @@ fn headers(lines: &str) -> HeaderMap {
     pairs.collect()
 }
 
-fn status(guard: &Guard, address: &str, access: Access, lines: &str) -> u16 {
+fn status(guard: &AccessGuard, address: &str, access: Access, lines: &str) -> u16 {
     let address = (address != "unix").then(|| address.parse().unwrap());
     match guard.check(&headers(lines), address, access) {
         Ok(()) => 200,
@@ -29,7 +29,7 @@ fn status(guard: &Guard, address: &str, access: Access, lines: &str) -> u16 {
 
 #[test]
 fn request_on_loopback_is_answered_to_own_names_alone() {
-    let guard = Guard::default();
+    let guard = AccessGuard::default();
     for (host, expected) in [
         ("127.0.0.1:9090", 200),
         ("127.0.0.1", 200),
@@ -57,7 +57,7 @@ fn request_on_loopback_is_answered_to_own_names_alone() {
 
 #[test]
 fn page_of_another_site_is_refused() {
-    let guard = Guard::default();
+    let guard = AccessGuard::default();
     let host = "Host: localhost:9090";
     for (lines, page, data) in [
         ("Origin: http://localhost:9090", 200, 200),
@@ -81,7 +81,7 @@ fn page_of_another_site_is_refused() {
 
 #[test]
 fn action_needs_its_header_and_json() {
-    let guard = Guard::default();
+    let guard = AccessGuard::default();
     let host = "Host: localhost";
     for (lines, expected) in [
         ("X-Tsumugi-Action: 1|Content-Type: application/json", 200),
@@ -105,7 +105,7 @@ fn action_needs_its_header_and_json() {
 
 #[test]
 fn address_that_others_can_reach_needs_a_token() {
-    let open = Guard::default();
+    let open = AccessGuard::default();
     let host = "Host: 192.0.2.7:9090";
     for access in [Access::Page, Access::Data, Access::Login] {
         assert_eq!(
@@ -114,7 +114,7 @@ fn address_that_others_can_reach_needs_a_token() {
             "{access:?}"
         );
     }
-    let guard = Guard::new(Some(AdminToken::new(TOKEN).unwrap()));
+    let guard = AccessGuard::new(Some(AdminToken::new(TOKEN).unwrap()));
     let session = guard.login(TOKEN).unwrap().unwrap();
     for address in ["192.0.2.7:9090", "0.0.0.0:9090", "127.0.0.1:9090"] {
         let host = match address {
@@ -156,7 +156,7 @@ fn address_that_others_can_reach_needs_a_token() {
 
 #[test]
 fn one_wrong_token_more_than_the_limit_is_not_compared() {
-    let guard = Guard::new(Some(AdminToken::new(TOKEN).unwrap()));
+    let guard = AccessGuard::new(Some(AdminToken::new(TOKEN).unwrap()));
     let session = guard.login(TOKEN).unwrap().unwrap();
     for _ in 0..DASHBOARD_LOGIN_FAILURES_MAX {
         assert_eq!(
