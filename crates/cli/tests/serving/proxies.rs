@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use tsumugi_testkit::FrontProxy;
 
-use crate::rig::{Answer, PATIENCE, Served, ask, folder, request, serve};
+use crate::rig::{Answer, PATIENCE, Served, ask, folder, request, serve, until};
 use crate::tls::{certify, tls};
 
 const APP: &[u8] =
@@ -33,7 +33,7 @@ fn start(options: &[&str], schemes: &[&str]) -> (Served, Vec<String>) {
 #[test]
 fn nginx_in_front_says_who_the_client_is() {
     let options = "--listen 127.0.0.1:0 --listen [::1]:0 --listen unix:app.sock --trust-proxy 127.0.0.2,for,proto,host \
-        --trust-proxy ::1/128 --trust-proxy unix,forwarded";
+        --trust-proxy ::1/128 --trust-proxy unix,forwarded --access-log access.log";
     let options: Vec<&str> = options.split_whitespace().collect();
     let (served, addresses) = start(&options, &["http://", "http://", "unix:"]);
     let socket = served.path("app.sock");
@@ -72,6 +72,11 @@ fn nginx_in_front_says_who_the_client_is() {
             assert_eq!(found, "\"127.0.0.1\" http x http://x", "{path} {fields}");
         }
     }
+    let log = served.path("access.log");
+    until("a line for each request", || {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        text.matches("\"ip\":\"127.0.0.1\"").count() == 6
+    });
     // Without the proxy the same fields are anybody's.
     let direct = ask(&addresses[0], "GET", "/", FORGED).text();
     assert_eq!(direct, "\"127.0.0.1\" http x http://x");
