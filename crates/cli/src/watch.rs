@@ -33,7 +33,8 @@ pub fn start(folder: PathBuf, data: PathBuf, handle: Handle) -> std::io::Result<
                 continue;
             };
             tracing::info!("{} has changed", changed.display());
-            let trigger = ReloadTrigger::File(changed.strip_prefix(&folder).unwrap_or(changed).to_owned());
+            let trigger =
+                ReloadTrigger::File(changed.strip_prefix(&folder).unwrap_or(changed).to_owned());
             drop(handle.reload_for(trigger)); // the server itself logs how it went
             known = now;
         }

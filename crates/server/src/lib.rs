@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admin_pages;
 mod application;
 mod bind;
 pub mod commands;
@@ -28,6 +29,7 @@ mod supervisor;
 pub mod table;
 mod traces;
 
+pub use admin_pages::AdminPages;
 pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
 pub use dashboard::{
@@ -36,7 +38,7 @@ pub use dashboard::{
 };
 pub use data_access::DataAccess;
 pub use data_folder::DataFolder;
-pub use front::{AdminPages, Front, MetricsRegistry, Mode};
+pub use front::{Front, MetricsRegistry, Mode};
 pub use handover::{AbandonedFiles, GivenSockets, SocketRole};
 pub use limit::{Limit, LimitError, LimitSet, Limits, Row, WORKER, assigned, row};
 pub use limits::{

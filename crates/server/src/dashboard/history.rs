@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tsumugi_worker::Handle;
 
 use super::latency::LatencyCounts;
-use super::routes::RouteCounts;
 use super::moment::unix_ms;
+use super::routes::RouteCounts;
 use crate::front::MetricsRegistry;
 use crate::limits::DASHBOARD_POINTS;
 
