@@ -38,6 +38,12 @@ get("/push") { jobs.push(:fails, card: "4111").to_s }
 
 fn check_database(url: &str, kind: &str) {
     let rig = Rig::start(&format!("URL = {url:?}{WITH_DATABASE}"), &[]);
+    check_statements(&rig, kind);
+    check_jobs(&rig);
+}
+
+/// Counted, shown without values, explained; and the pool that they ran on.
+fn check_statements(rig: &Rig, kind: &str) {
     for id in 1..=3 {
         assert_eq!(get(&rig.address, &format!("/find/{id}")).status(), 200);
     }
@@ -74,20 +80,7 @@ fn check_database(url: &str, kind: &str) {
         rig.data(&format!("statements?by={by}"));
     }
 
-    let name = |found: &Value| json!({ "fingerprint": found["fingerprint"], "database": found["database"] });
-    let explained = rig.act("statements/explain", &name(found));
-    assert_eq!(explained.status(), 200, "{kind}: {}", explained.text());
-    let plan = value(&explained)["plan"].as_str().unwrap().to_owned();
-    assert!(
-        plan.to_lowercase().contains("notes") && !plan.contains("hunter2"),
-        "{plan}"
-    );
-    let refused = rig.act("statements/explain", &name(failed));
-    assert_eq!(refused.status(), 400, "{kind}: {}", refused.text());
-    let unknown = json!({ "fingerprint": "0000000000000000", "database": found["database"] });
-    assert_eq!(rig.act("statements/explain", &unknown).status(), 400);
-    let elsewhere = json!({ "fingerprint": found["fingerprint"], "database": "none" });
-    assert_eq!(rig.act("statements/explain", &elsewhere).status(), 503);
+    check_plans(rig, found, failed, kind);
 
     until("a pool", || {
         !rows(&rig.data("databases"), "pools").is_empty()
@@ -103,6 +96,35 @@ fn check_database(url: &str, kind: &str) {
         "{pool}"
     );
 
+    assert_eq!(rig.act("statements/reset", &json!({})).status(), 200);
+    let statements = rig.data("statements");
+    let texts = rows(&statements, "statements").iter();
+    assert!(
+        !texts.clone().any(|row| row["sql"] == found["sql"]),
+        "{statements}"
+    );
+}
+
+/// Plans of what ran and of what could not, and what is no statement.
+fn check_plans(rig: &Rig, found: &Value, failed: &Value, kind: &str) {
+    let name = |found: &Value| json!({ "fingerprint": found["fingerprint"], "database": found["database"] });
+    let explained = rig.act("statements/explain", &name(found));
+    assert_eq!(explained.status(), 200, "{kind}: {}", explained.text());
+    let plan = value(&explained)["plan"].as_str().unwrap().to_owned();
+    assert!(
+        plan.to_lowercase().contains("notes") && !plan.contains("hunter2"),
+        "{plan}"
+    );
+    let refused = rig.act("statements/explain", &name(failed));
+    assert_eq!(refused.status(), 400, "{kind}: {}", refused.text());
+    let unknown = json!({ "fingerprint": "0000000000000000", "database": found["database"] });
+    assert_eq!(rig.act("statements/explain", &unknown).status(), 400);
+    let elsewhere = json!({ "fingerprint": found["fingerprint"], "database": "none" });
+    assert_eq!(rig.act("statements/explain", &elsewhere).status(), 503);
+}
+
+/// Figures, a dead job, and what an operator does with it.
+fn check_jobs(rig: &Rig) {
     let id = get(&rig.address, "/push").text().to_owned();
     let jobs = || rig.data("work")["jobs"].clone();
     until("the job is dead", || rows(&jobs(), "dead").len() == 1);
@@ -149,14 +171,6 @@ fn check_database(url: &str, kind: &str) {
     ] {
         assert_eq!(rig.act(action, &body).status(), 400, "{action} {body}");
     }
-
-    assert_eq!(rig.act("statements/reset", &json!({})).status(), 200);
-    let statements = rig.data("statements");
-    let texts = rows(&statements, "statements").iter();
-    assert!(
-        !texts.clone().any(|row| row["sql"] == found["sql"]),
-        "{statements}"
-    );
 }
 
 #[test]
@@ -215,7 +229,13 @@ fn stores_timers_and_channels_are_shown() {
     assert!(shown["bytes"].as_u64() > Some(1_000), "{shown}");
     assert_eq!(row(&stores, "stores", "store", "records")["kind"], "disk");
 
-    let place = shown["store"].as_str().unwrap();
+    check_records(&rig, shown["store"].as_str().unwrap());
+    check_timers(&rig);
+    check_channels(&rig);
+}
+
+/// Page by page, cut, in hex or hidden.
+fn check_records(rig: &Rig, place: &str) {
     let page = |prefix: &str, after: &str| {
         rig.data(&format!(
             "records?store={place}&prefix={prefix}&after={}",
@@ -265,7 +285,9 @@ fn stores_timers_and_channels_are_shown() {
         (&json!(true), &Value::Null, &Value::Null)
     );
     assert_eq!(rows(&page("user:11", ""), "records").len(), 10);
+}
 
+fn check_timers(rig: &Rig) {
     let timers = || rig.data("work");
     until("a timer has failed", || {
         rows(&timers(), "timers")
@@ -292,7 +314,9 @@ fn stores_timers_and_channels_are_shown() {
         "{slow}"
     );
     assert_eq!(work["jobs"], Value::Null);
+}
 
+fn check_channels(rig: &Rig) {
     let mut listener = TcpStream::connect(&rig.address).unwrap();
     listener
         .write_all(b"GET /news HTTP/1.1\r\nHost: a\r\n\r\n")
