@@ -11,6 +11,7 @@ mod postgres;
 mod proxies;
 mod rpc;
 mod sql;
+mod traces;
 mod values;
 
 use std::borrow::Cow;
@@ -28,13 +29,14 @@ pub use postgres::{pg_backend, pg_scram};
 pub use proxies::{forwarding, proxy_header};
 pub use rpc::{rpc_frames, rpc_own};
 pub use sql::{sql_names, sql_raw};
+pub use traces::trace_parent;
 pub use values::pg_value;
 
 /// A target: its name, which is the name of its corpus, and the function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 22] = [
     ("cookies", cookies),
     ("firebird_answers", firebird_answers),
     ("firebird_describe", firebird_describe),
@@ -56,6 +58,7 @@ pub const TARGETS: [Target; 21] = [
     ("rpc_own", rpc_own),
     ("sql_names", sql_names),
     ("sql_raw", sql_raw),
+    ("trace_parent", trace_parent),
 ];
 
 const PAIRS_MAX: usize = 16;

@@ -210,6 +210,11 @@ fn application_of_the_page_on_scale_loads() {
 }
 
 #[test]
+fn every_application_of_the_page_on_traces_loads() {
+    check("docs/tracing.md", 1);
+}
+
+#[test]
 fn every_application_of_the_page_on_redis_loads() {
     check("docs/redis.md", 2);
 }

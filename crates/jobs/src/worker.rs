@@ -13,6 +13,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tsumugi_trace::{Activity, ActivityKind, Ending};
 
 use crate::claims::{ClaimAnswer, ClaimedJob, Claimer, Wanted};
 use crate::error::{Error, Result};
@@ -287,12 +288,15 @@ impl Inner {
         };
         self.running.borrow_mut().insert(job.id, running);
         let inner = Rc::clone(self);
-        Box::pin(async move {
+        let activity = Activity::begin_named(ActivityKind::Job, job.name.as_str().into(), None);
+        activity.show();
+        Box::pin(Activity::scope(Some(activity.share()), async move {
             let performed = AssertUnwindSafe((inner.perform)(job.clone())).catch_unwind();
             tokio::select! {
                 biased;
                 () = cut.notified() => {
                     tracing::warn!("the job {} {} is cut short: its claim is lost", job.name, job.id);
+                    activity.end(ended(Some("its claim was lost")));
                 }
                 performed = timeout(time, performed) => {
                     let outcome = match performed {
@@ -301,10 +305,11 @@ impl Inner {
                         Err(_) => Err(format!("it took longer than its timeout, {} s", time.as_secs_f64())),
                     };
                     inner.record(&job, &outcome).await;
+                    activity.end(ended(outcome.is_err().then_some("it failed")));
                 }
             }
             inner.running.borrow_mut().remove(&job.id);
-        })
+        }))
     }
 
     async fn record(&self, job: &ClaimedJob, outcome: &Result<(), String>) {
@@ -348,6 +353,14 @@ impl Inner {
             job.cut.notify_one();
         }
         self.renewed.set(Instant::now());
+    }
+}
+
+/// How a job ended, for its trace, which shows none of its values.
+fn ended(error: Option<&str>) -> Ending {
+    Ending {
+        error: error.map(str::to_owned),
+        ..Ending::default()
     }
 }
 

@@ -51,10 +51,7 @@ pub(super) fn refuse_replaced() -> HttpResponse {
 #[cold]
 pub(super) fn refuse_cancelled() -> HttpResponse {
     tracing::info!("a request was cancelled by an operator");
-    HttpResponse::refusal(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "cancelled by an operator",
-    )
+    HttpResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, "cancelled by an operator")
 }
 
 impl fmt::Display for RequestRefusal {

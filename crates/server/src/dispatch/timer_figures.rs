@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tsumugi_jobs::CronSchedule;
+use tsumugi_trace::{Activity, ActivityKind, Ending};
 
 /// The timers of this process. Locked where one begins, and by who reads.
 static TIMERS: Mutex<Vec<Weak<TimerFigures>>> = Mutex::new(Vec::new());
@@ -122,7 +123,16 @@ impl TimerFigures {
         let begun = Instant::now();
         self.last_us.store(-1, Relaxed);
         self.last_at.store(unix_ms(), Relaxed);
-        let failure = tick.await;
+        let name = self.description.name.as_deref();
+        let name = name.or(self.description.place.as_deref()).unwrap_or("every").into();
+        let activity = Activity::begin_named(ActivityKind::Timer, name, None);
+        activity.show();
+        let failure = Activity::scope(Some(activity.share()), tick).await;
+        activity.end(Ending {
+            // The text is the application's, and may have values.
+            error: failure.as_ref().map(|_| "it failed".to_owned()),
+            ..Ending::default()
+        });
         let took = i64::try_from(begun.elapsed().as_micros()).unwrap_or(i64::MAX);
         *self
             .last_error
