@@ -123,7 +123,7 @@ end
 
 #[test]
 fn dashboard_shows_what_a_live_application_does() {
-    let rig = Rig::start(APP, &["--limit", "request_ms_max=7000"]);
+    let rig = Rig::start(APP, &[]);
     for path in [
         "/", "/items/1", "/items/2", "/raise", "/raise", "/long", "/none",
     ] {
@@ -156,7 +156,14 @@ fn dashboard_shows_what_a_live_application_does() {
     until("the requests of this minute", || drawn("requests") == 7.0);
     until("the errors of this minute", || drawn("errors") == 3.0);
     assert!(drawn("memory") > 1e6 && drawn("p99_ms") > 0.0);
+}
 
+#[test]
+fn dashboard_shows_errors_by_place_and_what_the_server_is() {
+    let rig = Rig::start(APP, &["--limit", "request_ms_max=7000"]);
+    for path in ["/raise", "/raise", "/long"] {
+        get(&rig.address, path);
+    }
     let errors = rig.data("errors");
     let error = |class: &str| {
         let all = errors["errors"].as_array().unwrap();
@@ -236,7 +243,7 @@ fn reload_that_fails_is_listed_with_its_place() {
 }
 
 #[test]
-fn dashboard_refuses_what_is_not_from_its_own_page() {
+fn page_of_the_dashboard_is_served_with_a_policy_that_keeps_others_away() {
     let rig = Rig::start(APP, &[]);
     let page = ask(
         &rig.admin,
@@ -255,12 +262,40 @@ fn dashboard_refuses_what_is_not_from_its_own_page() {
         let file = ask(&rig.admin, &raw("GET", &path, "Host: localhost\r\n", ""));
         assert_eq!(file.status(), 200, "{name}");
     }
+}
 
-    let cancel = |fields: &str, body: &str| call("POST", "requests/cancel", fields, body);
+#[test]
+fn dashboard_refuses_what_is_not_from_its_own_page() {
+    let rig = Rig::start(APP, &[]);
+    for (what, request, expected) in [foreign_requests(), malformed_requests()].concat() {
+        let answer = ask(&rig.admin, &request);
+        assert_eq!(answer.status(), expected, "{what}: {}", answer.text());
+        assert!(
+            answer.field("access-control-allow-origin").is_none(),
+            "{what}"
+        );
+    }
     let foreign = "Host: evil.example\r\n";
-    let large = format!("\"{}\"", "x".repeat((64 << 10) - 2));
-    let too_large = format!("\"{}\"", "x".repeat((64 << 10) - 1));
-    for (what, request, expected) in [
+    for path in ["/healthz", "/metrics"] {
+        assert_eq!(
+            ask(&rig.admin, &raw("GET", path, foreign, "")).status(),
+            200,
+            "{path}"
+        );
+    }
+}
+
+/// What is asked, the request, and the status of its answer.
+type Refusal = (&'static str, String, u16);
+
+fn cancel(fields: &str, body: &str) -> String {
+    call("POST", "requests/cancel", fields, body)
+}
+
+fn foreign_requests() -> Vec<Refusal> {
+    let foreign = "Host: evil.example\r\n";
+    let data = |fields: &str| call("GET", "server", fields, "");
+    vec![
         (
             "a name that points here",
             raw("GET", "/dashboard/", foreign, ""),
@@ -273,12 +308,12 @@ fn dashboard_refuses_what_is_not_from_its_own_page() {
         ),
         (
             "another page's script",
-            call("GET", "server", "Origin: http://evil.example\r\n", ""),
+            data("Origin: http://evil.example\r\n"),
             403,
         ),
         (
             "another page's image",
-            call("GET", "server", "Sec-Fetch-Site: cross-site\r\n", ""),
+            data("Sec-Fetch-Site: cross-site\r\n"),
             403,
         ),
         (
@@ -286,12 +321,6 @@ fn dashboard_refuses_what_is_not_from_its_own_page() {
             cancel(&format!("{ACTION}Origin: null\r\n"), "{}"),
             403,
         ),
-        (
-            "an action by GET",
-            call("GET", "requests/cancel?id=1", ACTION, ""),
-            405,
-        ),
-        ("data by POST", call("POST", "server", ACTION, "{}"), 405),
         (
             "an action without its header",
             cancel("Content-Type: application/json\r\n", "{}"),
@@ -302,6 +331,19 @@ fn dashboard_refuses_what_is_not_from_its_own_page() {
             cancel("X-Tsumugi-Action: 1\r\nContent-Type: text/plain\r\n", "{}"),
             415,
         ),
+    ]
+}
+
+fn malformed_requests() -> Vec<Refusal> {
+    let large = format!("\"{}\"", "x".repeat((64 << 10) - 2));
+    let too_large = format!("\"{}\"", "x".repeat((64 << 10) - 1));
+    vec![
+        (
+            "an action by GET",
+            call("GET", "requests/cancel?id=1", ACTION, ""),
+            405,
+        ),
+        ("data by POST", call("POST", "server", ACTION, "{}"), 405),
         ("a body that is no JSON", cancel(ACTION, "{"), 400),
         ("a body of the limit", cancel(ACTION, &large), 400),
         ("a body of one byte more", cancel(ACTION, &too_large), 413),
@@ -317,21 +359,7 @@ fn dashboard_refuses_what_is_not_from_its_own_page() {
             raw("GET", "/dashboard/../etc", "Host: localhost\r\n", ""),
             404,
         ),
-    ] {
-        let answer = ask(&rig.admin, &request);
-        assert_eq!(answer.status(), expected, "{what}: {}", answer.text());
-        assert!(
-            answer.field("access-control-allow-origin").is_none(),
-            "{what}"
-        );
-    }
-    for path in ["/healthz", "/metrics"] {
-        assert_eq!(
-            ask(&rig.admin, &raw("GET", path, foreign, "")).status(),
-            200,
-            "{path}"
-        );
-    }
+    ]
 }
 
 #[test]
