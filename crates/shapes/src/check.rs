@@ -1,11 +1,11 @@
 //! The walk through what a client sent, by a shape: what fits is made, what does not is collected with its path.
 //! Knows no language and no message. Rule: a list that is too long is not walked, and nothing is after `SHAPE_FAILURES_MAX` failures.
 
-use crate::failure::{Failure, Failures};
+use crate::failure::{Failures, FieldFailure};
 use crate::limits::{SHAPE_CHOICES_SHOWN_MAX, SHAPE_ITEMS_MAX};
 use crate::literal::Literal;
 use crate::scalar;
-use crate::shape::{Bounds, Kind, Presence, Rule, Shape};
+use crate::shape::{FieldPresence, InputShape, Kind, LengthBounds, Rule};
 use crate::values::{InputKind, Values};
 
 /// What came of a check.
@@ -22,7 +22,7 @@ pub struct Outcome<O> {
 /// # Errors
 /// Those of `values`.
 pub fn check<V: Values>(
-    shape: &Shape,
+    shape: &InputShape,
     values: &V,
     input: &V::Input,
 ) -> Result<Outcome<V::Output>, V::Error> {
@@ -34,7 +34,7 @@ pub fn check<V: Values>(
     let value = match values.kind(input)? {
         InputKind::Object => walk.object(shape, input)?,
         _ => {
-            walk.failures.add("", Failure::key("object"));
+            walk.failures.add("", FieldFailure::key("object"));
             values.nothing()
         }
     };
@@ -55,7 +55,7 @@ struct Walk<'w, V> {
 type Step<O, E> = Result<Option<O>, E>;
 
 impl<V: Values> Walk<'_, V> {
-    fn object(&mut self, shape: &Shape, input: &V::Input) -> Result<V::Output, V::Error> {
+    fn object(&mut self, shape: &InputShape, input: &V::Input) -> Result<V::Output, V::Error> {
         let fields = shape.fields();
         let mut kept = Vec::with_capacity(fields.len());
         let above = self.path.len();
@@ -97,9 +97,9 @@ impl<V: Values> Walk<'_, V> {
 
     fn absent(&mut self, rule: &Rule) -> Step<V::Output, V::Error> {
         match &rule.presence {
-            Presence::Optional => Ok(None),
-            Presence::Default(literal) => self.values.literal(literal).map(Some),
-            Presence::Required => self.fail(Failure::key("missing")),
+            FieldPresence::Optional => Ok(None),
+            FieldPresence::Default(literal) => self.values.literal(literal).map(Some),
+            FieldPresence::Required => self.fail(FieldFailure::key("missing")),
         }
     }
 
@@ -116,11 +116,11 @@ impl<V: Values> Walk<'_, V> {
             Kind::Boolean => self.boolean(input, kind),
             Kind::File => match kind {
                 InputKind::File => self.values.keep(input).map(Some),
-                _ => self.fail(Failure::key("file")),
+                _ => self.fail(FieldFailure::key("file")),
             },
             Kind::Object(shape) => match kind {
                 InputKind::Object => self.object(shape, input).map(Some),
-                _ => self.fail(Failure::key("object")),
+                _ => self.fail(FieldFailure::key("object")),
             },
             Kind::List(items) => self.list(rule, items, input),
         }
@@ -133,7 +133,7 @@ impl<V: Values> Walk<'_, V> {
         kind: InputKind,
     ) -> Step<V::Output, V::Error> {
         let InputKind::Text { .. } = kind else {
-            return self.fail(Failure::key("text"));
+            return self.fail(FieldFailure::key("text"));
         };
         let is_plain = rule.length.is_none() && rule.choices.is_none();
         if is_plain && rule.format.is_none() && rule.pattern.is_none() {
@@ -167,7 +167,7 @@ impl<V: Values> Walk<'_, V> {
         };
         let Some(found) = found else {
             let key = if is_integer { "integer" } else { "number" };
-            return self.fail(Failure::key(key));
+            return self.fail(FieldFailure::key(key));
         };
         match number_failure(rule, &found) {
             Some(failure) => self.fail(failure),
@@ -183,16 +183,16 @@ impl<V: Values> Walk<'_, V> {
         };
         match found {
             Some(truth) => self.values.literal(&Literal::Boolean(truth)).map(Some),
-            None => self.fail(Failure::key("boolean")),
+            None => self.fail(FieldFailure::key("boolean")),
         }
     }
 
     fn list(&mut self, rule: &Rule, items: &Rule, input: &V::Input) -> Step<V::Output, V::Error> {
         let max = rule.length.map_or(SHAPE_ITEMS_MAX, |length| length.max);
         let Some(found) = self.values.items(input, max)? else {
-            return self.fail(Failure::key("list"));
+            return self.fail(FieldFailure::key("list"));
         };
-        let bounds = Bounds {
+        let bounds = LengthBounds {
             min: rule.length.map_or(0, |length| length.min),
             max,
         };
@@ -213,13 +213,13 @@ impl<V: Values> Walk<'_, V> {
         self.values.list(kept).map(Some)
     }
 
-    fn fail(&mut self, failure: Failure) -> Step<V::Output, V::Error> {
+    fn fail(&mut self, failure: FieldFailure) -> Step<V::Output, V::Error> {
         self.failures.add(self.path.as_str(), failure);
         Ok(None)
     }
 }
 
-fn text_failure(rule: &Rule, text: &str) -> Option<Failure> {
+fn text_failure(rule: &Rule, text: &str) -> Option<FieldFailure> {
     if let Some(length) = rule.length {
         let count = text.chars().count();
         if let Some(failure) = length_failure("length", length, count) {
@@ -233,25 +233,25 @@ fn text_failure(rule: &Rule, text: &str) -> Option<Failure> {
         }
     }
     if let Some(format) = rule.format.filter(|format| !format.fits(text)) {
-        return Some(Failure::key(format.name()));
+        return Some(FieldFailure::key(format.name()));
     }
     let pattern = rule.pattern.as_ref();
     pattern
         .filter(|pattern| !pattern.fits(text))
-        .map(|_| Failure::key("pattern"))
+        .map(|_| FieldFailure::key("pattern"))
 }
 
-fn number_failure(rule: &Rule, found: &Literal) -> Option<Failure> {
+fn number_failure(rule: &Rule, found: &Literal) -> Option<FieldFailure> {
     let order = |bound: &Literal| found.compare(bound);
     if let Some(min) = &rule.min
         && !order(min).is_some_and(std::cmp::Ordering::is_ge)
     {
-        return Some(Failure::limit("min", min));
+        return Some(FieldFailure::limit("min", min));
     }
     if let Some(max) = &rule.max
         && !order(max).is_some_and(std::cmp::Ordering::is_le)
     {
-        return Some(Failure::limit("max", max));
+        return Some(FieldFailure::limit("max", max));
     }
     let choices = rule.choices.as_ref()?;
     let is_one = choices.iter().any(|choice| choice.is_same(found));
@@ -259,23 +259,23 @@ fn number_failure(rule: &Rule, found: &Literal) -> Option<Failure> {
 }
 
 /// What is wrong with a length, by the keys of texts (`length`) or of lists (`items`).
-fn length_failure(of: &str, bounds: Bounds, count: usize) -> Option<Failure> {
-    let Bounds { min, max } = bounds;
+fn length_failure(of: &str, bounds: LengthBounds, count: usize) -> Option<FieldFailure> {
+    let LengthBounds { min, max } = bounds;
     if (min..=max).contains(&count) {
         return None;
     }
     Some(match (min == max, count < min) {
-        (true, _) => Failure::limit(of, min),
-        (_, true) => Failure::limit(format!("{of}_min"), min),
-        _ => Failure::limit(format!("{of}_max"), max),
+        (true, _) => FieldFailure::limit(of, min),
+        (_, true) => FieldFailure::limit(format!("{of}_min"), min),
+        _ => FieldFailure::limit(format!("{of}_max"), max),
     })
 }
 
-fn choice_failure(choices: &[Literal]) -> Failure {
+fn choice_failure(choices: &[Literal]) -> FieldFailure {
     let shown = choices.iter().take(SHAPE_CHOICES_SHOWN_MAX);
     let mut shown: Vec<String> = shown.map(ToString::to_string).collect();
     if choices.len() > SHAPE_CHOICES_SHOWN_MAX {
         shown.push("…".to_owned());
     }
-    Failure::limit("choice", shown.join(", "))
+    FieldFailure::limit("choice", shown.join(", "))
 }

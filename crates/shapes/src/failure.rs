@@ -7,7 +7,7 @@ use crate::limits::SHAPE_FAILURES_MAX;
 
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Failure {
+pub enum FieldFailure {
     /// A message of the catalog, by its key, with the limit that it names.
     Key {
         /// The key: `missing`, `min`, `email`, or one of the application's own.
@@ -19,31 +19,31 @@ pub enum Failure {
     Text(Rc<str>),
 }
 
-impl Failure {
+impl FieldFailure {
     /// A message by its key.
-    pub fn key(key: impl Into<Rc<str>>) -> Failure {
+    pub fn key(key: impl Into<Rc<str>>) -> FieldFailure {
         let limit = String::new();
         let key = key.into();
-        Failure::Key { key, limit }
+        FieldFailure::Key { key, limit }
     }
 
     /// The same with a limit.
-    pub fn limit(key: impl Into<Rc<str>>, limit: impl ToString) -> Failure {
+    pub fn limit(key: impl Into<Rc<str>>, limit: impl ToString) -> FieldFailure {
         let limit = limit.to_string();
         let key = key.into();
-        Failure::Key { key, limit }
+        FieldFailure::Key { key, limit }
     }
 }
 
-impl From<&str> for Failure {
-    fn from(text: &str) -> Failure {
-        Failure::Text(text.into())
+impl From<&str> for FieldFailure {
+    fn from(text: &str) -> FieldFailure {
+        FieldFailure::Text(text.into())
     }
 }
 
-impl From<String> for Failure {
-    fn from(text: String) -> Failure {
-        Failure::Text(text.into())
+impl From<String> for FieldFailure {
+    fn from(text: String) -> FieldFailure {
+        FieldFailure::Text(text.into())
     }
 }
 
@@ -53,7 +53,7 @@ pub struct Place {
     /// `items[0].price`; empty for the object as a whole.
     pub path: Box<str>,
     /// What is wrong.
-    pub failure: Failure,
+    pub failure: FieldFailure,
 }
 
 /// All that does not fit, in the order in which it was found.
@@ -65,7 +65,7 @@ pub struct Failures {
 
 impl Failures {
     /// Keeps one. Beyond `SHAPE_FAILURES_MAX` it is kept only that there were more.
-    pub fn add(&mut self, path: impl Into<Box<str>>, failure: Failure) {
+    pub fn add(&mut self, path: impl Into<Box<str>>, failure: FieldFailure) {
         if self.places.len() >= SHAPE_FAILURES_MAX {
             self.is_cut = true;
             return;
@@ -76,7 +76,7 @@ impl Failures {
 
     /// Keeps a text of the application: `failures.text("to", "must be after from")`.
     pub fn text(&mut self, path: &str, text: impl Into<Rc<str>>) {
-        self.add(path, Failure::Text(text.into()));
+        self.add(path, FieldFailure::Text(text.into()));
     }
 
     /// Whether everything fits.
@@ -111,10 +111,10 @@ mod tests {
     fn failures_beyond_their_limit_are_counted_as_more() {
         let mut failures = Failures::default();
         for i in 0..SHAPE_FAILURES_MAX {
-            failures.add(format!("f{i}"), Failure::key("missing"));
+            failures.add(format!("f{i}"), FieldFailure::key("missing"));
         }
         assert!(!failures.is_cut());
-        failures.add("last", Failure::key("missing"));
+        failures.add("last", FieldFailure::key("missing"));
         assert!(failures.is_cut() && failures.places().len() == SHAPE_FAILURES_MAX);
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::literal::Literal;
-use crate::values::{InputKind, Values};
+use crate::values::{IndexedItems, InputKind, Values};
 
 /// The fields of a form by their names; those of one name in the order they were sent.
 #[derive(Clone, Debug)]
@@ -154,7 +154,11 @@ impl<V: Values> Values for FormValues<'_, V> {
         })
     }
 
-    fn items(&self, node: &FormNode, max: usize) -> Result<Option<Vec<(u64, FormNode)>>, V::Error> {
+    fn items(
+        &self,
+        node: &FormNode,
+        max: usize,
+    ) -> Result<Option<IndexedItems<FormNode>>, V::Error> {
         let max = max.saturating_add(1);
         match node {
             FormNode::Values(start, end) => {

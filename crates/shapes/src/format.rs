@@ -66,22 +66,22 @@ impl Format {
 
 /// A condition on a text that the author has: a regular expression that is found in it, or a function.
 #[derive(Clone)]
-pub struct Pattern(Rc<dyn Fn(&str) -> bool>);
+pub struct TextPattern(Rc<dyn Fn(&str) -> bool>);
 
-impl Pattern {
+impl TextPattern {
     /// A function that says whether a text fits.
-    pub fn new(fits: impl Fn(&str) -> bool + 'static) -> Pattern {
-        Pattern(Rc::new(fits))
+    pub fn new(fits: impl Fn(&str) -> bool + 'static) -> TextPattern {
+        TextPattern(Rc::new(fits))
     }
 
     /// A regular expression that has to be found in the text: `^` and `$` say that it is the whole.
     ///
     /// # Errors
     /// What is wrong with the expression.
-    pub fn regex(source: &str) -> Result<Pattern, Box<fancy_regex::Error>> {
+    pub fn regex(source: &str) -> Result<TextPattern, Box<fancy_regex::Error>> {
         let regex = fancy_regex::Regex::new(source)?;
         // A text on which the engine gives up does not fit.
-        Ok(Pattern::new(move |text| {
+        Ok(TextPattern::new(move |text| {
             regex.is_match(text).unwrap_or(false)
         }))
     }
@@ -92,7 +92,7 @@ impl Pattern {
     }
 }
 
-impl fmt::Debug for Pattern {
+impl fmt::Debug for TextPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pattern")
     }
@@ -346,8 +346,8 @@ mod tests {
 
     #[test]
     fn pattern_is_found_anywhere_unless_it_says_otherwise() {
-        assert!(Pattern::regex("b").unwrap().fits("abc"));
-        assert!(!Pattern::regex("^b$").unwrap().fits("abc"));
-        assert!(Pattern::regex("(").is_err());
+        assert!(TextPattern::regex("b").unwrap().fits("abc"));
+        assert!(!TextPattern::regex("^b$").unwrap().fits("abc"));
+        assert!(TextPattern::regex("(").is_err());
     }
 }

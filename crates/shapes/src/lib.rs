@@ -25,13 +25,13 @@ mod shape;
 mod values;
 
 pub use check::{Outcome, check};
-pub use failure::{Failure, Failures, Place};
+pub use failure::{Failures, FieldFailure, Place};
 pub use form::{FormFields, FormNode, FormValues};
-pub use format::{Format, Pattern};
+pub use format::{Format, TextPattern};
 pub use literal::Literal;
-pub use messages::{Catalog, Language, MessageError};
+pub use messages::{Language, MessageCatalog, MessageError};
 pub use shape::{
-    Bounds, Field, Kind, Rule, Shape, ShapeError, any, boolean, file, integer, list, number,
-    object, text,
+    Field, InputShape, Kind, LengthBounds, Rule, ShapeError, any, boolean, file, integer, list,
+    number, object, text,
 };
-pub use values::{InputKind, Values};
+pub use values::{IndexedItems, InputKind, Values};

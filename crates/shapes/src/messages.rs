@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::failure::{Failure, Failures};
+use crate::failure::{Failures, FieldFailure};
 use crate::limits::{ACCEPT_LANGUAGES_MAX, SHAPE_LANGUAGES_MAX};
 
 /// A tag such as `en` or `ja`, in lower case.
@@ -106,7 +106,7 @@ const JAPANESE: &str = "ja";
 
 /// The words of an application, over those that are built in.
 #[derive(Clone, Debug, Default)]
-pub struct Catalog {
+pub struct MessageCatalog {
     own: BTreeMap<Language, BTreeMap<Box<str>, Rc<str>>>,
     /// The language of all messages, whatever clients want.
     fixed: Option<Language>,
@@ -126,7 +126,7 @@ pub enum MessageError {
     Tag(String),
 }
 
-impl Catalog {
+impl MessageCatalog {
     /// The words of one key in a language; `key` may be new. A language that is new can be chosen by clients from now on.
     ///
     /// # Errors
@@ -187,10 +187,10 @@ impl Catalog {
     }
 
     /// The words for one failure.
-    pub fn words(&self, language: &str, failure: &Failure) -> String {
+    pub fn words(&self, language: &str, failure: &FieldFailure) -> String {
         match failure {
-            Failure::Text(text) => text.as_ref().to_owned(),
-            Failure::Key { key, limit } => {
+            FieldFailure::Text(text) => text.as_ref().to_owned(),
+            FieldFailure::Key { key, limit } => {
                 let words = self.template(language, key);
                 let plural = if limit == "1" { "" } else { "s" };
                 words.replace("{s}", plural).replace("{limit}", limit)
@@ -230,7 +230,7 @@ impl Catalog {
             add(&place.path, self.words(language, &place.failure));
         }
         if failures.is_cut() {
-            add("", self.words(language, &Failure::key("more")));
+            add("", self.words(language, &FieldFailure::key("more")));
         }
         messages
     }
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn language_is_the_one_that_the_client_likes_best_of_those_there_are() {
-        let mut catalog = Catalog::default();
+        let mut catalog = MessageCatalog::default();
         catalog.say("pt-BR", "missing", "falta").unwrap();
         for (accept, expected) in [
             ("", "en"),
@@ -285,29 +285,32 @@ mod tests {
     #[test]
     fn languages_beyond_their_number_are_not_looked_at() {
         let others = vec!["fr"; ACCEPT_LANGUAGES_MAX - 1].join(",");
-        let catalog = Catalog::default();
+        let catalog = MessageCatalog::default();
         assert_eq!(&*catalog.language(Some(&format!("{others},ja"))), "ja");
         assert_eq!(&*catalog.language(Some(&format!("{others},fr,ja"))), "en");
     }
 
     #[test]
     fn application_has_the_last_word_and_english_the_rest() {
-        let mut catalog = Catalog::default();
+        let mut catalog = MessageCatalog::default();
         catalog.say("de", "missing", "fehlt").unwrap();
         catalog.say("en", "min", "not below {limit}").unwrap();
         catalog.say("ja", "odd_price", "奇数です").unwrap();
-        let words = |language: &str, failure: Failure| catalog.words(language, &failure);
-        assert_eq!(words("de", Failure::key("missing")), "fehlt");
-        assert_eq!(words("de", Failure::limit("min", 3)), "not below 3");
-        assert_eq!(words("ja", Failure::limit("min", 3)), "3以上にしてください");
-        assert_eq!(words("ja", Failure::key("odd_price")), "奇数です");
-        assert_eq!(words("en", Failure::key("odd_price")), "odd price");
+        let words = |language: &str, failure: FieldFailure| catalog.words(language, &failure);
+        assert_eq!(words("de", FieldFailure::key("missing")), "fehlt");
+        assert_eq!(words("de", FieldFailure::limit("min", 3)), "not below 3");
         assert_eq!(
-            words("en", Failure::limit("length_min", 1)),
+            words("ja", FieldFailure::limit("min", 3)),
+            "3以上にしてください"
+        );
+        assert_eq!(words("ja", FieldFailure::key("odd_price")), "奇数です");
+        assert_eq!(words("en", FieldFailure::key("odd_price")), "odd price");
+        assert_eq!(
+            words("en", FieldFailure::limit("length_min", 1)),
             "must have at least 1 character"
         );
         assert_eq!(
-            words("en", Failure::limit("items_max", 2)),
+            words("en", FieldFailure::limit("items_max", 2)),
             "must have at most 2 items"
         );
     }
@@ -326,7 +329,7 @@ mod tests {
 
     #[test]
     fn tags_that_are_none_and_languages_beyond_the_limit_are_refused() {
-        let mut catalog = Catalog::default();
+        let mut catalog = MessageCatalog::default();
         for wrong in ["", "a b", "ja_JP", "toolongtag"] {
             let error = catalog.say(wrong, "missing", "x").unwrap_err();
             assert_eq!(error, MessageError::Tag(wrong.to_owned()));

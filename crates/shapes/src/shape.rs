@@ -1,16 +1,16 @@
 //! Shapes and the rules of their fields, as an author writes them. Reads no value of a client.
-//! Rule: a shape that makes no sense, or is larger than a limit, is refused by [`Shape::examine`] before anything is checked with it.
+//! Rule: a shape that makes no sense, or is larger than a limit, is refused by [`InputShape::examine`] before anything is checked with it.
 
 use std::ops::{Bound, RangeBounds};
 use std::rc::Rc;
 
-use crate::format::{Format, Pattern};
+use crate::format::{Format, TextPattern};
 use crate::limits::{SHAPE_CHOICES_MAX, SHAPE_DEPTH_MAX, SHAPE_FIELDS_MAX};
 use crate::literal::Literal;
 
 /// An object: its fields in their order. Others that a client sends are passed over.
 #[derive(Clone, Debug, Default)]
-pub struct Shape {
+pub struct InputShape {
     fields: Vec<Field>,
 }
 
@@ -27,12 +27,12 @@ pub struct Field {
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub(crate) kind: Kind,
-    pub(crate) presence: Presence,
+    pub(crate) presence: FieldPresence,
     pub(crate) min: Option<Literal>,
     pub(crate) max: Option<Literal>,
-    pub(crate) length: Option<Bounds>,
+    pub(crate) length: Option<LengthBounds>,
     pub(crate) format: Option<Format>,
-    pub(crate) pattern: Option<Pattern>,
+    pub(crate) pattern: Option<TextPattern>,
     pub(crate) choices: Option<Rc<[Literal]>>,
 }
 
@@ -50,7 +50,7 @@ pub enum Kind {
     /// A file of a form.
     File,
     /// An object of this shape.
-    Object(Rc<Shape>),
+    Object(Rc<InputShape>),
     /// A list of such values.
     List(Rc<Rule>),
     /// Anything, as it was sent.
@@ -59,7 +59,7 @@ pub enum Kind {
 
 /// What becomes of a field that is not there.
 #[derive(Clone, Debug)]
-pub(crate) enum Presence {
+pub(crate) enum FieldPresence {
     Required,
     Optional,
     Default(Literal),
@@ -67,7 +67,7 @@ pub(crate) enum Presence {
 
 /// How many characters a text has, or items a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct LengthBounds {
     /// At least.
     pub min: usize,
     /// At the most.
@@ -108,15 +108,15 @@ pub enum ShapeError {
     Bounds(Rc<str>),
 }
 
-impl Shape {
+impl InputShape {
     /// An object without fields.
-    pub fn new() -> Shape {
-        Shape::default()
+    pub fn new() -> InputShape {
+        InputShape::default()
     }
 
     /// Adds a field.
     #[must_use]
-    pub fn field(mut self, name: impl Into<Rc<str>>, rule: Rule) -> Shape {
+    pub fn field(mut self, name: impl Into<Rc<str>>, rule: Rule) -> InputShape {
         let name = name.into();
         self.fields.push(Field { name, rule });
         self
@@ -163,7 +163,7 @@ impl Rule {
     pub fn of(kind: Kind) -> Rule {
         Rule {
             kind,
-            presence: Presence::Required,
+            presence: FieldPresence::Required,
             min: None,
             max: None,
             length: None,
@@ -205,7 +205,7 @@ impl Rule {
             Bound::Excluded(above) => above.saturating_sub(1),
             Bound::Unbounded => usize::MAX,
         };
-        self.length = Some(Bounds { min, max });
+        self.length = Some(LengthBounds { min, max });
         self
     }
 
@@ -218,7 +218,7 @@ impl Rule {
 
     /// A text that fits this pattern.
     #[must_use]
-    pub fn matching(mut self, pattern: Pattern) -> Rule {
+    pub fn matching(mut self, pattern: TextPattern) -> Rule {
         self.pattern = Some(pattern);
         self
     }
@@ -233,21 +233,21 @@ impl Rule {
     /// May be missing, and is absent then.
     #[must_use]
     pub fn optional(mut self) -> Rule {
-        self.presence = Presence::Optional;
+        self.presence = FieldPresence::Optional;
         self
     }
 
     /// May be missing, and is this then.
     #[must_use]
     pub fn default(mut self, value: impl Into<Literal>) -> Rule {
-        self.presence = Presence::Default(value.into());
+        self.presence = FieldPresence::Default(value.into());
         self
     }
 
     /// May be missing, and is an empty list then.
     #[must_use]
     pub fn default_empty(mut self) -> Rule {
-        self.presence = Presence::Default(Literal::EmptyList);
+        self.presence = FieldPresence::Default(Literal::EmptyList);
         self
     }
 
@@ -276,7 +276,7 @@ impl Rule {
         let is_number = matches!(self.kind, Kind::Integer | Kind::Number);
         let is_list = matches!(self.kind, Kind::List(_));
         let default = match &self.presence {
-            Presence::Default(literal) => Some(literal),
+            FieldPresence::Default(literal) => Some(literal),
             _ => None,
         };
         let allowed = [
@@ -313,15 +313,15 @@ impl Rule {
     }
 
     fn takes_default(&self, literal: &Literal) -> bool {
-        match (&self.kind, literal) {
+        matches!(
+            (&self.kind, literal),
             (Kind::Any, _)
-            | (Kind::Text, Literal::Text(_))
-            | (Kind::Integer, Literal::Integer(_))
-            | (Kind::Number, Literal::Integer(_) | Literal::Number(_))
-            | (Kind::Boolean, Literal::Boolean(_))
-            | (Kind::List(_), Literal::EmptyList) => true,
-            _ => false,
-        }
+                | (Kind::Text, Literal::Text(_))
+                | (Kind::Integer, Literal::Integer(_))
+                | (Kind::Number, Literal::Integer(_) | Literal::Number(_))
+                | (Kind::Boolean, Literal::Boolean(_))
+                | (Kind::List(_), Literal::EmptyList)
+        )
     }
 }
 
@@ -351,7 +351,7 @@ pub fn file() -> Rule {
 }
 
 /// An object of this shape.
-pub fn object(shape: Shape) -> Rule {
+pub fn object(shape: InputShape) -> Rule {
     Rule::of(Kind::Object(Rc::new(shape)))
 }
 
@@ -369,7 +369,7 @@ pub fn any() -> Rule {
 mod tests {
     use super::*;
 
-    fn check(shape: Shape, expected: Result<(), &str>) {
+    fn check(shape: InputShape, expected: Result<(), &str>) {
         let examined = shape.examine().map_err(|error| error.to_string());
         match (examined, expected) {
             (Ok(()), Ok(())) => {}
@@ -378,8 +378,8 @@ mod tests {
         }
     }
 
-    fn one(rule: Rule) -> Shape {
-        Shape::new().field("a", rule)
+    fn one(rule: Rule) -> InputShape {
+        InputShape::new().field("a", rule)
     }
 
     #[test]
@@ -412,7 +412,10 @@ mod tests {
     #[test]
     fn name_that_is_no_step_of_a_path_is_refused() {
         for name in ["", "a.b", "a[0]"] {
-            check(Shape::new().field(name, text()), Err("the name of a field"));
+            check(
+                InputShape::new().field(name, text()),
+                Err("the name of a field"),
+            );
         }
         check(
             one(text()).field("a", text()),
@@ -430,7 +433,7 @@ mod tests {
         check(one(lists(SHAPE_DEPTH_MAX + 1)), Err("SHAPE_DEPTH_MAX"));
         let wide = |count: usize| {
             let fields = 0..count;
-            fields.fold(Shape::new(), |shape, i| {
+            fields.fold(InputShape::new(), |shape, i| {
                 shape.field(format!("f{i}"), text())
             })
         };

@@ -31,6 +31,9 @@ pub enum InputKind {
     Other,
 }
 
+/// Items of a list with their indices.
+pub type IndexedItems<I> = Vec<(u64, I)>;
+
 /// The values of one language or format.
 pub trait Values {
     /// A value as it was sent.
@@ -54,7 +57,7 @@ pub trait Values {
         &self,
         input: &Self::Input,
         max: usize,
-    ) -> Result<Option<Vec<(u64, Self::Input)>>, Self::Error>;
+    ) -> Result<Option<IndexedItems<Self::Input>>, Self::Error>;
 
     /// The value as it was sent.
     fn keep(&self, input: &Self::Input) -> Result<Self::Output, Self::Error>;

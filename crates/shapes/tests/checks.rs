@@ -5,8 +5,8 @@ use std::convert::Infallible;
 
 use tsumugi_shapes::limits::{SHAPE_FAILURES_MAX, SHAPE_ITEMS_MAX};
 use tsumugi_shapes::{
-    Catalog, FormFields, FormNode, FormValues, Format, InputKind, Literal, Outcome, Pattern, Shape,
-    Values, any, boolean, check, file, integer, list, number, object, text,
+    FormFields, FormNode, FormValues, Format, InputKind, InputShape, Literal, MessageCatalog,
+    Outcome, TextPattern, Values, any, boolean, check, file, integer, list, number, object, text,
 };
 
 /// A value of a test.
@@ -109,7 +109,7 @@ fn o<const N: usize>(fields: [(&str, Tree); N]) -> Tree {
 
 /// The messages in English, each as `path: words`.
 fn messages(outcome: &Outcome<Tree>) -> Vec<String> {
-    let messages = Catalog::default().messages("en", &outcome.failures, "body");
+    let messages = MessageCatalog::default().messages("en", &outcome.failures, "body");
     let lines = messages.iter().flat_map(|(path, texts)| {
         let line = move |text: &String| format!("{path}: {text}");
         texts.iter().map(line)
@@ -117,27 +117,27 @@ fn messages(outcome: &Outcome<Tree>) -> Vec<String> {
     lines.collect()
 }
 
-fn run(shape: &Shape, input: &Tree) -> Outcome<Tree> {
+fn run(shape: &InputShape, input: &Tree) -> Outcome<Tree> {
     shape.examine().unwrap();
     let Ok(outcome) = check(shape, &Trees, input);
     outcome
 }
 
-fn fits(shape: &Shape, input: Tree, expected: Tree) {
+fn fits(shape: &InputShape, input: Tree, expected: Tree) {
     let outcome = run(shape, &input);
     assert_eq!(messages(&outcome), Vec::<String>::new());
     assert_eq!(outcome.value, expected);
 }
 
-fn fails(shape: &Shape, input: Tree, expected: &[&str]) {
+fn fails(shape: &InputShape, input: Tree, expected: &[&str]) {
     assert_eq!(messages(&run(shape, &input)), expected);
 }
 
-fn order() -> Shape {
-    let item = Shape::new()
+fn order() -> InputShape {
+    let item = InputShape::new()
         .field("name", text().length(1..=20))
         .field("price", integer().min(1));
-    Shape::new()
+    InputShape::new()
         .field("customer", text().length(2..=100))
         .field("email", text().format(Format::Email).optional())
         .field("kind", text().one_of(["new", "used"]).default("new"))
@@ -209,7 +209,7 @@ fn all_failures_are_collected_with_their_paths() {
 
 #[test]
 fn partial_value_keeps_what_fits_in_its_place() {
-    let shape = Shape::new().field("n", list(integer()));
+    let shape = InputShape::new().field("n", list(integer()));
     let outcome = run(
         &shape,
         &o([("n", Tree::List(vec![t("1"), t("x"), t("3")]))]),
@@ -220,7 +220,7 @@ fn partial_value_keeps_what_fits_in_its_place() {
 
 #[test]
 fn numbers_are_converted_and_bound() {
-    let shape = |rule| Shape::new().field("n", rule);
+    let shape = |rule| InputShape::new().field("n", rule);
     let of = |value| o([("n", value)]);
     fits(&shape(integer()), of(t("-7")), of(Tree::Integer(-7)));
     fits(&shape(number()), of(t("1e3")), of(Tree::Number(1000.0)));
@@ -276,11 +276,23 @@ fn numbers_are_converted_and_bound() {
 #[test]
 fn empty_text_is_missing_unless_the_length_begins_at_zero() {
     let of = || o([("a", t(""))]);
-    fails(&Shape::new().field("a", text()), of(), &["a: is missing"]);
-    fits(&Shape::new().field("a", text().optional()), of(), o([]));
-    fits(&Shape::new().field("a", text().length(0..=3)), of(), of());
     fails(
-        &Shape::new().field("a", boolean()),
+        &InputShape::new().field("a", text()),
+        of(),
+        &["a: is missing"],
+    );
+    fits(
+        &InputShape::new().field("a", text().optional()),
+        of(),
+        o([]),
+    );
+    fits(
+        &InputShape::new().field("a", text().length(0..=3)),
+        of(),
+        of(),
+    );
+    fails(
+        &InputShape::new().field("a", boolean()),
         of(),
         &["a: must be true or false"],
     );
@@ -288,8 +300,8 @@ fn empty_text_is_missing_unless_the_length_begins_at_zero() {
 
 #[test]
 fn pattern_and_any_and_length_are_those_of_the_author() {
-    let code = Pattern::regex("^[A-Z]{2}$").unwrap();
-    let shape = Shape::new()
+    let code = TextPattern::regex("^[A-Z]{2}$").unwrap();
+    let shape = InputShape::new()
         .field("code", text().matching(code))
         .field("pin", text().length(4..=4))
         .field("any", any().optional());
@@ -311,21 +323,21 @@ fn pattern_and_any_and_length_are_those_of_the_author() {
 #[test]
 fn list_beyond_its_length_is_not_walked() {
     let numbers = |count: usize| o([("n", Tree::List(vec![t("x"); count]))]);
-    let shape = Shape::new().field("n", list(text()));
+    let shape = InputShape::new().field("n", list(text()));
     fits(&shape, numbers(SHAPE_ITEMS_MAX), numbers(SHAPE_ITEMS_MAX));
     fails(
         &shape,
         numbers(SHAPE_ITEMS_MAX + 1),
         &["n: must have at most 1000 items"],
     );
-    let shape = Shape::new().field("n", list(integer()).length(2..=2));
+    let shape = InputShape::new().field("n", list(integer()).length(2..=2));
     fails(&shape, numbers(3), &["n: must have 2 items"]);
 }
 
 #[test]
 fn failures_beyond_their_limit_end_the_walk() {
     let numbers = |count: usize| o([("n", Tree::List(vec![t("x"); count]))]);
-    let shape = Shape::new().field("n", list(integer()));
+    let shape = InputShape::new().field("n", list(integer()));
     let exact = run(&shape, &numbers(SHAPE_FAILURES_MAX));
     assert!(!exact.failures.is_cut());
     let more = messages(&run(&shape, &numbers(SHAPE_FAILURES_MAX + 1)));
@@ -334,7 +346,7 @@ fn failures_beyond_their_limit_end_the_walk() {
 }
 
 /// The same over a form.
-fn submit(shape: &Shape, pairs: &[(&str, Tree)]) -> Outcome<Tree> {
+fn submit(shape: &InputShape, pairs: &[(&str, Tree)]) -> Outcome<Tree> {
     shape.examine().unwrap();
     let pairs = pairs.iter().map(|(name, value)| (*name, value.clone()));
     let fields = FormFields::new(pairs);
@@ -345,12 +357,12 @@ fn submit(shape: &Shape, pairs: &[(&str, Tree)]) -> Outcome<Tree> {
 
 #[test]
 fn form_names_its_inputs_by_paths() {
-    let address = Shape::new().field("city", text());
-    let shape = Shape::new()
+    let address = InputShape::new().field("city", text());
+    let shape = InputShape::new()
         .field("address", object(address))
         .field(
             "items",
-            list(object(Shape::new().field("price", integer().min(1)))),
+            list(object(InputShape::new().field("price", integer().min(1)))),
         )
         .field("tags", list(text()))
         .field("ids", list(integer()))

@@ -68,7 +68,7 @@ pub use context::Context;
 pub use error::{Error, Result, story};
 pub use extract::{
     BaseUrl, BodyStream, ClientIp, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, LastEventId,
-    Messages, Multipart, Path, Query, State, Upload, Valid, ValidQuery, Validate, WebSocketResponse, WebSocketUpgrade,
+    FieldMessages, Multipart, Path, Query, State, Upload, Valid, ValidQuery, Validate, WebSocketResponse, WebSocketUpgrade,
 };
 pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post, put};
@@ -125,7 +125,7 @@ pub mod prelude {
 
     pub use crate::{
         BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader, Header,
-        Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message, Messages, Methods, Migration,
+        Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message, FieldMessages, Methods, Migration,
         Mode, Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response,
         Result, Router, Session, Sessions, Sse, State, StreamResponse, Table, Tx, Valid, ValidQuery, Validate, WebSocket,
         WebSocketResponse, WebSocketUpgrade, Worker, any, delete, get, head, options, patch, post,

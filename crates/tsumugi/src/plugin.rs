@@ -13,7 +13,7 @@ use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
 use tsumugi_mail::{Mail, MailSettings, MailTarget, Mailer};
 use tsumugi_server::Mode;
-use tsumugi_shapes::Catalog;
+use tsumugi_shapes::MessageCatalog;
 use tsumugi_stores::StoreOpener;
 
 use crate::builder::Db;
@@ -58,7 +58,7 @@ struct Parts {
     shared: RefCell<Vec<SharedDatabase>>,
     cluster: RefCell<Cluster>,
     jobs: RefCell<Option<Jobs>>,
-    messages: RefCell<Rc<Catalog>>,
+    messages: RefCell<Rc<MessageCatalog>>,
     http: OnceCell<Rc<HttpClient>>,
     mailer: OnceCell<Rc<Mailer>>,
     /// What answers calls to other servers in tests.
@@ -98,12 +98,12 @@ impl Worker {
     }
 
     /// Has messages of [`Valid`](crate::Valid) in these words. For [`Plugin::start`].
-    pub fn use_messages(&self, catalog: Catalog) {
+    pub fn use_messages(&self, catalog: MessageCatalog) {
         self.0.messages.replace(Rc::new(catalog));
     }
 
     /// The words of messages.
-    pub fn messages(&self) -> Rc<Catalog> {
+    pub fn messages(&self) -> Rc<MessageCatalog> {
         Rc::clone(&self.0.messages.borrow())
     }
 

@@ -3,7 +3,8 @@
 use tsumugi::Invalid;
 use tsumugi::prelude::*;
 use tsumugi::shapes::{
-    Catalog, Failure, Failures, Format, Pattern, Shape, boolean, integer, list, object, text,
+    Failures, FieldFailure, Format, InputShape, MessageCatalog, TextPattern, boolean, integer,
+    list, object, text,
 };
 use tsumugi::trial::Client;
 
@@ -25,11 +26,11 @@ struct Order {
 }
 
 impl Validate for Order {
-    fn shape() -> Shape {
-        let item = Shape::new()
+    fn shape() -> InputShape {
+        let item = InputShape::new()
             .field("name", text().length(1..=20))
             .field("price", integer().min(1));
-        Shape::new()
+        InputShape::new()
             .field("customer", text().length(2..=100))
             .field("email", text().format(Format::Email).optional())
             .field("kind", text().one_of(["new", "used"]).default("new"))
@@ -41,7 +42,7 @@ impl Validate for Order {
 
     fn validate(&self, failures: &mut Failures) {
         if self.from.zip(self.to).is_some_and(|(from, to)| from > to) {
-            failures.add("from", Failure::key("reversed"));
+            failures.add("from", FieldFailure::key("reversed"));
         }
     }
 }
@@ -53,19 +54,19 @@ struct Page {
 }
 
 impl Validate for Page {
-    fn shape() -> Shape {
-        Shape::new()
+    fn shape() -> InputShape {
+        InputShape::new()
             .field("page", integer().min(1).max(1000).default(1))
             .field("all", boolean().default(false))
     }
 }
 
 #[derive(Deserialize)]
-struct Broken {}
+struct BrokenShape {}
 
-impl Validate for Broken {
-    fn shape() -> Shape {
-        Shape::new().field("a", text().min(1))
+impl Validate for BrokenShape {
+    fn shape() -> InputShape {
+        InputShape::new().field("a", text().min(1))
     }
 }
 
@@ -76,9 +77,9 @@ struct Code {
 }
 
 impl Validate for Code {
-    fn shape() -> Shape {
-        let digits = Pattern::regex("^[0-9]+$").expect("a pattern");
-        Shape::new().field("code", text().matching(digits))
+    fn shape() -> InputShape {
+        let digits = TextPattern::regex("^[0-9]+$").expect("a pattern");
+        InputShape::new().field("code", text().matching(digits))
     }
 }
 
@@ -86,7 +87,7 @@ struct App;
 
 impl Plugin for App {
     async fn start(worker: &Worker) -> Result<App> {
-        let mut catalog = Catalog::default();
+        let mut catalog = MessageCatalog::default();
         catalog
             .say("en", "reversed", "must not be after to")
             .map_err(Error::other)?;
@@ -127,12 +128,12 @@ fn routes() -> Router<App> {
             "/page",
             get(async |ValidQuery(page): ValidQuery<Page>| Json(page)),
         )
-        .route("/broken", post(async |Valid(_): Valid<Broken>| ()))
+        .route("/broken", post(async |Valid(_): Valid<BrokenShape>| ()))
         .route("/code", post(async |Valid(_): Valid<Code>| ()))
         .route(
             "/taken",
-            post(async |messages: Messages| {
-                Err::<(), Error>(messages.invalid("name", Failure::key("taken")))
+            post(async |messages: FieldMessages| {
+                Err::<(), Error>(messages.invalid("name", FieldFailure::key("taken")))
             }),
         )
 }

@@ -27,6 +27,7 @@ crates/allocator: knows no crate of ours: tsumugi_worker tsumugi_mruby tsumugi_h
 crates/pg-proto: knows no socket and no clock: PURE
 crates/firebird-proto: knows no socket and no clock: PURE
 crates/trace: opens no socket and knows no database and no language: SOCKETS tsumugi_db tsumugi_kv tsumugi_sql tsumugi_mruby tsumugi_ruby
+crates/shapes: reads no request and no JSON: tsumugi_http serde_json http tokio
 crates/values: knows no database: tsumugi_pg_proto tsumugi_firebird_proto tsumugi_sql rusqlite
 crates/sql: knows no connection and no clock: PURE
 crates/kv: knows no socket and no event loop: SOCKETS spawn_local LocalSet LocalRuntime

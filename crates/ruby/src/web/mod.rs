@@ -11,7 +11,7 @@ use tsumugi_http::secret::{SecretError, Signer};
 use tsumugi_mail::{MailSettings, MailTarget, Mailer};
 use tsumugi_server::Mode;
 use tsumugi_server::session::SessionStore;
-use tsumugi_shapes::Catalog;
+use tsumugi_shapes::MessageCatalog;
 use tsumugi_worker::WorkerHandle;
 
 use crate::settings::Settings;
@@ -23,7 +23,7 @@ pub(crate) struct Web {
     /// Set by the word `sessions`.
     pub sessions: OnceCell<Rc<SessionStore>>,
     /// Words of messages, filled by the word `messages`.
-    pub messages: RefCell<Catalog>,
+    pub messages: RefCell<MessageCatalog>,
     client: OnceCell<Rc<HttpClient>>,
     mailer: OnceCell<Rc<Mailer>>,
     /// What answers the client's calls in tests.

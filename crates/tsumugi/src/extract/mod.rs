@@ -19,7 +19,7 @@ use crate::session::Session;
 
 pub use body::{BodyStream, Form, Multipart, Upload};
 pub use head::{BaseUrl, ClientIp, Cookies, FromHeader, Header, Headers, LastEventId, Path, Query};
-pub use valid::{Messages, Valid, ValidQuery, Validate};
+pub use valid::{FieldMessages, Valid, ValidQuery, Validate};
 pub use websocket::{WebSocketResponse, WebSocketUpgrade};
 
 /// A type that can be made from a request.
@@ -27,7 +27,7 @@ pub use websocket::{WebSocketResponse, WebSocketUpgrade};
     message = "`{Self}` cannot be an argument of a handler",
     label = "this argument is no extractor",
     note = "extractors are `State<App>`, `Path<T>`, `Query<T>`, `Json<T>`, `Form<T>`, `Multipart`, `Header<T>`, `Headers`, `Cookies`, \
-            `Extension<T>`, `Session`, `Worker`, `Valid<T>`, `ValidQuery<T>`, `Messages`, `WebSocketUpgrade`, `Request`, `BodyStream`, `Bytes`, `String`, and `Result` of one of these; \
+            `Extension<T>`, `Session`, `Worker`, `Valid<T>`, `ValidQuery<T>`, `FieldMessages`, `WebSocketUpgrade`, `Request`, `BodyStream`, `Bytes`, `String`, and `Result` of one of these; \
             `State<T>` is one for the plugin's own type only"
 )]
 pub trait Extract<S>: Sized {

@@ -15,8 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tsumugi_http::{BodyType, query};
 use tsumugi_shapes::{
-    Catalog, Failure, Failures, FormFields, FormNode, FormValues, InputKind, Language, Literal,
-    Outcome, Shape, Values, check,
+    Failures, FieldFailure, FormFields, FormNode, FormValues, IndexedItems, InputKind, InputShape,
+    Language, Literal, MessageCatalog, Outcome, Values, check,
 };
 
 use super::{Extract, bad};
@@ -27,7 +27,7 @@ use crate::invalid::{Input, Invalid};
 /// A type whose fields are checked before it is made.
 pub trait Validate: DeserializeOwned + 'static {
     /// What has to be of each field. Every field that is no `Option` and has no default of serde's stands in it. Asked once on each thread.
-    fn shape() -> Shape;
+    fn shape() -> InputShape;
 
     /// What has to be of several fields together; called when each of them fits. `failures.text("to", "must be after from")`.
     fn validate(&self, failures: &mut Failures) {
@@ -45,19 +45,19 @@ pub struct Valid<T>(pub T);
 pub struct ValidQuery<T>(pub T);
 
 /// The words of messages in the language that the client wants, for what a handler finds out itself:
-/// `Err(messages.invalid("name", Failure::key("taken")))`.
+/// `Err(messages.invalid("name", FieldFailure::key("taken")))`.
 #[derive(Clone, Debug)]
-pub struct Messages {
-    catalog: Rc<Catalog>,
+pub struct FieldMessages {
+    catalog: Rc<MessageCatalog>,
     language: Language,
 }
 
-impl Messages {
-    fn of<S>(context: &Context<S>) -> Messages {
+impl FieldMessages {
+    fn of<S>(context: &Context<S>) -> FieldMessages {
         let catalog = context.worker().messages();
         let accept = context.headers().get(ACCEPT_LANGUAGE);
         let language = catalog.language(accept.and_then(|value| value.to_str().ok()));
-        Messages { catalog, language }
+        FieldMessages { catalog, language }
     }
 
     /// The language.
@@ -66,7 +66,7 @@ impl Messages {
     }
 
     /// An answer as of a field that does not fit.
-    pub fn invalid(&self, path: &str, failure: impl Into<Failure>) -> Error {
+    pub fn invalid(&self, path: &str, failure: impl Into<FieldFailure>) -> Error {
         let mut failures = Failures::default();
         failures.add(path, failure.into());
         self.answer(&failures, "body", Input::Json(Json::Null))
@@ -78,9 +78,9 @@ impl Messages {
     }
 }
 
-impl<S> Extract<S> for Messages {
-    async fn extract(context: &mut Context<S>) -> Result<Messages> {
-        Ok(Messages::of(context))
+impl<S> Extract<S> for FieldMessages {
+    async fn extract(context: &mut Context<S>) -> Result<FieldMessages> {
+        Ok(FieldMessages::of(context))
     }
 }
 
@@ -151,15 +151,15 @@ fn make<S, T: Validate>(context: &Context<S>, input: Input, root: &str) -> Resul
             Err(error) => failures.text("", error.to_string()),
         }
     }
-    Err(Messages::of(context).answer(&failures, root, input))
+    Err(FieldMessages::of(context).answer(&failures, root, input))
 }
 
 thread_local! {
     /// The shapes of the types that this thread has met.
-    static SHAPES: RefCell<HashMap<TypeId, Rc<Shape>>> = RefCell::default();
+    static SHAPES: RefCell<HashMap<TypeId, Rc<InputShape>>> = RefCell::default();
 }
 
-fn shape_of<T: Validate>() -> Result<Rc<Shape>> {
+fn shape_of<T: Validate>() -> Result<Rc<InputShape>> {
     let known = SHAPES.with_borrow(|shapes| shapes.get(&TypeId::of::<T>()).cloned());
     if let Some(shape) = known {
         return Ok(shape);
@@ -211,7 +211,7 @@ impl<'v> Values for JsonValues<'v> {
         &self,
         input: &&'v Json,
         max: usize,
-    ) -> Result<Option<Vec<(u64, &'v Json)>>, Infallible> {
+    ) -> Result<Option<IndexedItems<&'v Json>>, Infallible> {
         Ok(input.as_array().map(|items| {
             let items = items.iter().take(max.saturating_add(1));
             (0..).zip(items).collect()

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use http::header::ACCEPT_LANGUAGE;
 use tsumugi_mruby::{Kind as ValueKind, Raise, Result, Scope, Value};
 use tsumugi_shapes::{
-    Bounds, Failure, Failures, FormFields, FormNode, FormValues, Format, InputKind, Kind, Literal,
-    MessageError, Outcome, Pattern, Rule, Shape, ShapeError, Values, check,
+    Failures, FieldFailure, FormFields, FormNode, FormValues, Format, IndexedItems, InputKind,
+    InputShape, Kind, LengthBounds, Literal, MessageError, Outcome, Rule, ShapeError, TextPattern,
+    Values, check,
 };
 
 use crate::natives::arguments::{data, text, whole};
@@ -16,16 +17,18 @@ use crate::natives::definitions::Natives;
 use crate::natives::standard::Pattern as Regexp;
 
 /// A shape that Ruby holds.
-type SharedShape = Rc<Shape>;
+type SharedShape = Rc<InputShape>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Shape")?;
     natives.plain("shape_new", |_, scope, call| {
         let specs = scope.elements(call.argument(0));
-        let shape = specs.into_iter().try_fold(Shape::new(), |shape, spec| {
-            let name = text(scope, scope.array_at(spec, 0), "the name of a field")?;
-            Ok(shape.field(name, rule(scope, spec)?))
-        })?;
+        let shape = specs
+            .into_iter()
+            .try_fold(InputShape::new(), |shape, spec| {
+                let name = text(scope, scope.array_at(spec, 0), "the name of a field")?;
+                Ok(shape.field(name, rule(scope, spec)?))
+            })?;
         let examined = shape.examine();
         examined.map_err(|error: ShapeError| scope.error("ArgumentError", error.to_string()))?;
         scope.wrap_as::<SharedShape>("Tsumugi::Native::Shape", Rc::new(shape))
@@ -63,8 +66,8 @@ fn install_messages<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let [path, key, limit] = [0, 1, 2].map(|i| scope.text(scope.array_at(failure, i)));
             let limit = limit.unwrap_or_default();
             let failure = match key {
-                Some(key) => Failure::limit(key, limit),
-                None => Failure::Text(limit.into()),
+                Some(key) => FieldFailure::limit(key, limit),
+                None => FieldFailure::Text(limit.into()),
             };
             failures.add(path.unwrap_or_default(), failure);
         }
@@ -110,8 +113,8 @@ fn failure_list<'c>(scope: &'c Scope<'c>, failures: &Failures) -> Result<'c, Val
     let mut list: Vec<(&str, Option<&str>, &str)> = Vec::with_capacity(failures.places().len());
     for place in failures.places() {
         list.push(match &place.failure {
-            Failure::Key { key, limit } => (&place.path, Some(key), limit),
-            Failure::Text(words) => (&place.path, None, words),
+            FieldFailure::Key { key, limit } => (&place.path, Some(key), limit),
+            FieldFailure::Text(words) => (&place.path, None, words),
         });
     }
     if failures.is_cut() {
@@ -177,7 +180,7 @@ fn formatted<'c>(
         let regexp = Rc::clone(regexp);
         // A text on which the engine gives up does not fit.
         let fits = move |text: &str| regexp.regex.is_match(text).unwrap_or(false);
-        return Ok(rule.matching(Pattern::new(fits)));
+        return Ok(rule.matching(TextPattern::new(fits)));
     }
     let named = scope.text(format).and_then(|name| Format::by_name(&name));
     let format = named.ok_or_else(|| {
@@ -206,14 +209,14 @@ fn bounds<'c>(
     min: Value<'c>,
     max: Value<'c>,
     name: &str,
-) -> Result<'c, Bounds> {
+) -> Result<'c, LengthBounds> {
     let max = if max.is_nil() {
         Some(usize::MAX)
     } else {
         whole(max)
     };
     match (whole::<usize>(min), max) {
-        (Some(min), Some(max)) => Ok(Bounds { min, max }),
+        (Some(min), Some(max)) => Ok(LengthBounds { min, max }),
         _ => {
             let message = format!("{name}: length: is an Integer from 0, or a Range of them");
             Err(scope.error("ArgumentError", message))
@@ -275,7 +278,7 @@ impl<'s> Values for RubyValues<'s> {
         Ok((!found.is_nil()).then_some(found))
     }
 
-    fn items(&self, input: &Value<'s>, max: usize) -> Result<'s, Option<Vec<(u64, Value<'s>)>>> {
+    fn items(&self, input: &Value<'s>, max: usize) -> Result<'s, Option<IndexedItems<Value<'s>>>> {
         let is_list = input.kind() == ValueKind::Array;
         let items = self.scope.elements(*input).take(max.saturating_add(1));
         Ok(is_list.then(|| (0..).zip(items).collect()))
