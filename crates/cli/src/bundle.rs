@@ -43,7 +43,7 @@ pub fn is_there() -> bool {
 
 /// What a process has unpacked. Removed when it is dropped.
 #[derive(Debug)]
-pub struct Unpacked {
+pub struct ApplicationFolder {
     _lock: File,
     _folder: TempDir,
 }
@@ -106,7 +106,7 @@ pub fn write_entry(archive: &mut tar::Builder<impl Write>, application: &str) ->
 }
 
 /// Unpacks the application of this executable, if it has one, into a folder of this process.
-pub fn unpack() -> Result<Option<Unpacked>> {
+pub fn unpack() -> Result<Option<ApplicationFolder>> {
     let Ok(path) = std::env::current_exe() else {
         return Ok(None);
     };
@@ -139,7 +139,7 @@ pub fn unpack() -> Result<Option<Unpacked>> {
     let entry = unpack_into(file.take(layout.archive_bytes), folder.path());
     let application = entry.with_context(unusable)?;
     let _ = APPLICATION.set(application);
-    Ok(Some(Unpacked {
+    Ok(Some(ApplicationFolder {
         _lock: lock,
         _folder: folder,
     }))

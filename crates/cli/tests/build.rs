@@ -176,7 +176,7 @@ fn folder_of_a_killed_process_is_removed_by_a_later_one_and_that_of_a_running_on
     let old = std::time::SystemTime::now() - Duration::from_secs(3_600);
     File::open(&folder).unwrap().set_modified(old).unwrap();
     assert_eq!(run(&mut shop.command(&["routes"])).0, 0);
-    assert_eq!(shop.unpacked(), [folder.clone()]);
+    assert_eq!(shop.unpacked(), [folder]);
     assert!(shop.get("/").contains("hello"));
     server.kill().unwrap();
     server.wait().unwrap();
