@@ -20,7 +20,8 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 use tsumugi_trace::{
-    Activity, ActivityKind, Beginning, OwnedActivity, Subject, TraceId, TraceParent, trace_state,
+    Activity, ActivityKind, ActivityStart, OwnedActivity, Subject, TraceId, TraceParent,
+    trace_state,
 };
 
 use crate::{
@@ -172,7 +173,7 @@ impl Request {
     /// Begins what the log and traces know of it.
     pub(crate) fn begin_activity(&mut self) -> OwnedActivity {
         let parent = TraceParent::of_headers(&self.headers);
-        let activity = Activity::begin(Beginning {
+        let activity = Activity::begin(ActivityStart {
             kind: ActivityKind::Request,
             subject: Subject::Request(self.method.clone(), self.uri.path_and_query().cloned()),
             number: Some(self.number.0),

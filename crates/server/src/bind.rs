@@ -107,7 +107,7 @@ impl FrontOptions {
     /// What is recorded of requests, for the dashboard and for the collector that the environment names.
     fn tracing(&self) -> Result<(Option<Tracer>, Option<TraceExporter>)> {
         let collector = CollectorSettings::from_environment()?;
-        let sampling = sampling(self.trace_sample, collector.is_some())?;
+        let sampling = sampling(self.trace_sample, collector.as_ref())?;
         if self.admin.is_none() && collector.is_none() {
             return Ok((None, None));
         }

@@ -12,9 +12,9 @@ use http::Method;
 use http::uri::PathAndQuery;
 
 use crate::context::{SpanId, TraceId, TraceParent};
-use crate::finished::{FinishedActivity, FinishedSpan};
 use crate::limits::SPAN_TEXT_BYTES_MAX;
 use crate::local;
+use crate::record::{FinishedActivity, FinishedSpan};
 use crate::span::{OpenSpan, cut};
 
 /// What sort of work it is.
@@ -84,7 +84,7 @@ impl fmt::Display for Subject {
 
 /// What is known when something begins.
 #[derive(Debug)]
-pub struct Beginning<'a> {
+pub struct ActivityStart<'a> {
     /// The sort of work.
     pub kind: ActivityKind,
     /// What it is about.
@@ -186,7 +186,7 @@ pub(crate) struct State {
 
 impl Activity {
     /// Begins something on this thread: a new trace, or a part of the caller's. It lasts until what is returned is dropped.
-    pub fn begin(beginning: Beginning<'_>) -> OwnedActivity {
+    pub fn begin(beginning: ActivityStart<'_>) -> OwnedActivity {
         let number = beginning.number.unwrap_or_else(local::number);
         let (trace_id, parent) = match beginning.parent {
             Some(parent) => (parent.trace_id, Some(parent.span_id)),
@@ -223,7 +223,7 @@ impl Activity {
         name: Arc<str>,
         parent: Option<TraceParent>,
     ) -> OwnedActivity {
-        Activity::begin(Beginning {
+        Activity::begin(ActivityStart {
             kind,
             subject: Subject::Named(name),
             number: None,
@@ -315,10 +315,15 @@ impl Activity {
         }
     }
 
-    /// Whoever runs it looks at [`Activity::poll_cancelled`] from now on.
-    pub fn set_cancellable(&self, is_cancellable: bool) {
+    /// What runs it looks at [`Activity::poll_cancelled`] from now on.
+    pub fn allow_cancel(&self) {
+        self.cancellation.is_possible.store(true, Ordering::Relaxed);
+    }
+
+    /// What runs it looks no more.
+    pub fn forbid_cancel(&self) {
         let possible = &self.cancellation.is_possible;
-        possible.store(is_cancellable, Ordering::Relaxed);
+        possible.store(false, Ordering::Relaxed);
     }
 
     /// Whether it can be cancelled.

@@ -10,11 +10,11 @@ use std::time::Instant;
 
 use crate::activity::{Activity, UNLISTED, lock};
 use crate::context::TraceId;
-use crate::finished::FinishedActivity;
 use crate::limits::{
     TRACES_AT_ONCE, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
     TRACES_PER_SECOND,
 };
+use crate::record::FinishedActivity;
 use crate::tracer::Sampling;
 
 /// One worker's side.
@@ -34,7 +34,7 @@ pub(crate) struct Lane {
 pub(crate) struct LaneShared {
     pub worker: usize,
     pub listed: Mutex<Listed>,
-    pub kept: Mutex<Kept>,
+    pub kept: Mutex<TraceRing>,
     pub queued: Option<Mutex<Receiver<Arc<FinishedActivity>>>>,
     pub recorded: AtomicU64,
     pub dropped: AtomicU64,
@@ -50,7 +50,7 @@ pub(crate) struct Listed {
 
 /// The last activities that were recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct TraceRing {
     pub finished: VecDeque<Arc<FinishedActivity>>,
     spans: usize,
     bytes: usize,
@@ -150,7 +150,7 @@ impl LaneShared {
     }
 }
 
-impl Kept {
+impl TraceRing {
     pub fn add(&mut self, finished: Arc<FinishedActivity>) {
         self.spans += finished.spans.len();
         self.bytes += finished.bytes();

@@ -8,19 +8,18 @@
 
 mod activity;
 mod context;
-mod finished;
 mod lane;
 mod limits;
 mod local;
+mod record;
 mod scope;
 mod span;
 mod tracer;
 
 pub use activity::{
-    Activity, ActivityKind, Beginning, Ending, EndingKind, OwnedActivity, RequestId, Subject,
+    Activity, ActivityKind, ActivityStart, Ending, EndingKind, OwnedActivity, RequestId, Subject,
 };
 pub use context::{SpanId, TraceId, TraceParent, trace_state};
-pub use finished::{Attribute, FinishedActivity, FinishedSpan};
 pub use lane::TraceCounts;
 pub use limits::{
     ACTIVITIES_SHOWN_MAX, SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, SPAN_TEXT_BYTES_MAX,
@@ -29,6 +28,7 @@ pub use limits::{
 };
 pub use local::Outgoing;
 pub use local::{LogIds, current, is_observed, log_ids, outgoing, within};
+pub use record::{Attribute, FinishedActivity, FinishedSpan};
 pub use scope::{ActivityScope, SpanScope, in_span};
 pub use span::{Span, SpanKind, span};
-pub use tracer::{ActivityView, CancelOutcome, Sampling, TraceSettings, Tracer, WaitView};
+pub use tracer::{ActivityView, CancelReply, Sampling, TraceSettings, Tracer, WaitView};

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use crate::activity::{Activity, RequestId};
 use crate::context::{SpanId, TraceId, TraceParent};
-use crate::finished::FinishedActivity;
 use crate::lane::Lane;
 use crate::limits::ACTIVITIES_SPARE_MAX;
+use crate::record::FinishedActivity;
 use crate::span::Span;
 
 struct Local {

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use crate::activity::Activity;
 use crate::context::{SpanId, TraceParent};
-use crate::finished::{Attribute, FinishedSpan};
 use crate::limits::{
     SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, SPAN_TEXT_BYTES_MAX, TRACE_SPANS_MAX,
     TRACE_SPANS_OPEN_MAX,
 };
 use crate::local::{self, within};
+use crate::record::{Attribute, FinishedSpan};
 
 /// What something waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use std::time::{Instant, SystemTime};
 
 use crate::activity::{Activity, lock};
 use crate::context::{SpanId, TraceId};
-use crate::finished::FinishedActivity;
 use crate::lane::{Lane, LaneShared, TraceCounts};
 use crate::limits::{ACTIVITIES_SHOWN_MAX, TRACES_QUEUED_MAX};
 use crate::local;
+use crate::record::FinishedActivity;
 
 /// Which new traces are recorded. What a caller has decided counts before this.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +88,7 @@ pub struct WaitView {
 
 /// What became of a request to cancel something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CancelOutcome {
+pub enum CancelReply {
     /// It ends soon.
     Asked,
     /// Nothing of that name is under way.
@@ -170,9 +170,9 @@ impl Tracer {
     }
 
     /// Asks for the end of what has this name ([`ActivityView::id`]).
-    pub fn cancel(&self, id: &str) -> CancelOutcome {
+    pub fn cancel(&self, id: &str) -> CancelReply {
         let Some(id) = SpanId::parse(id) else {
-            return CancelOutcome::Unknown;
+            return CancelReply::Unknown;
         };
         for lane in self.lanes() {
             let listed = lock(&lane.listed);
@@ -181,12 +181,12 @@ impl Tracer {
             drop(listed);
             if let Some(activity) = found {
                 return match activity.cancel() {
-                    true => CancelOutcome::Asked,
-                    false => CancelOutcome::NotCancellable,
+                    true => CancelReply::Asked,
+                    false => CancelReply::NotCancellable,
                 };
             }
         }
-        CancelOutcome::Unknown
+        CancelReply::Unknown
     }
 
     /// The last activities that were recorded and are kept, the latest first.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use tsumugi_trace::{
-    Activity, ActivityKind, CancelOutcome, Ending, EndingKind, FinishedActivity, OwnedActivity,
+    Activity, ActivityKind, CancelReply, Ending, EndingKind, FinishedActivity, OwnedActivity,
     SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, Sampling, SpanKind, TRACE_SPANS_MAX,
     TRACE_SPANS_OPEN_MAX, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
     TRACES_QUEUED_MAX, TraceParent, TraceSettings, Tracer, current, in_span, is_observed, log_ids,
@@ -140,7 +140,7 @@ fn dropped_activity_has_ended_as_its_client_left() {
 }
 
 #[test]
-fn what_waits_is_shown_until_it_ends() {
+fn waiting_activity_is_shown_until_it_ends() {
     let tracer = tracer(Sampling::Ratio(0.0));
     let activity = begin(None);
     assert!(tracer.activities(10).0.is_empty());
@@ -172,9 +172,9 @@ fn cancel_wakes_what_can_be_cancelled() {
     let activity = begin(None);
     activity.show();
     let id = tracer.activities(1).0[0].id.clone();
-    assert_eq!(tracer.cancel("nothing"), CancelOutcome::Unknown);
-    assert_eq!(tracer.cancel(&id), CancelOutcome::NotCancellable);
-    activity.set_cancellable(true);
+    assert_eq!(tracer.cancel("nothing"), CancelReply::Unknown);
+    assert_eq!(tracer.cancel(&id), CancelReply::NotCancellable);
+    activity.allow_cancel();
     let count = Arc::new(Count(AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&count));
     let cx = Context::from_waker(&waker);
@@ -183,12 +183,12 @@ fn cancel_wakes_what_can_be_cancelled() {
     let outcome = std::thread::spawn(move || other.cancel(&asked))
         .join()
         .unwrap();
-    assert_eq!(outcome, CancelOutcome::Asked);
+    assert_eq!(outcome, CancelReply::Asked);
     assert_eq!(count.0.load(Ordering::SeqCst), 1);
     assert_eq!(activity.poll_cancelled(&cx), Poll::Ready(()));
     activity.end(Ending::default());
     assert_eq!(last(&tracer).ending, EndingKind::Cancelled);
-    assert_eq!(tracer.cancel(&id), CancelOutcome::Unknown);
+    assert_eq!(tracer.cancel(&id), CancelReply::Unknown);
 }
 
 #[test]

@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use super::schedule::Span;
+use super::schedule::TimeSpan;
 use super::{LoadRequest, Pace, Tally};
 use crate::limits::{ERRORS_MAX, LATENCY_NS_MAX};
 
 /// What one thread counted so far.
 pub struct Counter {
-    span: Span,
+    span: TimeSpan,
     is_open: bool,
     tally: Tally,
 }
 
 impl Counter {
     /// Nothing is counted yet.
-    pub fn new(span: Span, pace: Pace) -> Result<Counter> {
+    pub fn new(span: TimeSpan, pace: Pace) -> Result<Counter> {
         Ok(Counter {
             span,
             is_open: pace != Pace::Closed,

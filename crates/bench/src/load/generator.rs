@@ -14,7 +14,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use super::connection::{Connection, ReadProgress, SendProgress};
 use super::counter::{Counter, fault};
-use super::schedule::{Schedule, Span};
+use super::schedule::{Schedule, TimeSpan};
 use super::{LoadPlan, LoadRequest, Pace, Tally};
 use crate::limits::{DRAIN_MS_MAX, EVENTS_MAX, READ_BYTES, TICK_MS};
 use crate::stop::StopFlag;
@@ -25,7 +25,7 @@ const TIMER: u64 = u64::MAX;
 /// A thread.
 pub struct Generator<'a> {
     plan: &'a LoadPlan<'a>,
-    span: Span,
+    span: TimeSpan,
     stop: &'a StopFlag,
     /// The requests of the plan as bytes, each as often as they leave together.
     requests: Vec<Vec<u8>>,
@@ -42,7 +42,7 @@ impl<'a> Generator<'a> {
     /// A thread that has not begun.
     pub fn new(
         plan: &'a LoadPlan<'a>,
-        span: Span,
+        span: TimeSpan,
         mut connections: Vec<Connection>,
         stop: &'a StopFlag,
     ) -> Result<Generator<'a>> {

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::counter::{Counter, fault};
 use super::link::{LoadLink, LoadTarget};
-use super::schedule::{Schedule, Span};
+use super::schedule::{Schedule, TimeSpan};
 use super::{LoadPlan, LoadRequest, Pace, Tally};
 use crate::limits::{DRAIN_MS_MAX, TICK_MS};
 use crate::stop::StopFlag;
@@ -21,7 +21,7 @@ use crate::stop::StopFlag;
 /// A thread.
 pub struct Lanes<'a> {
     plan: &'a LoadPlan<'a>,
-    span: Span,
+    span: TimeSpan,
     stop: &'a StopFlag,
     links: Vec<LoadLink>,
     /// What is asked, one for each request of the plan.
@@ -37,7 +37,7 @@ impl<'a> Lanes<'a> {
     /// A thread that has not begun.
     pub fn new(
         plan: &'a LoadPlan<'a>,
-        span: Span,
+        span: TimeSpan,
         links: Vec<LoadLink>,
         stop: &'a StopFlag,
     ) -> Result<Lanes<'a>> {

@@ -32,7 +32,7 @@ use self::connection::Connection;
 use self::generator::Generator;
 use self::lanes::Lanes;
 pub use self::link::{LoadLink, LoadTarget, configuration};
-use self::schedule::Span;
+use self::schedule::TimeSpan;
 use crate::limits::{FILES_SPARE, LATENCY_DIGITS, LATENCY_NS_MAX};
 use crate::open_files::allow_files;
 use crate::stop::StopFlag;
@@ -270,7 +270,7 @@ pub fn run(
         let counts = began + plan.warm_up;
         let until = counts + plan.length;
         for (at, (_, start)) in running.iter().enumerate() {
-            let span = Span {
+            let span = TimeSpan {
                 began,
                 counts,
                 until,
@@ -306,7 +306,7 @@ fn drive(
     plan: &LoadPlan<'_>,
     connections: usize,
     ready: &Sender<Result<()>>,
-    started: &Receiver<Span>,
+    started: &Receiver<TimeSpan>,
     stop: &StopFlag,
 ) -> Result<Tally> {
     // The thread that waits for this may have given up on another thread.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// When, and which requests of the schedule are this thread's.
 #[derive(Clone, Copy)]
-pub struct Span {
+pub struct TimeSpan {
     /// The first request of the schedule is due.
     pub began: Instant,
     /// From here it counts.
@@ -27,7 +27,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// Of all threads together `per_second`.
-    pub fn new(span: Span, per_second: f64) -> Schedule {
+    pub fn new(span: TimeSpan, per_second: f64) -> Schedule {
         Schedule {
             began: span.began + Duration::from_secs_f64(span.first as f64 / per_second),
             interval: Duration::from_secs_f64(span.step as f64 / per_second),

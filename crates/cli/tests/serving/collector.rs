@@ -150,10 +150,10 @@ async fn converse(stream: tokio::net::TcpStream, collected: Collected) {
     }
 }
 
-/// A field of a message: its number, and its bytes or its number.
+/// A field of a message: bytes with their number, or the value of a number.
 enum Field<'b> {
     Bytes(u64, &'b [u8]),
-    Number(u64, u64),
+    Number(u64),
 }
 
 fn fields(mut bytes: &[u8]) -> Vec<Field<'_>> {
@@ -173,12 +173,12 @@ fn fields(mut bytes: &[u8]) -> Vec<Field<'_>> {
     while !bytes.is_empty() {
         let tag = varint(&mut bytes);
         match tag & 7 {
-            0 => all.push(Field::Number(tag >> 3, varint(&mut bytes))),
+            0 => all.push(Field::Number(varint(&mut bytes))),
             1 => {
                 let (value, rest) = bytes.split_at(8);
                 bytes = rest;
                 let value = u64::from_le_bytes(value.try_into().unwrap());
-                all.push(Field::Number(tag >> 3, value));
+                all.push(Field::Number(value));
             }
             2 => {
                 let length = varint(&mut bytes) as usize;
@@ -215,7 +215,7 @@ fn attributes(bytes: &[u8], number: u64) -> Vec<(String, String)> {
         let value = within(pair, 2);
         let value = match fields(value[0]).first() {
             Some(Field::Bytes(_, value)) => String::from_utf8_lossy(value).into_owned(),
-            Some(Field::Number(_, value)) => value.to_string(),
+            Some(Field::Number(value)) => value.to_string(),
             None => String::new(),
         };
         (text(pair, 1), value)

@@ -3,7 +3,7 @@
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use tsumugi_trace::{ActivityView, CancelOutcome, WaitView};
+use tsumugi_trace::{ActivityView, CancelReply, WaitView};
 
 use super::api::{ApiError, ApiFuture, ApiQuery, ApiResult, cut, required};
 use super::{Dashboard, unix_ms};
@@ -49,10 +49,10 @@ pub(super) fn cancel(dashboard: &Dashboard, body: Value) -> ApiFuture<'_> {
     Box::pin(async move {
         let id = required(&body, "id")?;
         let tracer = dashboard.tracer.as_ref();
-        match tracer.map_or(CancelOutcome::Unknown, |tracer| tracer.cancel(id)) {
-            CancelOutcome::Asked => Ok(json!({ "ok": true })),
-            CancelOutcome::Unknown => Err(ApiError::not_found("nothing of this id is under way")),
-            CancelOutcome::NotCancellable => Err(ApiError::new(
+        match tracer.map_or(CancelReply::Unknown, |tracer| tracer.cancel(id)) {
+            CancelReply::Asked => Ok(json!({ "ok": true })),
+            CancelReply::Unknown => Err(ApiError::not_found("nothing of this id is under way")),
+            CancelReply::NotCancellable => Err(ApiError::new(
                 StatusCode::CONFLICT,
                 "this is under way and cannot be cancelled",
             )),

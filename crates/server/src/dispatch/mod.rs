@@ -371,7 +371,7 @@ impl ShownActivity {
     fn new() -> ShownActivity {
         let activity = tsumugi_trace::current();
         if let Some(activity) = &activity {
-            activity.set_cancellable(true);
+            activity.allow_cancel();
             activity.show();
         }
         ShownActivity(activity)
@@ -386,7 +386,7 @@ impl ShownActivity {
 impl Drop for ShownActivity {
     fn drop(&mut self) {
         if let Some(activity) = &self.0 {
-            activity.set_cancellable(false);
+            activity.forbid_cancel();
         }
     }
 }

@@ -174,9 +174,12 @@ fn resource(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<(String, Strin
 
 /// Which traces are recorded. `given` is the option; where there is none, OpenTelemetry's variable counts; else all where a collector takes
 /// them, and a few each second for the dashboard alone.
-pub(crate) fn sampling(given: Option<f64>, has_collector: bool) -> Result<Sampling> {
+pub(crate) fn sampling(
+    given: Option<f64>,
+    collector: Option<&CollectorSettings>,
+) -> Result<Sampling> {
     let variable = std::env::var("OTEL_TRACES_SAMPLER_ARG").ok();
-    choose(given, variable.as_deref(), has_collector)
+    choose(given, variable.as_deref(), collector.is_some())
 }
 
 fn choose(given: Option<f64>, variable: Option<&str>, has_collector: bool) -> Result<Sampling> {
