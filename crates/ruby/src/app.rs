@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::Context;
 
 use http::{Method, StatusCode};
-use tsumugi_http::{CaptureValues, HttpResponse, Request, RouteMatch, Value};
+use tsumugi_http::{CaptureValues, HttpLimits, HttpResponse, Request, RouteMatch, Value};
 use tsumugi_mruby::{Root, Scope, Vm};
 use tsumugi_server::commands::RouteLine;
 use tsumugi_server::dispatch::{self, Dispatch, FirstTurn, JobGuard, Lifecycle, RequestDeadline};
@@ -166,7 +166,9 @@ impl App {
         } = finished;
         self.run_later(exchange, response.status, &job);
         match stream.filter(|_| exchange.request.method != Method::HEAD) {
-            Some(plan) => streaming::start(&self.host, exchange, &mut response, plan, job),
+            Some(plan) => {
+                streaming::start(&self.host, exchange, &mut response, plan, job, http_limits);
+            }
             None => exchange.streams.close(),
         }
         response
@@ -370,6 +372,10 @@ impl Dispatch for App {
             None => app.respond(exchange, finished, job),
         }
     }
+}
+
+fn http_limits(app: &App) -> &HttpLimits {
+    &app.host.settings.http
 }
 
 /// The answer to a request for which the VM has no room.

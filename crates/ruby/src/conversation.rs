@@ -10,28 +10,17 @@ use std::rc::{Rc, Weak};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::Notify;
 use tsumugi_http::websocket::WebSocket;
-use tsumugi_http::{HttpLimits, HttpResponse, Switch};
+use tsumugi_http::{HttpLimits, Switch};
 use tsumugi_mruby::{ExceptionReport, Root, Scope};
 use tsumugi_server::dispatch::{
-    ConversationError, JobGuard, RequestLine, StopSignal, conversation,
+    ConversationError, HasJobs, JobGuard, RequestLine, StopSignal, conversation,
 };
 
 use crate::answer::{Answer, answer};
-use crate::app::App;
 use crate::driver::{self, Bounds};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, WebSocketPlan};
 use crate::host::{Host, JobResult};
 use crate::limits::WEBSOCKET_FIBRES_MAX;
-
-/// A WebSocket that a handler has granted.
-pub(crate) struct WebSocketPlan {
-    /// The block, a `Tsumugi::Task` whose argument is the socket.
-    pub task: Root,
-    /// Its head begins the conversation.
-    pub response: HttpResponse,
-    /// The protocol that is spoken.
-    pub protocol: Option<String>,
-}
 
 /// A conversation as its natives see it. Ruby has a weak pointer to it: it ends with the block.
 pub(crate) struct Conversation {
@@ -82,21 +71,18 @@ impl Conversation {
 }
 
 /// The conversation that follows the response of a handler.
-pub(crate) fn switch(
+pub(crate) fn switch<A: HasJobs>(
     host: &Rc<Host>,
     exchange: &Rc<Exchange>,
     plan: WebSocketPlan,
-    job: JobGuard<App>,
+    job: JobGuard<A>,
+    limits: fn(&A) -> &HttpLimits,
 ) -> Switch {
     let WebSocketPlan { task, protocol, .. } = plan;
     let (line, subject) = (exchange.line(), Rc::clone(exchange));
     let talking = Rc::clone(host);
     let talk = async move |socket: &Rc<WebSocket>| talk(&talking, subject, task, socket).await;
     conversation(job, &host.worker, limits, (line, protocol), talk)
-}
-
-fn limits(app: &App) -> &HttpLimits {
-    &app.host().settings.http
 }
 
 /// Runs the block and what it lets run beside it, until it has ended.

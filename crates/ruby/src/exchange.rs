@@ -8,13 +8,12 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tsumugi_db::{Recency, RowFeed};
-use tsumugi_http::{Request, RequestBody};
+use tsumugi_http::{HttpResponse, Request, RequestBody};
 use tsumugi_mruby::Root;
 use tsumugi_server::dispatch::RequestLine;
 use tsumugi_server::session::SessionSlot;
 
 use crate::admission::Entry;
-use crate::conversation::WebSocketPlan;
 use crate::held_streams::HeldStreams;
 use crate::web::incoming::Incoming;
 
@@ -105,6 +104,16 @@ pub(crate) enum StreamPlan {
     Rows(Box<RowFeed>),
     /// A conversation, which takes the connection over.
     WebSocket(Box<WebSocketPlan>),
+}
+
+/// A WebSocket that a handler has granted.
+pub(crate) struct WebSocketPlan {
+    /// The block, a `Tsumugi::Task` whose argument is the socket.
+    pub task: Root,
+    /// Its head begins the conversation.
+    pub response: HttpResponse,
+    /// The protocol that is spoken.
+    pub protocol: Option<String>,
 }
 
 impl Exchange {

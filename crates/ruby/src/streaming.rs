@@ -8,27 +8,28 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use tsumugi_db::RowFeed;
-use tsumugi_http::{HttpBody, HttpResponse, Sender};
+use tsumugi_http::{HttpBody, HttpLimits, HttpResponse, Sender};
 use tsumugi_mruby::{Root, Scope};
 use tsumugi_server::dispatch::{
-    JobGuard, RequestLine, SharedSender, StopSignal, StreamKind, client_gone, feed, send_back,
+    HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, StreamKind, client_gone, feed,
+    send_back,
 };
 use tsumugi_server::{ErrorReport, report_error, story};
 
 use crate::answer::answer;
-use crate::app::App;
 use crate::conversation;
 use crate::driver::{self, Bounds};
 use crate::exchange::{Exchange, StreamPlan};
 use crate::host::{Host, JobResult};
 
 /// Gives the response a body that is fed by a task.
-pub(crate) fn start(
+pub(crate) fn start<A: HasJobs>(
     host: &Rc<Host>,
     exchange: &Rc<Exchange>,
     response: &mut HttpResponse,
     plan: StreamPlan,
-    job: JobGuard<App>,
+    job: JobGuard<A>,
+    http_limits: fn(&A) -> &HttpLimits,
 ) {
     let line = exchange.line();
     let (worker, limits) = (&host.worker, &host.settings.http);
@@ -46,9 +47,13 @@ pub(crate) fn start(
                 send_rows(*rows, sender, &line).await;
             })
         }
-        StreamPlan::WebSocket(plan) => {
-            HttpBody::Switch(conversation::switch(host, exchange, *plan, job))
-        }
+        StreamPlan::WebSocket(plan) => HttpBody::Switch(conversation::switch(
+            host,
+            exchange,
+            *plan,
+            job,
+            http_limits,
+        )),
     };
 }
 

@@ -179,7 +179,12 @@ type Case = (&'static str, Vec<u8>, Vec<ServerFrame>, End);
 /// # Panics
 /// With the name of the first case that is answered otherwise.
 pub fn check_websocket_echo(address: SocketAddr, path: &str) {
-    for (name, bytes, answers, end) in messages().into_iter().chain(violations()) {
+    for (name, bytes, answers, end) in messages()
+        .into_iter()
+        .chain(fragments_and_closes())
+        .chain(lengths())
+        .chain(violations())
+    {
         let mut peer = WebSocketPeer::open(address, path, "").expect("a WebSocket");
         peer.write(&bytes);
         for expected in answers {
@@ -208,16 +213,10 @@ fn shown(frame: &ServerFrame) -> String {
     format!("{frame:?}").chars().take(200).collect()
 }
 
-/// What an echo answers and stays open, and how a client closes.
+/// What an echo answers and stays open.
 fn messages() -> Vec<Case> {
     let text = |text: &str| ServerFrame::Text(text.to_owned());
-    let both = |length: usize| {
-        (
-            frame(0x82, &vec![0xfe; length]),
-            vec![ServerFrame::Binary(vec![0xfe; length])],
-        )
-    };
-    let mut cases = vec![
+    vec![
         (
             "1.1 text",
             frame(0x81, b"hello"),
@@ -254,6 +253,13 @@ fn messages() -> Vec<Case> {
             vec![],
             End::Open,
         ),
+    ]
+}
+
+/// Messages in fragments, and how a client closes.
+fn fragments_and_closes() -> Vec<Case> {
+    let text = |text: &str| ServerFrame::Text(text.to_owned());
+    vec![
         (
             "5.3 text in two fragments",
             [frame(0x01, b"frag"), frame(0x80, b"ment")].concat(),
@@ -296,17 +302,23 @@ fn messages() -> Vec<Case> {
             vec![],
             End::Close(4999),
         ),
-    ];
-    for (name, length) in [
+    ]
+}
+
+/// Messages at the edges of the three forms of a length.
+fn lengths() -> Vec<Case> {
+    let cases = [
         ("1.2 125 bytes", 125),
         ("1.2 126 bytes", 126),
         ("1.2 65,535 bytes", 65_535),
         ("1.2 65,536 bytes", 65_536),
-    ] {
-        let (sent, answers) = both(length);
-        cases.push((name, sent, answers, End::Open));
-    }
-    cases
+    ];
+    let case = |(name, length): (&'static str, usize)| {
+        let bytes = vec![0xfe; length];
+        let sent = frame(0x82, &bytes);
+        (name, sent, vec![ServerFrame::Binary(bytes)], End::Open)
+    };
+    cases.map(case).into()
 }
 
 /// What ends a conversation because it breaks a rule.

@@ -12,8 +12,8 @@ use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 
 use super::super::parameters::halt;
 use crate::answer::{Failure, Operation, attempt, attempt_only, nil};
-use crate::conversation::{BROKEN, CLOSED, Conversation, ConversationHandle, WebSocketPlan};
-use crate::exchange::{Content, ContentBody, Exchange, StreamPlan};
+use crate::conversation::{BROKEN, CLOSED, Conversation, ConversationHandle};
+use crate::exchange::{Content, ContentBody, Exchange, StreamPlan, WebSocketPlan};
 use crate::limits::WEBSOCKET_FIBRES_MAX;
 use crate::natives::arguments::{bytes, data, exact_text, text};
 use crate::natives::definitions::Natives;
