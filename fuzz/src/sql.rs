@@ -3,8 +3,8 @@
 
 use tsumugi_sql::scan::{Kind, Lexicon, SentPiece, pieces, translate};
 use tsumugi_sql::{
-    Dialect, FINGERPRINT_BYTES_MAX, FIREBIRD, Name, POSTGRES, Query, SQLITE, Value, col, fingerprint,
-    raw, table,
+    Dialect, FINGERPRINT_BYTES_MAX, FIREBIRD, Name, POSTGRES, Query, SQLITE, Value, col,
+    fingerprint, raw, table,
 };
 
 const DIALECTS: [&Dialect; 3] = [&FIREBIRD, &POSTGRES, &SQLITE];
@@ -69,7 +69,10 @@ pub fn sql_raw(bytes: &[u8]) {
         .collect();
     assert_eq!(joined, sql);
     let form = fingerprint(sql, dialect.lexicon).text;
-    assert!(form.len() <= FINGERPRINT_BYTES_MAX && !form.contains('\''), "{form}");
+    assert!(
+        form.len() <= FINGERPRINT_BYTES_MAX && !form.contains('\''),
+        "{form}"
+    );
     let wanted = placeholders(sql, dialect.lexicon);
     let query = |count: usize| {
         let condition = raw(sql, vec![Value::Null; count]);

@@ -201,9 +201,12 @@ mod tests {
         assert!(fields.len() > 20, "{shown}");
         for field in fields
             .into_iter()
-            .filter(|field| !matches!(*field, "client" | "mail")) {
+            .filter(|field| !matches!(*field, "client" | "mail"))
+        {
             let inner = ["client", "mail"].map(|of| format!("{of}.{field}"));
-            let known = |(name, ..): &Row<Limits>| *name == field || inner.iter().any(|inner| inner == name);
+            let known = |(name, ..): &Row<Limits>| {
+                *name == field || inner.iter().any(|inner| inner == name)
+            };
             assert!(
                 Limits::LIMITS.iter().any(known),
                 "{field} is not in the list"

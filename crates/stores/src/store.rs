@@ -271,7 +271,10 @@ impl Store {
         }
         let pattern = pattern.into();
         let span = self.span("search");
-        noted(&span, on_engine!(self, engine => engine.search(mode, pattern, limit)))
+        noted(
+            &span,
+            on_engine!(self, engine => engine.search(mode, pattern, limit)),
+        )
     }
 
     /// Answers once what was acknowledged before is as safe as the engine can make it.

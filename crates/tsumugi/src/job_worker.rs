@@ -139,6 +139,10 @@ mod tests {
         let longest = tsumugi_jobs::limits::JOB_NAME_BYTES_MAX - "every ".len();
         assert!(kind(longest).is_ok());
         let error = kind(longest + 1).unwrap_err();
-        assert!(story(&error).contains("JOB_NAME_BYTES_MAX is 64"), "{}", story(&error));
+        assert!(
+            story(&error).contains("JOB_NAME_BYTES_MAX is 64"),
+            "{}",
+            story(&error)
+        );
     }
 }

@@ -53,8 +53,8 @@ mod router;
 mod ruby;
 mod session;
 mod settings;
-mod store;
 mod span;
+mod store;
 mod stream_response;
 mod streaming;
 mod timers;
@@ -67,8 +67,9 @@ pub use command::{Commands, main};
 pub use context::Context;
 pub use error::{Error, Result, story};
 pub use extract::{
-    BaseUrl, BodyStream, ClientIp, Cookies, Extension, Extract, Form, FromHeader, Header, Headers, LastEventId,
-    FieldMessages, Multipart, Path, Query, State, Upload, Valid, ValidQuery, Validate, WebSocketResponse, WebSocketUpgrade,
+    BaseUrl, BodyStream, ClientIp, Cookies, Extension, Extract, FieldMessages, Form, FromHeader,
+    Header, Headers, LastEventId, Multipart, Path, Query, State, Upload, Valid, ValidQuery,
+    Validate, WebSocketResponse, WebSocketUpgrade,
 };
 pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post, put};
@@ -124,12 +125,12 @@ pub mod prelude {
     pub use std::time::Duration;
 
     pub use crate::{
-        BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, Form, FromHeader, Header,
-        Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message, FieldMessages, Methods, Migration,
-        Mode, Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect, Request, Response,
-        Result, Router, Session, Sessions, Sse, State, StreamResponse, Table, Tx, Valid, ValidQuery, Validate, WebSocket,
-        WebSocketResponse, WebSocketUpgrade, Worker, any, delete, get, head, options, patch, post,
-        put,
+        BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, FieldMessages, Form,
+        FromHeader, Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message,
+        Methods, Migration, Mode, Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect,
+        Request, Response, Result, Router, Session, Sessions, Sse, State, StreamResponse, Table,
+        Tx, Valid, ValidQuery, Validate, WebSocket, WebSocketResponse, WebSocketUpgrade, Worker,
+        any, delete, get, head, options, patch, post, put,
     };
     pub use bytes::Bytes;
     pub use http::StatusCode;

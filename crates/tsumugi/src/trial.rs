@@ -12,10 +12,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::DuplexStream;
+use tsumugi_client::{CallMode, StubAnswer, StubOutcome, StubbedCall};
 use tsumugi_http::{
     HttpBody, Request, RequestBody, RequestNumber, ResponseParts, StreamAborted, websocket,
 };
-use tsumugi_client::{CallMode, StubAnswer, StubOutcome, StubbedCall};
 use tsumugi_mail::Mail;
 use tsumugi_server::Mode;
 
@@ -201,7 +201,9 @@ impl<S: 'static> Call<S> {
     pub async fn websocket(self) -> Result<Socket, Reply> {
         let loaded = Rc::clone(&self.loaded);
         let wish = websocket::WEBSOCKET_WISH;
-        let call = wish.iter().fold(self, |call, (name, value)| call.header(name, value));
+        let call = wish
+            .iter()
+            .fold(self, |call, (name, value)| call.header(name, value));
         let mut response = call.send().await;
         let switch = match std::mem::take(&mut response.body) {
             HttpBody::Switch(switch) => switch,

@@ -296,12 +296,19 @@ fn last_trace_is_kept_with_its_statement() {
     let rig = Rig::start(&database.url());
     until("the application is loaded", || rig.get("/clean").0 == 200);
     let traces = || rig.data("traces")["traces"].as_array().unwrap().clone();
-    let found = || traces().into_iter().find(|trace| trace["route"] == "GET /clean");
+    let found = || {
+        traces()
+            .into_iter()
+            .find(|trace| trace["route"] == "GET /clean")
+    };
     until("the trace is kept", || found().is_some());
     let id = found().unwrap()["trace_id"].as_str().unwrap().to_owned();
     let trace = rig.data(&format!("trace?id={id}"));
     let spans = trace["spans"].as_array().unwrap();
-    assert_eq!((&spans[0]["kind"], &spans[0]["parent"]), (&json!("request"), &Value::Null));
+    assert_eq!(
+        (&spans[0]["kind"], &spans[0]["parent"]),
+        (&json!("request"), &Value::Null)
+    );
     let statement = spans.iter().find(|span| span["kind"] == "sql").unwrap();
     assert_eq!(statement["parent"], spans[0]["id"]);
     assert_eq!(statement["attributes"]["db.system.name"], "postgresql");

@@ -153,7 +153,10 @@ fn channel_over_a_store_reaches_another_process() {
                 .unwrap();
             assert_eq!(messages.recv().await, ChannelEvent::Message("hello".into()));
             let kept = one.channel("chat").unwrap().keeping(10);
-            assert!(matches!(kept, Err(LockError::Unsupported { .. })), "{kept:?}");
+            assert!(
+                matches!(kept, Err(LockError::Unsupported { .. })),
+                "{kept:?}"
+            );
         });
         outcome.unwrap();
     }

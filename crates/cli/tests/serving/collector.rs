@@ -26,12 +26,12 @@ impl SentSpan {
 
 /// What came so far.
 #[derive(Clone, Default)]
-pub struct Collected {
+pub struct SpanCollection {
     spans: Arc<Mutex<Vec<SentSpan>>>,
     heads: Arc<Mutex<String>>,
 }
 
-impl Collected {
+impl SpanCollection {
     /// The spans of this name.
     pub fn named(&self, name: &str) -> Vec<SentSpan> {
         let spans = self.spans.lock().unwrap();
@@ -52,10 +52,10 @@ impl Collected {
 }
 
 /// A collector over HTTP/1.1; its address.
-pub fn over_http() -> (Collected, String) {
+pub fn over_http() -> (SpanCollection, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let collected = Collected::default();
+    let collected = SpanCollection::default();
     let own = collected.clone();
     thread::spawn(move || {
         for stream in listener.incoming() {
@@ -65,7 +65,7 @@ pub fn over_http() -> (Collected, String) {
     (collected, address)
 }
 
-fn answer(mut stream: TcpStream, collected: &Collected) {
+fn answer(mut stream: TcpStream, collected: &SpanCollection) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut head, mut line) = (String::new(), String::new());
     while reader.read_line(&mut line).is_ok_and(|read| read > 0) && line != "\r\n" {
@@ -100,11 +100,11 @@ pub fn silent() -> String {
 }
 
 /// A collector over gRPC; its address.
-pub fn over_grpc() -> (Collected, String) {
+pub fn over_grpc() -> (SpanCollection, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let collected = Collected::default();
+    let collected = SpanCollection::default();
     let own = collected.clone();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -121,7 +121,7 @@ pub fn over_grpc() -> (Collected, String) {
     (collected, address)
 }
 
-async fn converse(stream: tokio::net::TcpStream, collected: Collected) {
+async fn converse(stream: tokio::net::TcpStream, collected: SpanCollection) {
     let Ok(mut connection) = h2::server::handshake(stream).await else {
         return;
     };

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::collector::{Collected, over_grpc, over_http, silent};
+use crate::collector::{SpanCollection, over_grpc, over_http, silent};
 use crate::rig::{Answer, Served, ask, folder, get, request, until};
 
 const HTTP: &str = "http/protobuf";
@@ -55,7 +55,7 @@ fn traced(endpoint: &str, protocol: &str, options: &[&str]) -> (Served, String) 
 }
 
 /// A call that makes another one, and what became of their spans.
-fn check(address: &str, collected: &Collected) {
+fn check(address: &str, collected: &SpanCollection) {
     let (_, port) = address.rsplit_once(':').unwrap();
     let answer = ask(address, "GET", &format!("/caller/{port}"), PARENT);
     assert_eq!(answer.text(), format!("{TRACE} 200 1"));

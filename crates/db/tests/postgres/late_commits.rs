@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tsumugi_db::Error;
-use tsumugi_trace::{Activity, ActivityKind};
 use tsumugi_testkit::postgres::Server;
 use tsumugi_testkit::{Cut, LogBuffer, ServerSide};
+use tsumugi_trace::{Activity, ActivityKind};
 
 use crate::chaos::{DURABLY, becomes};
 use crate::doubt::{Place, WAITING, on, without_its_standby, write, write_synchronously};

@@ -321,8 +321,12 @@ fn request<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         ("request_ip", |request| {
             Some(request.peer?.ip().to_string().into())
         }),
-        ("request_scheme", |request| Some(request.scheme.name().into())),
-        ("request_base_url", |request| Some(request.base_url()?.into())),
+        ("request_scheme", |request| {
+            Some(request.scheme.name().into())
+        }),
+        ("request_base_url", |request| {
+            Some(request.base_url()?.into())
+        }),
     ];
     for (name, read) in texts {
         natives.of_request(name, move |_, scope, exchange, _| {

@@ -10,7 +10,7 @@ use tsumugi_mruby::{NativeCall, NativeReply, Raise, Result, Scope, Suspension, V
 use crate::answer::Operation;
 use crate::exchange::Exchange;
 use crate::host::Host;
-use crate::natives::tracing::placed;
+use crate::natives::span_place::placed;
 
 /// Defines natives on one module.
 pub(crate) struct Natives<'s> {

@@ -17,6 +17,7 @@ mod output;
 mod parameters;
 mod query;
 pub(crate) mod rows;
+mod span_place;
 pub(crate) mod standard;
 mod tracing;
 mod wait;

@@ -44,15 +44,15 @@ use tsumugi_worker::Handle;
 
 use crate::front::{Front, MetricsRegistry};
 use crate::limits::{DASHBOARD_BODY_BYTES_MAX, DASHBOARD_SESSION_SECONDS};
-use api::{ApiError, ApiQuery, ApiEndpoint, cut, required};
-use guard::{Access, COOKIE_NAME, AccessGuard};
+use api::{ApiEndpoint, ApiError, ApiQuery, cut, required};
+use guard::{Access, AccessGuard, COOKIE_NAME};
 
 pub(crate) use answers::answer;
-pub(crate) use parts::AdminParts;
 pub use description::{DashboardSettings, LimitRow, ServerDescription};
 pub use error_sink::{ErrorReport, report_error};
 pub(crate) use error_sink::{ErrorSink, follow_errors};
 pub(crate) use moment::unix_ms;
+pub(crate) use parts::AdminParts;
 pub use question::{AdminQuestion, QuestionAnswer};
 pub(crate) use question::{QuestionReceiver, QuestionSender, questions};
 pub(crate) use routes::{RouteCounter, RouteCounts, RouteFigures};
@@ -67,7 +67,10 @@ const ENDPOINTS: &[(&str, ApiEndpoint)] = &[
     ("reloads", ApiEndpoint::View(reloads::view)),
     ("server", ApiEndpoint::View(server::view)),
     ("statements", ApiEndpoint::View(statements::view)),
-    ("statements/explain", ApiEndpoint::Action(statements::explain)),
+    (
+        "statements/explain",
+        ApiEndpoint::Action(statements::explain),
+    ),
     ("statements/reset", ApiEndpoint::Action(statements::reset)),
     ("databases", ApiEndpoint::View(databases::view)),
     ("stores", ApiEndpoint::Question(stores::view)),

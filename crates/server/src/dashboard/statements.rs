@@ -9,8 +9,8 @@ use tsumugi_db::limits::EXPLAIN_MAX;
 use tsumugi_db::{StatementFigures, reset_statements, statement_report};
 
 use super::Dashboard;
-use super::parts::EXPLAIN;
 use super::api::{ApiError, ApiFuture, ApiQuery, ApiResult, cut_to, list, required};
+use super::parts::EXPLAIN;
 use super::question::AdminQuestion;
 use crate::limits::{DASHBOARD_MESSAGE_CHARACTERS_MAX, DASHBOARD_STATEMENTS_MAX};
 

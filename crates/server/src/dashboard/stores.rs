@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use tsumugi_kv::{KeyRange, KvSnapshot, Lifetime};
 use tsumugi_stores::{Capability, Store};
 
-use super::parts::{RECORDS, STORES, text};
 use super::api::{ApiFuture, ApiQuery, list};
+use super::parts::{RECORDS, STORES, text};
 use super::question::{AdminQuestion, QuestionAnswer as Answer};
 use super::{Dashboard, unix_ms};
 use crate::limits::{

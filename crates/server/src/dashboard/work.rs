@@ -5,8 +5,8 @@ use tsumugi_cluster::channel_figures;
 use tsumugi_jobs::{JobFigures, JobQueue, JobRow, JobState};
 
 use super::Dashboard;
-use super::parts::{DROP, JOBS, RETRY};
 use super::api::{ApiFuture, ApiQuery, cut_to, list};
+use super::parts::{DROP, JOBS, RETRY};
 use super::question::AdminQuestion;
 use crate::dispatch::timers;
 use crate::limits::{
@@ -66,7 +66,9 @@ pub(super) fn id_of(value: &Value) -> Option<i64> {
 /// The figures of a queue and its dead jobs.
 pub(super) async fn jobs(queue: &JobQueue) -> Result<Value, String> {
     let figures = queue.figures().await.map_err(|error| error.to_string())?;
-    let dead = queue.list(Some(JobState::Dead), 0, DASHBOARD_DEAD_JOBS_MAX + 1).await;
+    let dead = queue
+        .list(Some(JobState::Dead), 0, DASHBOARD_DEAD_JOBS_MAX + 1)
+        .await;
     let dead = dead.map_err(|error| error.to_string())?;
     let dead = list(
         "dead",

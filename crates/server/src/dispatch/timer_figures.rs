@@ -124,7 +124,10 @@ impl TimerFigures {
         self.last_us.store(-1, Relaxed);
         self.last_at.store(unix_ms(), Relaxed);
         let name = self.description.name.as_deref();
-        let name = name.or(self.description.place.as_deref()).unwrap_or("every").into();
+        let name = name
+            .or(self.description.place.as_deref())
+            .unwrap_or("every")
+            .into();
         let activity = Activity::begin_named(ActivityKind::Timer, name, None);
         activity.show();
         let failure = Activity::scope(Some(activity.share()), tick).await;
