@@ -258,9 +258,16 @@ fn archive_of<W: io::Write>(to: W, name: &str, files: &FileList) -> Result<W> {
         let modified = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
         header.set_mtime(modified.unwrap_or_default().as_secs());
         header.set_mode(0o600);
+        // One that grows meanwhile is taken as it was; one that shrinks cannot be.
+        let mut content = (&mut file).take(metadata.len());
         archive
-            .append_data(&mut header, path, &mut file)
+            .append_data(&mut header, path, &mut content)
             .with_context(unreadable)?;
+        ensure!(
+            content.limit() == 0,
+            "{} became shorter while it was read: build again",
+            full.display()
+        );
     }
     Ok(archive.into_inner()?.finish()?)
 }

@@ -39,7 +39,7 @@ impl Database {
                 Database::Sqlite(_) => self.query_plan(sql).await,
                 Database::Postgres(pool) => {
                     let lines = pool.explain(sql).await?;
-                    Ok(lines.iter().map(|line| without_literals(line)).collect())
+                    Ok(whole_lines(lines).iter().map(|line| without_literals(line)).collect())
                 }
                 Database::Firebird(pool) => pool.explain(sql).await,
             }
@@ -90,6 +90,37 @@ fn text(row: crate::rows::Row<'_>, at: usize) -> String {
     text.unwrap_or_default()
 }
 
+/// Lines of a plan, where one in which a literal is open goes on in the next.
+fn whole_lines(lines: Vec<String>) -> Vec<String> {
+    let mut whole: Vec<String> = Vec::with_capacity(lines.len());
+    let mut is_open = false;
+    for line in lines {
+        match whole.last_mut().filter(|_| is_open) {
+            Some(last) => {
+                last.push('\n');
+                last.push_str(&line);
+            }
+            None => whole.push(line),
+        }
+        let last = whole.last().map_or("", |line| line);
+        is_open = has_open_literal(last);
+    }
+    whole
+}
+
+/// Whether a literal or a name in quotes has no end in this text. PostgreSQL doubles the quotes in them.
+fn has_open_literal(text: &str) -> bool {
+    let mut open = None;
+    for c in text.chars().filter(|c| matches!(c, '\'' | '"')) {
+        open = match open {
+            None => Some(c),
+            Some(quote) if quote == c => None,
+            Some(quote) => Some(quote),
+        };
+    }
+    open.is_some()
+}
+
 /// A line of PostgreSQL's plan, which has the literals of the statement in its conditions, and figures of its own.
 fn without_literals(line: &str) -> String {
     let content = line.trim_start();
@@ -97,7 +128,9 @@ fn without_literals(line: &str) -> String {
     if content.starts_with("Workers Planned: ") {
         return line.to_owned();
     }
-    let (condition, costs) = match content.rfind("  (cost=") {
+    // Costs have no quotes; what has some is in a literal.
+    let costs = content.rfind("  (cost=");
+    let (condition, costs) = match costs.filter(|at| !content[*at..].contains('\'')) {
         Some(at) => content.split_at(at),
         None => (content, ""),
     };
@@ -108,6 +141,23 @@ fn without_literals(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn literal_of_several_lines_with_costs_in_it_is_not_shown() {
+        let plan = [
+            "Seq Scan on t1  (cost=0.00..35.50 rows=10 width=4)",
+            "  Filter: (a = 'one  (cost=",
+            "''SECRET\" line",
+            "three'::text)",
+            "  Rows Removed",
+        ];
+        let lines = whole_lines(plan.map(str::to_owned).to_vec());
+        let shown: Vec<String> = lines.iter().map(|line| without_literals(line)).collect();
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        let text = shown.join("\n");
+        assert!(!text.contains("SECRET") && !text.contains("three"), "{text}");
+        assert!(shown[1].contains("Filter: (a = ?"), "{text}");
+    }
 
     #[test]
     fn line_of_a_plan_keeps_its_costs_and_loses_literals() {

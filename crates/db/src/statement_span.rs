@@ -1,15 +1,20 @@
 //! The span of a statement: which one runs, how many rows it came to, whether it failed. Knows no driver.
-//! Rule: a span shows the text of a statement and never its values; of an error it shows the kind.
+//! Rule: a span shows the form of a statement and never a value, bound or written into it; of an error it shows the kind.
 
-use tsumugi_sql::Dialect;
-use tsumugi_trace::{Span, SpanKind, span};
+use tsumugi_sql::{Dialect, fingerprint};
+use tsumugi_trace::{SPAN_NAME_BYTES_MAX, Span, SpanKind, is_observed, span};
 
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 
 /// Begins the span of a statement, for as long as its caller waits for it.
 pub(crate) fn statement_span(sql: &str, dialect: &Dialect) -> Span {
-    let span = span(SpanKind::Sql, sql);
+    if !is_observed() {
+        return Span::default();
+    }
+    // No more of a long text is looked at than is kept.
+    let start = &sql[..sql.floor_char_boundary(SPAN_NAME_BYTES_MAX)];
+    let span = span(SpanKind::Sql, &fingerprint(start, dialect.lexicon).text);
     if span.is_recorded() {
         // The names of OpenTelemetry's conventions.
         let system = match dialect.name {

@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use lettre::address::Envelope;
-use lettre::message::header::{ContentType, HeaderName, HeaderValue};
-use lettre::message::{Attachment as AttachmentPart, Mailbox, Message, MultiPart, SinglePart};
+use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
+use lettre::message::{Attachment as AttachmentPart, Body, Mailbox, Message, MultiPart, SinglePart};
 
 use crate::error::Error;
 use crate::limits::{FIELD_BYTES_MAX, FIELDS_MAX, MailLimits};
@@ -192,13 +192,13 @@ impl Mail {
     }
 
     fn content(&self) -> Result<Content, Error> {
-        let said = match (&self.text, &self.html) {
+        let said = match (self.text.as_deref(), self.html.as_deref()) {
             (Some(text), Some(html)) => Content::Multi(MultiPart::alternative_plain_html(
-                text.clone(),
-                html.clone(),
+                with_line_ends(text),
+                with_line_ends(html),
             )),
-            (Some(text), None) => Content::Single(SinglePart::plain(text.clone())),
-            (None, Some(html)) => Content::Single(SinglePart::html(html.clone())),
+            (Some(text), None) => Content::Single(SinglePart::plain(with_line_ends(text))),
+            (None, Some(html)) => Content::Single(SinglePart::html(with_line_ends(html))),
             (None, None) => return Err(Error::Mail("a mail needs text: or html:".to_owned())),
         };
         if self.attachments.is_empty() {
@@ -219,7 +219,11 @@ impl Mail {
             };
             field("type of an attachment", &file.content_type)?;
             let content_type = ContentType::parse(&file.content_type).map_err(wrong)?;
-            let part = AttachmentPart::new(name).body(file.body.to_vec(), content_type);
+            // Else its line ends go out as they are, and some servers take a lone LF before a dot for the end of the mail.
+            let encoding = ContentTransferEncoding::Base64;
+            let body = Body::new_with_encoding(file.body.to_vec(), encoding)
+                .map_err(|_| Error::Mail("an attachment cannot be encoded".to_owned()))?;
+            let part = AttachmentPart::new(name).body(body, content_type);
             mixed = mixed.singlepart(part);
         }
         Ok(Content::Multi(mixed))
@@ -229,6 +233,12 @@ impl Mail {
 enum Content {
     Single(SinglePart),
     Multi(MultiPart),
+}
+
+/// The text with CR LF at the end of each line, at once: where one is missing, lettre moves the rest for each line.
+fn with_line_ends(text: &str) -> String {
+    let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+    lines.replace('\n', "\r\n")
 }
 
 fn check_max(name: &str, count: usize, max: usize) -> Result<(), Error> {
@@ -337,6 +347,19 @@ mod tests {
     fn sent(mail: &Mail) -> String {
         let prepared = mail.prepare(1, &MailLimits::default()).unwrap();
         String::from_utf8(prepared.bytes).unwrap()
+    }
+
+    #[test]
+    fn line_ends_of_texts_and_attachments_are_whole_and_their_number_costs_nothing() {
+        let evil = "a\n.\nMAIL FROM:<eve@example.org>\r.\rb";
+        let mail = plain().text(evil).html(evil);
+        let mail = mail.attach("a.txt", "text/plain", evil);
+        let text = sent(&mail).replace("\r\n", "");
+        assert!(!text.contains(['\r', '\n']), "{text:?}");
+        // By the end of each line in turn this would take minutes.
+        let lines = "\n".repeat(1_000_000);
+        let prepared = plain().text(lines).prepare(1, &MailLimits::default());
+        assert!(prepared.unwrap().bytes.len() > 2_000_000);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn check(address: &str, collected: &SpanCollection) {
     let (_, port) = address.rsplit_once(':').unwrap();
     let answer = ask(address, "GET", &format!("/caller/{port}"), PARENT);
     assert_eq!(answer.text(), format!("{TRACE} 200 1"));
-    let all = ["GET /caller/:port", "GET /called", "select 1 as one", "ask"];
+    let all = ["GET /caller/:port", "GET /called", "select ? as one", "ask"];
     until("all spans", || {
         all.iter().all(|name| !collected.named(name).is_empty())
     });
@@ -72,7 +72,7 @@ fn check(address: &str, collected: &SpanCollection) {
     assert_eq!(request.parent, "00f067aa0ba902b7");
     assert_eq!((&*request.state, &*request.service), ("shop=7", "shop"));
     assert_eq!(request.attribute("http.response.status_code"), "200");
-    let statement = only("select 1 as one");
+    let statement = only("select ? as one");
     assert_eq!(statement.parent, request.id);
     assert_eq!(statement.attribute("db.system.name"), "sqlite");
     assert_eq!(statement.attribute("code.file.path"), "app.rb");

@@ -80,12 +80,18 @@ module Tsumugi
     # Runs the blocks on what fits so far.
     def __run(context, values, path, failures)
       @parts.each do |name, check, nested, many|
+        return if failures.size > Native.shape_failures_max
+
         value = values[name]
         next if value.nil?
 
         at = path.empty? ? name.to_s : "#{path}.#{name}"
         if many
-          value.each_with_index { |item, i| nested.__run(context, item, "#{at}[#{i}]", failures) if item }
+          value.each_with_index do |item, i|
+            return if failures.size > Native.shape_failures_max
+
+            nested.__run(context, item, "#{at}[#{i}]", failures) if item
+          end
         elsif nested
           nested.__run(context, value, at, failures)
         else
@@ -93,6 +99,8 @@ module Tsumugi
         end
       end
       @rules.each do |names, block|
+        return if failures.size > Native.shape_failures_max
+
         at = names.map { |name| path.empty? ? name.to_s : "#{path}.#{name}" }
         at << path if at.empty?
         next if at.any? { |place| __failed?(failures, place) }

@@ -223,6 +223,21 @@ const SECRETS: &[&str] = &[
     "private",
     "cookie",
     "csrf",
+    "bearer",
+    "authoriz",
+    "\"auth\"",
+    "otp",
+    "refresh",
+    "passphrase",
+    "pwd",
+    "jwt",
+    // Hashes of passwords, keys and tokens say by their beginnings what they are.
+    "eyj",
+    "$argon2",
+    "$2a$",
+    "$2b$",
+    "$2y$",
+    "-----begin",
 ];
 
 /// Whether a record is of a session, or its key or the beginning of its value names something secret.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use http::header::ACCEPT_LANGUAGE;
 use tsumugi_mruby::{Kind as ValueKind, Raise, Result, Scope, Value};
+use tsumugi_shapes::limits::SHAPE_FAILURES_MAX;
 use tsumugi_shapes::{
     Failures, FieldFailure, FormFields, FormNode, FormValues, Format, IndexedItems, InputKind,
     InputShape, Kind, LengthBounds, Literal, MessageError, Outcome, Rule, ShapeError, TextPattern,
@@ -32,6 +33,9 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let examined = shape.examine();
         examined.map_err(|error: ShapeError| scope.error("ArgumentError", error.to_string()))?;
         scope.wrap_as::<SharedShape>("Tsumugi::Native::Shape", Rc::new(shape))
+    })?;
+    natives.plain("shape_failures_max", |_, scope, _| {
+        Ok(scope.count(SHAPE_FAILURES_MAX))
     })?;
     // The values, or the values that fit with `[[path, key, limit], …]` of those that do not.
     natives.plain("shape_check", |_, scope, call| {
