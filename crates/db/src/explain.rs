@@ -39,7 +39,10 @@ impl Database {
                 Database::Sqlite(_) => self.query_plan(sql).await,
                 Database::Postgres(pool) => {
                     let lines = pool.explain(sql).await?;
-                    Ok(whole_lines(lines).iter().map(|line| without_literals(line)).collect())
+                    Ok(whole_lines(lines)
+                        .iter()
+                        .map(|line| without_literals(line))
+                        .collect())
                 }
                 Database::Firebird(pool) => pool.explain(sql).await,
             }
@@ -155,7 +158,10 @@ mod tests {
         let shown: Vec<String> = lines.iter().map(|line| without_literals(line)).collect();
         assert_eq!(shown.len(), 3, "{shown:?}");
         let text = shown.join("\n");
-        assert!(!text.contains("SECRET") && !text.contains("three"), "{text}");
+        assert!(
+            !text.contains("SECRET") && !text.contains("three"),
+            "{text}"
+        );
         assert!(shown[1].contains("Filter: (a = ?"), "{text}");
     }
 

@@ -4,7 +4,9 @@
 use bytes::Bytes;
 use lettre::address::Envelope;
 use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
-use lettre::message::{Attachment as AttachmentPart, Body, Mailbox, Message, MultiPart, SinglePart};
+use lettre::message::{
+    Attachment as AttachmentPart, Body, Mailbox, Message, MultiPart, SinglePart,
+};
 
 use crate::error::Error;
 use crate::limits::{FIELD_BYTES_MAX, FIELDS_MAX, MailLimits};

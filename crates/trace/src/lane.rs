@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::activity::{Activity, UNLISTED, lock};
 use crate::context::TraceId;
 use crate::limits::{
     TRACES_AT_ONCE, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
-    TRACES_PER_SECOND,
+    TRACES_PER_SECOND, TRACES_QUEUED_BYTES_MAX,
 };
 use crate::record::FinishedActivity;
 use crate::tracer::Sampling;
@@ -36,6 +36,8 @@ pub(crate) struct LaneShared {
     pub listed: Mutex<Listed>,
     pub kept: Mutex<TraceRing>,
     pub queued: Option<Mutex<Receiver<Arc<FinishedActivity>>>>,
+    /// Bytes of what is queued.
+    pub queued_bytes: AtomicUsize,
     pub recorded: AtomicU64,
     pub dropped: AtomicU64,
     pub left_out: AtomicU64,
@@ -100,10 +102,15 @@ impl Lane {
         shared.recorded.fetch_add(1, Relaxed);
         shared.left_out.fetch_add(finished.left_out as u64, Relaxed);
         let finished = Arc::new(finished);
-        if let Some(queue) = &self.queue
-            && queue.try_send(Arc::clone(&finished)).is_err()
-        {
-            shared.dropped.fetch_add(1, Relaxed);
+        if let Some(queue) = &self.queue {
+            let bytes = finished.bytes();
+            // Counted before it can be taken. Only this thread adds.
+            let queued = shared.queued_bytes.fetch_add(bytes, Relaxed) + bytes;
+            let is_too_much = queued > TRACES_QUEUED_BYTES_MAX;
+            if is_too_much || queue.try_send(Arc::clone(&finished)).is_err() {
+                shared.queued_bytes.fetch_sub(bytes, Relaxed);
+                shared.dropped.fetch_add(1, Relaxed);
+            }
         }
         if self.keeps {
             lock(&shared.kept).add(finished);

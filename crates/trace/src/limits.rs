@@ -24,6 +24,12 @@ pub const TRACESTATE_MEMBERS_MAX: usize = 32;
 /// Finished activities of one worker that wait to be sent; those beyond are dropped and counted.
 pub const TRACES_QUEUED_MAX: usize = 1_024;
 
+/// Bytes of the activities of one worker that wait to be sent; those beyond are dropped and counted.
+pub const TRACES_QUEUED_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of the activities that are taken at a time, but for one that is larger: collectors take messages of some megabytes.
+pub const TRACES_TAKEN_BYTES_MAX: usize = 2 << 20;
+
 /// Finished activities that one worker keeps in memory; the oldest give way.
 pub const TRACES_KEPT_MAX: usize = 256;
 

@@ -2,7 +2,7 @@
 //! Rule: it asks no worker, which may be stuck, but looks under short locks.
 
 use std::cell::Cell;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime};
@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime};
 use crate::activity::{Activity, lock};
 use crate::context::{SpanId, TraceId};
 use crate::lane::{Lane, LaneShared, TraceCounts};
-use crate::limits::{ACTIVITIES_SHOWN_MAX, TRACES_QUEUED_MAX};
+use crate::limits::{ACTIVITIES_SHOWN_MAX, TRACES_QUEUED_MAX, TRACES_TAKEN_BYTES_MAX};
 use crate::local;
 use crate::record::FinishedActivity;
 
@@ -126,6 +126,7 @@ impl Tracer {
             listed: Mutex::default(),
             kept: Mutex::default(),
             queued,
+            queued_bytes: AtomicUsize::new(0),
             recorded: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             left_out: AtomicU64::new(0),
@@ -199,14 +200,26 @@ impl Tracer {
         all
     }
 
-    /// Takes up to `max` recorded activities that wait to be sent.
+    /// Takes up to `max` recorded activities that wait to be sent, and not many more than [`TRACES_TAKEN_BYTES_MAX`] bytes of them. Workers take
+    /// turns: of each the oldest, then of each the next.
     pub fn take_queued(&self, max: usize) -> Vec<Arc<FinishedActivity>> {
         let mut taken = Vec::new();
-        for lane in self.lanes() {
-            if let Some(queued) = &lane.queued {
-                let left = max - taken.len();
-                taken.extend(lock(queued).try_iter().take(left));
-            }
+        let mut bytes = 0;
+        let mut lanes = self.lanes();
+        while !lanes.is_empty() && taken.len() < max && bytes < TRACES_TAKEN_BYTES_MAX {
+            lanes.retain(|lane| {
+                if taken.len() >= max {
+                    return false;
+                }
+                let queued = lane.queued.as_ref();
+                let Some(finished) = queued.and_then(|queued| lock(queued).try_recv().ok()) else {
+                    return false;
+                };
+                lane.queued_bytes.fetch_sub(finished.bytes(), Relaxed);
+                bytes += finished.bytes();
+                taken.push(finished);
+                true
+            });
         }
         taken
     }

@@ -10,8 +10,8 @@ use tsumugi_trace::{
     Activity, ActivityKind, CancelReply, Ending, EndingKind, FinishedActivity, OwnedActivity,
     SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, Sampling, SpanKind, TRACE_SPANS_MAX,
     TRACE_SPANS_OPEN_MAX, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
-    TRACES_QUEUED_MAX, TraceParent, TraceSettings, Tracer, current, in_span, is_observed, log_ids,
-    outgoing, span, within,
+    TRACES_QUEUED_BYTES_MAX, TRACES_QUEUED_MAX, TRACES_TAKEN_BYTES_MAX, TraceParent, TraceSettings,
+    Tracer, current, in_span, is_observed, log_ids, outgoing, span, within,
 };
 
 fn tracer(sampling: Sampling) -> Tracer {
@@ -259,6 +259,33 @@ fn one_activity_more_than_the_queue_takes_is_dropped_and_counted() {
     assert_eq!(tracer.take_queued(10).len(), 10);
     assert_eq!(tracer.take_queued(usize::MAX).len(), TRACES_QUEUED_MAX - 10);
     assert_eq!(tracer.kept().len(), TRACES_KEPT_MAX);
+}
+
+#[test]
+fn activities_beyond_the_bytes_of_the_queue_are_dropped_and_taken_by_bytes() {
+    let tracer = tracer(Sampling::Ratio(1.0));
+    let name = "x".repeat(SPAN_NAME_BYTES_MAX);
+    let large = || {
+        let activity = begin(None);
+        activity.enter(|| (0..TRACE_SPANS_MAX).for_each(|_| drop(span(SpanKind::Sql, &name))));
+        activity.end(Ending::default());
+    };
+    large();
+    let bytes = last(&tracer).bytes();
+    let fits = TRACES_QUEUED_BYTES_MAX / bytes;
+    assert!(fits < TRACES_QUEUED_MAX, "{fits}");
+    (1..fits).for_each(|_| large());
+    assert_eq!(tracer.counts().dropped, 0);
+    large();
+    assert_eq!(tracer.counts().dropped, 1);
+    let taken = tracer.take_queued(usize::MAX).len();
+    assert_eq!(taken, TRACES_TAKEN_BYTES_MAX.div_ceil(bytes));
+    // What was taken has made room.
+    large();
+    assert_eq!(tracer.counts().dropped, 1);
+    let left = fits + 1 - taken;
+    let rest = tracer.take_queued(usize::MAX).len();
+    assert!(rest > 0 && rest <= left, "{rest} of {left}");
 }
 
 #[test]
