@@ -2,6 +2,7 @@
 //! Rule: what is done here to the cluster is done by the commands that `make demo-cluster` prints.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tsumugi_testkit::demo::command::{KILLS, parse};
@@ -9,6 +10,8 @@ use tsumugi_testkit::demo::{DemoCluster, DemoProgram};
 
 use crate::chromium::Browser;
 use crate::{add, browser};
+
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn run(cluster: &DemoCluster, command: &str) -> String {
     let words: Vec<&str> = command.split(' ').collect();
@@ -67,5 +70,14 @@ fn page_loses_nothing_when_the_primary_and_a_process_are_killed() {
     );
     browser.open(&format!("{}/", cluster.url()));
     assert_eq!(titles(&mut browser), json!(all));
-    assert_eq!(run(&cluster, "status").matches(": runs").count(), 9);
+    // The server that was killed last comes back when it has caught up.
+    let since = Instant::now();
+    loop {
+        let status = run(&cluster, "status");
+        if status.matches(": runs").count() == 9 {
+            return;
+        }
+        assert!(since.elapsed() < PATIENCE, "{status}");
+        std::thread::park_timeout(Duration::from_millis(200));
+    }
 }
