@@ -499,7 +499,8 @@ function ask(title, words, subject, yes) {
     };
     byId("question-yes").onclick = () => end(true);
     byId("question-no").onclick = () => end(false);
-    dialog.onclose = () => end(false);
+    // That of the question before may come when this one is open.
+    dialog.onclose = () => { if (!dialog.open) end(false); };
     dialog.showModal();
     byId("question-no").focus();
   });
