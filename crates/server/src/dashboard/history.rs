@@ -283,12 +283,8 @@ impl Series {
 
 /// The processor time that this process has used.
 fn cpu_time() -> Option<Duration> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let (seconds, nanos) = (
-        u64::try_from(time.tv_sec).ok()?,
-        u32::try_from(time.tv_nsec).ok()?,
-    );
-    Some(Duration::new(seconds, nanos))
+    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
+    Some(Duration::from(time))
 }
 
 /// The memory of this process that is resident, in bytes; none where /proc is not mounted.
