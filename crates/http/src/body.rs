@@ -261,8 +261,9 @@ impl<H: HttpHandler> http_body::Body for ResponseBody<H> {
                 }
                 Some(Err(aborted)) => Poll::Ready(Some(Err(aborted))),
                 None => {
+                    let trailers = receiver.take_trailers();
                     this.end();
-                    Poll::Ready(None)
+                    Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))))
                 }
             },
         }

@@ -20,6 +20,7 @@ mod admin_token;
 mod body;
 mod body_type;
 mod byte_sum;
+mod certificate_dates;
 pub mod compress;
 mod connection;
 mod connection_state;
@@ -58,6 +59,7 @@ mod switch;
 mod timeout_supervisor;
 mod tls;
 mod traffic;
+pub mod trailers;
 mod transfer_coding;
 mod trusted_proxies;
 pub mod upload;
@@ -69,9 +71,10 @@ pub use self::{
     admin_token::{AdminToken, AdminTokenError},
     body_type::BodyType,
     byte_sum::ByteSum,
+    certificate_dates::CertificateDates,
     connection::{ConnectionInfo, HttpProtocol, HttpServer},
     error::{Error, Result},
-    files::{CachePolicy, Files, Folder},
+    files::{CachePolicy, Files, Folder, OwnFileError, read_own_file},
     handler::{HttpHandler, Spawn, SpawnLocal},
     header_fields::{HeadersFull, append_field, insert_field},
     limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},
@@ -84,7 +87,9 @@ pub use self::{
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},
     switch::{Switch, Upgraded},
-    tls::{Acceptor, AlpnProtocol, ServerTls, read_authorities, read_identity},
+    tls::{
+        Acceptor, AlpnProtocol, CertificateSource, ServerTls, read_authorities, read_identity,
+    },
     trusted_proxies::{ForwardingField, TrustedProxies, TrustedProxy, TrustedProxyError},
     version::version_hint,
 };

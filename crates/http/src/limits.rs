@@ -134,6 +134,12 @@ pub(crate) const HYPER_BUFFER_BYTES_MIN: usize = 8 * 1024;
 /// Header fields of one message that an application makes: a response, or a request of its client.
 pub const HEADER_FIELDS_MAX: usize = 1_000;
 
+/// Fields behind the body of a message.
+pub(crate) const TRAILER_FIELDS_MAX: usize = 64;
+
+/// Bytes of their names and values together.
+pub(crate) const TRAILER_BYTES_MAX: usize = 8 * 1024;
+
 /// Most segments in the pattern of a route. It also bounds the depth of a search.
 pub const SEGMENTS_MAX: usize = 64;
 
@@ -214,6 +220,9 @@ pub(crate) const FILES_CACHED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// How long a file in memory is taken to be the one on disk, in milliseconds.
 pub(crate) const FILE_FRESH_MS: u64 = 500;
+
+/// Most bytes of a file that an application reads whole from its own folder.
+pub(crate) const OWN_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Longest path of a file below its folder, decoded.
 pub(crate) const FILE_PATH_BYTES_MAX: usize = 1024;

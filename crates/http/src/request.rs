@@ -16,12 +16,12 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, Uri, Version, uri::PathAndQuery};
-use http_body::Body as _;
+use http_body::{Body as _, Frame};
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 use tsumugi_trace::{
-    Activity, ActivityKind, ActivityStart, OwnedActivity, Subject, TraceId, TraceParent,
-    trace_state,
+    Activity, ActivityKind, ActivityStart, OwnedActivity, SpanKind, Subject, TraceId, TraceParent,
+    brief_span, in_wait, span, trace_state,
 };
 
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
     connection_state::{ConnectionState, UnreadBody},
     error::{Error, Result},
     limits::{BODY_RESERVED_BYTES_MAX, BODY_SKIPPED_BYTES_MAX, HttpLimits, REQUEST_ID_BYTES_MAX},
-    spare,
+    spare, trailers,
 };
 
 /// A request whose header is complete. Its body may still be on the way.
@@ -236,7 +236,11 @@ impl Drop for RequestHeaders {
 /// The body of a request. Dropping it before its end gives it up: HTTP/1 then closes the connection after the response unless the rest
 /// has already come, HTTP/2 resets the stream.
 #[derive(Debug)]
-pub struct RequestBody(Source);
+pub struct RequestBody {
+    source: Source,
+    /// Shown once the body has been read.
+    trailers: Option<Box<HeaderMap>>,
+}
 
 #[derive(Debug)]
 enum Source {
@@ -265,9 +269,17 @@ struct IncomingBody {
     uploads: Arc<ByteSum>,
     /// Runs only while a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
+    trailers: Option<Box<HeaderMap>>,
 }
 
 impl RequestBody {
+    fn of(source: Source) -> RequestBody {
+        RequestBody {
+            source,
+            trailers: None,
+        }
+    }
+
     pub(crate) fn new(
         incoming: Incoming,
         limits: &Rc<HttpLimits>,
@@ -275,12 +287,12 @@ impl RequestBody {
         sums: &WorkerSums,
     ) -> RequestBody {
         if incoming.is_end_stream() {
-            return RequestBody(Source::Empty);
+            return RequestBody::of(Source::Empty);
         }
         let load = Rc::new(ByteShare::new(&sums.bodies));
         let (limits, state) = (Rc::clone(limits), Rc::clone(state));
         state.body_begins();
-        RequestBody(Source::Connection(Box::new(IncomingBody {
+        RequestBody::of(Source::Connection(Box::new(IncomingBody {
             incoming,
             end: End::Ahead,
             limits,
@@ -288,11 +300,12 @@ impl RequestBody {
             load,
             uploads: Arc::clone(&sums.uploads),
             timer: None,
+            trailers: None,
         })))
     }
 
     fn arriving(&self) -> Option<&IncomingBody> {
-        match &self.0 {
+        match &self.source {
             Source::Connection(arriving) => Some(arriving),
             Source::Empty | Source::Memory(_) => None,
         }
@@ -321,19 +334,35 @@ impl RequestBody {
     }
 
     fn give_up(&mut self) {
-        if let Source::Connection(arriving) = &mut self.0 {
+        if let Source::Connection(arriving) = &mut self.source {
             arriving.end = End::Failed;
         }
     }
 
     /// A body that is already in memory, for requests that do not come from a connection.
     pub fn in_memory(bytes: Bytes) -> RequestBody {
-        RequestBody(Source::Memory(bytes))
+        RequestBody::of(Source::Memory(bytes))
+    }
+
+    /// With fields behind it, for requests that do not come from a connection.
+    #[must_use]
+    pub fn with_trailers(mut self, trailers: HeaderMap) -> RequestBody {
+        self.trailers = Some(trailers)
+            .filter(|trailers| !trailers.is_empty())
+            .map(Box::new);
+        self
+    }
+
+    /// The fields behind it; none before all of it has been read, or when its client has sent none. Fields that mean something before a body
+    /// only are left out (RFC 9110 section 6.5.1).
+    pub fn trailers(&self) -> Option<&HeaderMap> {
+        let trailers = self.trailers.as_deref();
+        trailers.filter(|_| matches!(self.source, Source::Empty))
     }
 
     /// The bytes still to come, when the client has announced them.
     pub fn length(&self) -> Option<u64> {
-        match &self.0 {
+        match &self.source {
             Source::Empty => Some(0),
             Source::Memory(bytes) => Some(bytes.len() as u64),
             Source::Connection(arriving) => arriving.incoming.size_hint().exact(),
@@ -352,6 +381,11 @@ impl RequestBody {
     pub async fn read_all_within(&mut self, name: &'static str, bytes_max: u64) -> Result<Bytes> {
         self.check_length(name, bytes_max)?;
         self.check_room()?;
+        let read = self.collect(name, bytes_max);
+        in_wait(|| span(SpanKind::Body, "body"), read).await
+    }
+
+    async fn collect(&mut self, name: &'static str, bytes_max: u64) -> Result<Bytes> {
         let Some(first) = self.piece_within(name, bytes_max, 0).await? else {
             return Ok(Bytes::new());
         };
@@ -406,39 +440,52 @@ impl RequestBody {
 
     /// The next piece, never empty; `None` at the end. Only the time is limited here, the caller counts the bytes.
     pub async fn piece(&mut self) -> Result<Option<Bytes>> {
-        poll_fn(|cx| self.poll_piece(cx)).await
+        let piece = poll_fn(|cx| self.poll_piece(cx));
+        in_wait(|| brief_span(SpanKind::Body, "body"), piece).await
     }
 
     /// See [`RequestBody::piece`].
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
-        let arriving = match &mut self.0 {
+        let arriving = match &mut self.source {
             Source::Empty => return Poll::Ready(Ok(None)),
             Source::Memory(bytes) => {
                 let bytes = std::mem::take(bytes);
-                self.0 = Source::Empty;
+                self.source = Source::Empty;
                 return Poll::Ready(Ok(Some(bytes).filter(|bytes| !bytes.is_empty())));
             }
             Source::Connection(arriving) => arriving,
         };
         let piece = ready!(arriving.poll_piece(cx));
         if let Ok(None) = piece {
-            self.0 = Source::Empty;
+            self.trailers = arriving.trailers.take();
+            self.source = Source::Empty;
         }
         Poll::Ready(piece)
     }
 }
 
 impl IncomingBody {
+    fn keep_trailers(&mut self, frame: Frame<Bytes>) -> Result<()> {
+        if let Ok(fields) = frame.into_trailers() {
+            self.trailers = Some(Box::new(trailers::received(fields)?));
+        }
+        Ok(())
+    }
+
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>>> {
         loop {
             match Pin::new(&mut self.incoming).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
                     self.timer = None;
-                    // Trailers carry nothing that a handler could ask for.
-                    if let Ok(data) = frame.into_data()
-                        && !data.is_empty()
-                    {
-                        return Poll::Ready(Ok(Some(data)));
+                    match frame.into_data() {
+                        Ok(data) if data.is_empty() => {}
+                        Ok(data) => return Poll::Ready(Ok(Some(data))),
+                        Err(frame) => {
+                            if let Err(error) = self.keep_trailers(frame) {
+                                self.end = End::Failed;
+                                return Poll::Ready(Err(error));
+                            }
+                        }
                     }
                 }
                 Poll::Ready(Some(Err(error))) => {

@@ -74,16 +74,22 @@ impl HttpBody {
 
     /// All bytes, for readers that are no connection, such as a client in the same process.
     pub async fn read_all(self) -> Result<Bytes, StreamAborted> {
+        Ok(self.read_with_trailers().await?.0)
+    }
+
+    /// The same with the fields behind them.
+    pub async fn read_with_trailers(self) -> Result<(Bytes, HeaderMap), StreamAborted> {
         let mut receiver = match self {
-            HttpBody::Empty | HttpBody::Switch(_) => return Ok(Bytes::new()),
-            HttpBody::Full(bytes) => return Ok(bytes),
+            HttpBody::Empty | HttpBody::Switch(_) => return Ok(Default::default()),
+            HttpBody::Full(bytes) => return Ok((bytes, HeaderMap::new())),
             HttpBody::Stream(receiver) => receiver,
         };
         let mut whole = BytesMut::new();
         while let Some(piece) = receiver.piece().await {
             whole.extend_from_slice(&piece?);
         }
-        Ok(whole.freeze())
+        let trailers = receiver.take_trailers().unwrap_or_default();
+        Ok((whole.freeze(), trailers))
     }
 }
 

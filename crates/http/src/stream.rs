@@ -13,12 +13,15 @@ use std::{
 };
 
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::{Sleep, sleep};
+use tsumugi_trace::{SpanKind, brief_span, in_wait};
 
 use crate::{
     encoding::Encoding,
     error::{Error, Result},
     limits::HttpLimits,
+    trailers::{TrailerError, Trailers},
 };
 
 /// The response was broken off by its sender. The connection ends without the end of the body.
@@ -45,6 +48,9 @@ struct Shared {
     state: Cell<State>,
     sender: Cell<Option<Waker>>,
     receiver: Cell<Option<Waker>>,
+    /// What follows the last piece, set with the end.
+    trailers: Cell<Option<Box<HeaderMap>>>,
+    has_trailers: Cell<bool>,
 }
 
 impl Shared {
@@ -67,6 +73,7 @@ pub struct Sender {
     shared: Rc<Shared>,
     /// Runs only while the sender waits for room.
     timer: Option<Pin<Box<Sleep>>>,
+    trailers: Option<Box<Trailers>>,
 }
 
 /// The end that the connection reads from.
@@ -87,10 +94,13 @@ pub(crate) fn channel(limits: &HttpLimits) -> (Sender, Receiver) {
         state: Cell::new(State::Open),
         sender: Cell::new(None),
         receiver: Cell::new(None),
+        trailers: Cell::new(None),
+        has_trailers: Cell::new(false),
     });
     let sender = Sender {
         shared: Rc::clone(&shared),
         timer: None,
+        trailers: None,
     };
     let receiver = Receiver {
         shared,
@@ -104,7 +114,8 @@ impl Sender {
     /// Sends a piece; waits while the queue has no room for it. [`Error::Closed`] when the client has gone, [`Error::Stalled`] when it
     /// has taken nothing for `send_timeout_ms`; the response is then broken off.
     pub async fn send(&mut self, piece: Bytes) -> Result<()> {
-        poll_fn(|cx| self.poll_room(cx, piece.len())).await?;
+        let room = poll_fn(|cx| self.poll_room(cx, piece.len()));
+        in_wait(|| brief_span(SpanKind::Client, "send"), room).await?;
         if !piece.is_empty() {
             self.shared
                 .queued_bytes
@@ -155,8 +166,36 @@ impl Sender {
         self.shared.state.get() == State::Unwanted
     }
 
+    /// Lets the fields follow the body that a head like this one announces: see [`trailers::announcement`](crate::trailers::announcement).
+    pub fn announce(&mut self, head: &HeaderMap) {
+        if head.contains_key(http::header::TRAILER) {
+            self.trailers = Some(Box::new(Trailers::announced_by(head)));
+        }
+    }
+
+    /// Has a field follow the body, in place of one of the same name. On HTTP/1.1 a client gets it that asks with `TE: trailers`, on HTTP/1.0
+    /// none does.
+    ///
+    /// # Errors
+    /// When the head has not announced it, or when it would be more than there may be.
+    pub fn set_trailer(
+        &mut self,
+        name: HeaderName,
+        value: HeaderValue,
+    ) -> Result<(), TrailerError> {
+        self.trailers.get_or_insert_default().set(name, value)
+    }
+
     /// Ends the response as complete.
-    pub fn finish(self) {
+    pub fn finish(mut self) {
+        let trailers = self.trailers.take();
+        let trailers = trailers.map(|trailers| trailers.into_fields());
+        if let Some(trailers) = trailers.filter(|trailers| !trailers.is_empty())
+            && self.shared.state.get() == State::Open
+        {
+            self.shared.trailers.set(Some(Box::new(trailers)));
+            self.shared.has_trailers.set(true);
+        }
         self.end(State::Finished);
     }
 
@@ -224,7 +263,16 @@ impl Receiver {
         }
     }
 
+    /// What follows the last piece, once.
+    pub fn take_trailers(&mut self) -> Option<HeaderMap> {
+        self.shared.has_trailers.set(false);
+        self.shared.trailers.take().map(|trailers| *trailers)
+    }
+
     pub(crate) fn is_at_end(&self) -> bool {
+        if self.shared.has_trailers.get() {
+            return false;
+        }
         match (&self.encoding, self.remaining) {
             (Some(encoding), _) => encoding.is_finished(),
             (None, Some(0)) => true,
@@ -355,6 +403,38 @@ mod tests {
         let (sender, mut receiver) = channel(8);
         sender.abort();
         assert_eq!(next(&mut receiver), Poll::Ready(Some(Err(StreamAborted))));
+    }
+
+    #[test]
+    fn trailers_follow_the_last_piece_of_a_body_that_ends_well() {
+        let head: HeaderMap = [(http::header::TRAILER, HeaderValue::from_static("x-sum"))]
+            .into_iter()
+            .collect();
+        let sum = || (HeaderName::from_static("x-sum"), HeaderValue::from(7));
+        let (mut sender, mut receiver) = channel(8);
+        sender.announce(&head);
+        assert!(poll(sender.send(PIECE)).is_ready());
+        let (name, value) = sum();
+        sender.set_trailer(name, value).unwrap();
+        sender.finish();
+        assert_eq!(next(&mut receiver), Poll::Ready(Some(Ok(PIECE))));
+        assert!(!receiver.is_at_end());
+        assert_eq!(next(&mut receiver), Poll::Ready(None));
+        assert_eq!(receiver.take_trailers().unwrap()["x-sum"], "7");
+        assert!(receiver.is_at_end());
+
+        let (mut sender, mut receiver) = channel(8);
+        sender.announce(&head);
+        let (name, value) = sum();
+        sender.set_trailer(name, value).unwrap();
+        sender.abort();
+        assert_eq!(next(&mut receiver), Poll::Ready(Some(Err(StreamAborted))));
+        assert_eq!(receiver.take_trailers(), None);
+
+        let (mut sender, _receiver) = channel(8);
+        let (name, value) = sum();
+        let refused = sender.set_trailer(name.clone(), value);
+        assert_eq!(refused, Err(TrailerError::Unannounced(name)));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //! No file is touched on the worker: all of it goes through [`Offload`]. A file on disk has no name, so a crash leaves nothing behind.
 
 use std::{
-    fs::File,
+    fs::{File, Permissions},
     future::Future,
     io::{self, Write},
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -39,6 +39,7 @@ pub struct FormPart<O: Offload> {
     pub head: PartHead,
     /// What it holds.
     pub content: PartContent<O>,
+    offload: O,
 }
 
 /// What a part holds.
@@ -106,6 +107,7 @@ pub async fn read_form<O: Offload>(
                         parts.push(FormPart {
                             head,
                             content: collector.finish().await?,
+                            offload: offload.clone(),
                         });
                     }
                 }
@@ -197,7 +199,75 @@ impl<O: Offload> Collector<'_, O> {
     }
 }
 
+impl<O: Offload> FormPart<O> {
+    /// Writes what it holds to a path, where nothing may be yet.
+    ///
+    /// # Errors
+    /// [`Error::Spool`] when it cannot be written, and when something is there.
+    pub async fn save(&self, path: PathBuf) -> Result<()> {
+        let bytes = self.content.bytes();
+        let write = move || bytes.write_to(&mut File::create_new(path)?);
+        self.offload.offload(write).await.map_err(Error::Spool)
+    }
+
+    /// Writes what it holds to a path, in place of the file that is there, if one is. At every moment the path has all of the old file or all of
+    /// the new one, after a crash too; readers that have opened the old one keep it.
+    ///
+    /// # Errors
+    /// [`Error::Spool`] when it cannot be written. What was there still is.
+    pub async fn replace(&self, path: PathBuf) -> Result<()> {
+        let bytes = self.content.bytes();
+        let replace = move || {
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            // With the rights of a new file, and on the same file system.
+            let mut file = tempfile::Builder::new()
+                .prefix(".upload-")
+                .permissions(Permissions::from_mode(0o666))
+                .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+            bytes.write_to(&mut file)?;
+            file.as_file().sync_all()?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        self.offload.offload(replace).await.map_err(Error::Spool)
+    }
+}
+
+/// What a part holds, for a thread of the pool.
+enum PartBytes {
+    Memory(Bytes),
+    Disk(io::Result<Arc<File>>),
+}
+
+impl PartBytes {
+    fn write_to(self, target: &mut impl Write) -> io::Result<()> {
+        let file = match self {
+            PartBytes::Memory(bytes) => return target.write_all(&bytes),
+            PartBytes::Disk(file) => file?,
+        };
+        let mut piece = vec![0; SPOOL_WRITE_BYTES];
+        let mut offset = 0;
+        loop {
+            let length = file.read_at(&mut piece, offset)?;
+            let Some(read) = piece.get(..length).filter(|read| !read.is_empty()) else {
+                return Ok(());
+            };
+            target.write_all(read)?;
+            offset += length as u64;
+        }
+    }
+}
+
 impl<O: Offload> PartContent<O> {
+    fn bytes(&self) -> PartBytes {
+        match self {
+            PartContent::Memory(bytes) => PartBytes::Memory(bytes.clone()),
+            PartContent::Disk(spooled) => PartBytes::Disk(spooled.file()),
+        }
+    }
+
     /// The length in bytes.
     pub fn length(&self) -> u64 {
         match self {
@@ -225,26 +295,6 @@ impl<O: Offload> UploadedFile<O> {
             Ok(Bytes::from(bytes))
         };
         self.offload.offload(read).await.map_err(Error::Spool)
-    }
-
-    /// Copies the file to a path, which must not exist yet.
-    pub async fn save(&self, path: PathBuf) -> Result<()> {
-        let file = self.file();
-        let copy = move || {
-            let file = file?;
-            let mut target = File::create_new(path)?;
-            let mut piece = vec![0; SPOOL_WRITE_BYTES];
-            let mut offset = 0;
-            loop {
-                let length = file.read_at(&mut piece, offset)?;
-                let Some(read) = piece.get(..length).filter(|read| !read.is_empty()) else {
-                    return Ok(());
-                };
-                target.write_all(read)?;
-                offset += length as u64;
-            }
-        };
-        self.offload.offload(copy).await.map_err(Error::Spool)
     }
 
     fn file(&self) -> io::Result<Arc<File>> {

@@ -2,7 +2,7 @@
 
 mod rig;
 
-use std::{cell::Cell, fs, io, path::Path, rc::Rc, thread};
+use std::{cell::Cell, fs, io, os::unix::fs::PermissionsExt as _, path::Path, rc::Rc, thread};
 
 use http::{StatusCode, header::CONTENT_TYPE};
 use rig::{Rig, rig_with};
@@ -71,11 +71,9 @@ async fn describe(directory: Rc<Path>, mut request: Request) -> HttpResponse {
                     file.read(file.length() - 3, 10).await.unwrap(),
                     whole[whole.len() - 3..]
                 );
-                file.save(directory.join(name)).await.unwrap();
-                assert!(
-                    file.save(directory.join(name)).await.is_err(),
-                    "an existing file was overwritten"
-                );
+                part.save(directory.join(name)).await.unwrap();
+                let again = part.save(directory.join(name)).await;
+                assert!(again.is_err(), "an existing file was overwritten");
                 "disk"
             }
         };
@@ -243,4 +241,44 @@ fn a_form_without_a_usable_part_is_400() {
         "400 malformed part head",
     );
     check(&["no boundary".to_owned()], "400 malformed multipart body");
+}
+
+#[test]
+fn upload_takes_the_place_of_a_file_at_once_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("kept");
+    fs::write(&path, "old").unwrap();
+    let old = fs::File::open(&path).unwrap();
+    let target = path.clone();
+    let handler = async move |mut request: Request| {
+        let content_type = request.headers[CONTENT_TYPE].to_str().unwrap().to_owned();
+        let (temporary, limits) = (std::env::temp_dir(), limits());
+        let form = read_form(
+            &mut request.body,
+            &content_type,
+            &limits,
+            &temporary,
+            &Threads,
+        );
+        let parts = form.await.unwrap();
+        parts[0].replace(target.clone()).await.unwrap();
+        // A folder is no file, and none of it is left over.
+        let folder = target.parent().unwrap().to_owned();
+        assert!(parts[0].replace(folder.join("none/kept")).await.is_err());
+        assert!(parts[0].replace(folder).await.is_err());
+        HttpResponse::new(StatusCode::OK, "")
+    };
+    rig_with(limits(), handler).run(async |rig: &Rig| {
+        for length in [10, 100_000, 20] {
+            let answer = rig.ask(&upload(length)).await;
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            assert_eq!(fs::read(&path).unwrap(), vec![b'x'; length]);
+        }
+    });
+    assert_eq!(io::read_to_string(old).unwrap(), "old");
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    fs::write(directory.path().join("other"), "").unwrap();
+    let usual = fs::metadata(directory.path().join("other")).unwrap();
+    assert_eq!(mode, usual.permissions().mode());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
 }

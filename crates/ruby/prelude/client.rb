@@ -60,6 +60,12 @@ module Tsumugi
 
       def json(**options) = JSON.parse(body, **options)
 
+      # The fields behind the body, by their names in small letters; reads the body to its end.
+      def trailers
+        body
+        Native.client_trailers(@stream)
+      end
+
       # The next +count+ pieces of a streamed body, as the handler wrote them; fewer when it ends before.
       def pieces(count, within: 5.0)
         read = []
@@ -181,8 +187,8 @@ module Tsumugi
     def head(path, **options) = request("HEAD", path, **options)
     def options(path, **options) = request("OPTIONS", path, **options)
 
-    # `post "/tasks", json: {title: "x"}`, `form: {…}` or `body: "…"`; `query: {…}` is added to the path.
-    def request(method, path, headers: {}, query: nil, json: nil, form: nil, body: nil)
+    # `post "/tasks", json: {title: "x"}`, `form: {…}` or `body: "…"`; `query: {…}` is added to the path, `trailers: {…}` stand behind the body.
+    def request(method, path, headers: {}, query: nil, json: nil, form: nil, body: nil, trailers: {})
       fields = { "host" => "localhost", "sec-fetch-site" => "same-origin" }
       fields["cookie"] = cookie_jar.map { |name, value| "#{name}=#{value}" }.join("; ") unless cookie_jar.empty?
       unless json.nil?
@@ -196,7 +202,7 @@ module Tsumugi
       fields["content-length"] = body.bytesize.to_s if body
       headers.each { |name, value| fields[name.to_s.tr("_", "-").downcase] = value.to_s }
       path += (path.include?("?") ? "&" : "?") + Client.form(query) if query
-      @response = Response.new(*Native.client_request(method, path, fields, body))
+      @response = Response.new(*Native.client_request(method, path, fields, body, trailers))
       exchanged << @response
       @response.all("set-cookie").each { |line| keep_cookie(line) }
       @response

@@ -69,22 +69,28 @@ module Tsumugi
     end
 
     # Answers with a file: type by its extension unless +type+ says otherwise, ranges and conditions as with `public`.
-    # `download: "name.pdf"` makes browsers save it. The path is the caller's to vouch for: never join what a client sent.
-    def send_file(path, type: nil, download: nil)
+    # `download: "name.pdf"` makes browsers save it. The path is the caller's to vouch for: never join what a client sent. With `within: "reports"` it
+    # is one below that folder of the application, which it cannot leave, and a client may have sent it; hidden files are not found there.
+    def send_file(path, type: nil, download: nil, within: nil)
       Native.header(self, "content-type", type, false) if type
       if download
         name = download == true ? path.to_s.split("/").last : download.to_s
         Native.header(self, "content-disposition", Native.attachment(name), false)
       end
-      Native.send_file(self, path.to_s)
+      Native.send_file(self, path.to_s, within)
       RESPONDED
     end
 
     # A body that is sent while the block runs: `stream("text/csv") { |out| out << line }`; `<<` parks on a slow client.
     # `stream db[:events], as: :csv` sends a query's rows as :csv, :json or :ndjson without making Ruby values of them.
-    def stream(source = "application/octet-stream", as: nil, &block)
-      return Native.stream(self, source.to_s, Task.new(&block)) if block
+    # `trailers: ["x-checksum"]` announces fields that the block sends behind the body: `out.trailer "x-checksum", sum`.
+    def stream(source = "application/octet-stream", as: nil, trailers: nil, &block)
+      if block
+        Native.announce_trailers(self, Array(trailers)) if trailers
+        return Native.stream(self, source.to_s, Task.new(&block))
+      end
       raise ArgumentError, "stream takes a content type and a block, or rows and as: :csv, :json or :ndjson" unless as
+      raise ArgumentError, "trailers: is for streams with a block, which sends them" if trailers
 
       source = source.stream if source.is_a?(DB::Query)
       Native.stream_rows(self, source.is_a?(DB::RowStream) ? source.native : source, as)
@@ -162,6 +168,9 @@ module Tsumugi
     def trace_id = Native.request_trace_id(@context)
     def host = headers["host"]
 
+    # The fields behind the body, by their names in small letters. They are there when the body has been read; one that was not is read whole.
+    def trailers = @trailers ||= Native.request_trailers(@context)
+
     # "https" when the client speaks TLS, with this server or with a proxy of `--trust-proxy`; else "http".
     def scheme = Native.request_scheme(@context)
     def https? = scheme == "https"
@@ -200,6 +209,13 @@ module Tsumugi
       self
     end
     alias write <<
+
+    # Sends a field behind the body, which `trailers:` of the stream has announced; the last value of a name counts. On HTTP/1.1 clients get it
+    # that ask with `TE: trailers`.
+    def trailer(name, value)
+      Native.send_trailer(@sender, name, value)
+      self
+    end
   end
 
   # Frames of text/event-stream.

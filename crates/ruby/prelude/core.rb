@@ -77,6 +77,9 @@ module Tsumugi
 
     def development? = @mode == :development
 
+    # Whether a test runs the application.
+    def test? = @test
+
     def version = Native.version
 
     # Bytes that this worker's VM has allocated, garbage included.
@@ -127,6 +130,10 @@ module Kernel
   end
 
   def log = Tsumugi::Log
+
+  # The bytes of a file of the application, by its path from the application's folder, which no path leaves; at most 16 MiB (own_file_bytes_max).
+  # Read each time, off the worker. Raises IOError where there is no such file.
+  def read_file(path) = Tsumugi::Native.read_file(path)
 
   def puts(*lines)
     Tsumugi::Native.print(lines.empty? ? "\n" : lines.flatten.map { |l| l = l.to_s; l.end_with?("\n") ? l : l + "\n" }.join)

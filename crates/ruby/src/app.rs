@@ -215,8 +215,8 @@ impl App {
         mut finished: FinishedResponse,
         job: JobGuard<App>,
     ) -> HttpResponse {
-        if let Some(path) = finished.file.take() {
-            let sent = self.public.send(path, &exchange.request, finished.response);
+        if let Some(file) = finished.file.take() {
+            let sent = self.public.send(file, &exchange.request, finished.response);
             finished.response = sent.await;
         }
         self.respond(&exchange, finished, job)

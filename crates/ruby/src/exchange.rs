@@ -3,6 +3,7 @@
 //! over, not when the collector comes by.
 
 use std::cell::{OnceCell, RefCell};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -93,7 +94,14 @@ pub(crate) enum ContentBody {
     Bytes(Bytes),
     Stream(StreamPlan),
     /// A file that is opened once the handler has ended.
-    File(std::path::PathBuf),
+    File(SentFile),
+}
+
+/// A file that a handler answers with.
+pub(crate) struct SentFile {
+    pub path: String,
+    /// The folder of the application that it has to be in, by its path from the application file.
+    pub within: Option<PathBuf>,
 }
 
 /// A body that is sent while it is made.

@@ -1,7 +1,5 @@
 //! From what a handler returned (or raised) to a response. Runs in the scope of the handler's last step.
 
-use std::path::PathBuf;
-
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
@@ -12,7 +10,7 @@ use tsumugi_server::{ErrorReport, report_error};
 
 use crate::answer::Failure as _;
 use crate::driver;
-use crate::exchange::{Content, ContentBody, Exchange, StreamPlan};
+use crate::exchange::{Content, ContentBody, Exchange, SentFile, StreamPlan};
 use crate::frames;
 use crate::host::{Host, JobResult};
 use crate::natives::rows;
@@ -26,7 +24,7 @@ pub(crate) struct FinishedResponse {
     pub response: HttpResponse,
     pub stream: Option<StreamPlan>,
     /// The file of `send_file`.
-    pub file: Option<PathBuf>,
+    pub file: Option<SentFile>,
 }
 
 impl FinishedResponse {

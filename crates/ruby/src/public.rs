@@ -10,10 +10,13 @@ use tsumugi_mruby::{Scope, Value};
 use tsumugi_server::dispatch::PublicFolders;
 
 use crate::error::Error;
+use crate::exchange::SentFile;
 use crate::host::Host;
 
 pub(crate) struct Public {
     files: Files<OnWorker>,
+    /// The application's own.
+    folder: PathBuf,
     /// Whether responses may be compressed.
     pub compresses: bool,
 }
@@ -44,20 +47,37 @@ impl Public {
             })?;
             folders.push((declared.at, folder));
         }
-        let public = Public { files, compresses };
+        let public = Public {
+            files,
+            folder: beside.to_owned(),
+            compresses,
+        };
         Ok((public, PublicFolders::new(folders)))
     }
 
     /// Turns the answer of a handler into one with a file: what the handler set itself stays.
     pub async fn send(
         &self,
-        path: PathBuf,
+        file: SentFile,
         request: &Request,
         mut response: HttpResponse,
     ) -> HttpResponse {
-        let shown = path.clone();
-        let Some(mut sent) = self.files.send(path, request).await else {
-            tracing::warn!("send_file: there is no file {}", shown.display());
+        let SentFile { path, within } = file;
+        let sent = match within {
+            // A client may have named it: one that is not there is no fault of the application.
+            Some(folder) => {
+                let folder = self.folder.join(folder);
+                self.files.send_within(folder, &path, request).await
+            }
+            None => {
+                let sent = self.files.send(path.clone().into(), request).await;
+                if sent.is_none() {
+                    tracing::warn!("send_file: there is no file {path}");
+                }
+                sent
+            }
+        };
+        let Some(mut sent) = sent else {
             return HttpResponse::not_found();
         };
         for name in response.headers.keys() {

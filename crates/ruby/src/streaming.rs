@@ -11,8 +11,8 @@ use tsumugi_db::RowFeed;
 use tsumugi_http::{HttpBody, HttpLimits, HttpResponse, Sender};
 use tsumugi_mruby::{Root, Scope};
 use tsumugi_server::dispatch::{
-    HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, StreamKind, client_gone, feed,
-    send_back,
+    HasJobs, JobGuard, RequestLine, SharedSender, StopSignal, StreamKind, cancelled, client_gone,
+    feed, send_back,
 };
 use tsumugi_server::{ErrorReport, report_error, story};
 
@@ -34,16 +34,17 @@ pub(crate) fn start<A: HasJobs>(
     let line = exchange.line();
     let (worker, limits) = (&host.worker, &host.settings.http);
     let kind = StreamKind::of(&response.headers);
+    let head = &response.headers;
     response.body = match plan {
         StreamPlan::Block(task) => {
             let (host, subject) = (Rc::clone(host), Rc::clone(exchange));
-            feed(job, worker, limits, |sender| async move {
+            feed(job, worker, limits, head, |sender| async move {
                 block(&host, subject, task, (sender, kind), &line).await;
             })
         }
         StreamPlan::Rows(rows) => {
             exchange.streams.close();
-            feed(job, worker, limits, |sender| async move {
+            feed(job, worker, limits, head, |sender| async move {
                 send_rows(*rows, sender, &line).await;
             })
         }

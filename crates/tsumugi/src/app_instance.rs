@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll};
 
 use http::header::SET_COOKIE;
-use http::{Method, Uri};
+use http::{HeaderMap, Method, Uri};
 use tsumugi_db::Recency;
 use tsumugi_http::compress::CompressionPolicy;
 use tsumugi_http::{Files, HttpBody, OnWorker, Request, RouteMatch};
@@ -220,9 +220,8 @@ impl<S: 'static> AppInstance<S> {
         }
         match tail {
             Some(ResponseTail::Body(producer)) if line.method != Method::HEAD => {
-                let kind = StreamKind::of(&response.headers);
                 let producer = within(recency, producer);
-                response.body = self.produce(job, line, kind, producer);
+                response.body = self.produce(job, line, &response.headers, producer);
             }
             Some(ResponseTail::WebSocket(task)) => {
                 let worker = self.worker.inner();
@@ -270,30 +269,37 @@ impl<S: 'static> AppInstance<S> {
         &self,
         job: JobGuard<Self>,
         line: RequestLine,
-        kind: StreamKind,
+        head: &HeaderMap,
         producer: Producer,
     ) -> HttpBody {
+        let kind = StreamKind::of(head);
         let limits = &self.worker.settings().http;
         let worker = self.worker.inner().clone();
-        feed(job, self.worker.inner(), limits, |sender| async move {
-            let sender = Rc::new(RefCell::new(Some(sender)));
-            let written = tokio::select! {
-                biased;
-                written = producer(Output::new(&sender)) => written,
-                // What writes is dropped where it waits.
-                () = client_gone(&sender) => return,
-                () = kind.over(&worker, &sender) => return send_back(&sender).await,
-            };
-            let Err(error) = written else { return };
-            // A client that broke off, or asked for what is refused, is no fault of the application.
-            if matches!(error, Error::Http(_)) || !error.status().is_server_error() {
-                tracing::debug!("{line}: {error}");
-            } else {
-                let story = story(&error);
-                tracing::error!("{line}: while its body was sent: {story}");
-                report(error.class(), &story, &line);
-            }
-        })
+        feed(
+            job,
+            self.worker.inner(),
+            limits,
+            head,
+            |sender| async move {
+                let sender = Rc::new(RefCell::new(Some(sender)));
+                let written = tokio::select! {
+                    biased;
+                    written = producer(Output::new(&sender)) => written,
+                    // What writes is dropped where it waits.
+                    () = client_gone(&sender) => return,
+                    () = kind.over(&worker, &sender) => return send_back(&sender).await,
+                };
+                let Err(error) = written else { return };
+                // A client that broke off, or asked for what is refused, is no fault of the application.
+                if matches!(error, Error::Http(_)) || !error.status().is_server_error() {
+                    tracing::debug!("{line}: {error}");
+                } else {
+                    let story = story(&error);
+                    tracing::error!("{line}: while its body was sent: {story}");
+                    report(error.class(), &story, &line);
+                }
+            },
+        )
     }
 }
 

@@ -19,6 +19,8 @@ use crate::session::Session;
 pub struct Context<S> {
     request: Box<Request>,
     body: Ownership,
+    /// Those of a body that was read whole.
+    trailers: Option<HeaderMap>,
     captures: Captures,
     state: Rc<S>,
     worker: Worker,
@@ -47,6 +49,7 @@ impl<S> Context<S> {
         Context {
             request,
             body: Ownership::Here,
+            trailers: None,
             captures,
             state,
             worker,
@@ -134,6 +137,24 @@ impl<S> Context<S> {
         }
     }
 
+    /// The body whole; the fields behind it stay here.
+    pub(crate) async fn read_body(&mut self) -> Result<Bytes> {
+        let mut body = self.take_body()?;
+        let bytes = body.read_all().await?;
+        self.keep_trailers(&body);
+        Ok(bytes)
+    }
+
+    /// Keeps the fields behind a body that was read to its end.
+    pub(crate) fn keep_trailers(&mut self, body: &RequestBody) {
+        self.trailers = Some(body.trailers().cloned().unwrap_or_default());
+    }
+
+    /// The fields behind the body; none before it has been read whole.
+    pub(crate) fn trailers(&self) -> Option<&HeaderMap> {
+        self.trailers.as_ref()
+    }
+
     /// Gives back a body that was taken.
     pub(crate) fn put_body(&mut self, body: RequestBody) {
         self.request.body = body;
@@ -144,18 +165,26 @@ impl<S> Context<S> {
     pub(crate) fn take_request(&mut self) -> Result<Request> {
         let body = self.take_body()?;
         Ok(Request {
+            body,
+            ..self.head()
+        })
+    }
+
+    /// The request without its body.
+    pub(crate) fn head(&self) -> Request {
+        Request {
             method: self.request.method.clone(),
             uri: self.request.uri.clone(),
             version: self.request.version,
             headers: HeaderMap::clone(&self.request.headers).into(),
-            body,
+            body: RequestBody::in_memory(Bytes::new()),
             peer: self.request.peer,
             scheme: self.request.scheme,
             received_at: self.request.received_at,
             number: self.request.number,
             activity: self.request.activity.clone(),
             mounted_path: self.request.mounted_path.clone(),
-        })
+        }
     }
 
     /// The request for an application that is mounted here, which needs the body whole.

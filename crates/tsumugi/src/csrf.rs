@@ -45,10 +45,11 @@ async fn field<S>(context: &mut Context<S>) -> Result<Option<String>> {
     if BodyType::of(context.headers()) != Some(BodyType::Urlencoded) {
         return Ok(None);
     }
-    let bytes = context.take_body()?.read_all().await?;
+    let bytes = context.read_body().await?;
     let pairs = query::form(&bytes, context.worker().http_limits().parameters_max)?;
     let found = pairs.into_iter().find(|(name, _)| name == TOKEN);
     let token = found.map(|(_, token)| token.into_owned());
-    context.put_body(RequestBody::in_memory(bytes));
+    let trailers = context.trailers().cloned().unwrap_or_default();
+    context.put_body(RequestBody::in_memory(bytes).with_trailers(trailers));
     Ok(token)
 }

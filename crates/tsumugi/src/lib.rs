@@ -32,6 +32,7 @@ mod context;
 mod csrf;
 mod deserialize_error;
 mod error;
+mod error_place;
 mod extract;
 mod feed;
 mod handler;
@@ -59,6 +60,7 @@ mod stream_response;
 mod streaming;
 mod timers;
 pub mod trial;
+mod trial_place;
 mod websocket;
 
 pub use app_instance::AppInstance;
@@ -68,8 +70,8 @@ pub use context::Context;
 pub use error::{Error, Result, story};
 pub use extract::{
     BaseUrl, BodyStream, ClientIp, Cookies, Extension, Extract, FieldMessages, Form, FromHeader,
-    Header, Headers, LastEventId, Multipart, Path, Query, State, Upload, Valid, ValidQuery,
-    Validate, WebSocketResponse, WebSocketUpgrade,
+    Header, Headers, LastEventId, Multipart, OwnFiles, Path, Query, State, Trailers, Upload, Valid,
+    ValidQuery, Validate, WebSocketResponse, WebSocketUpgrade,
 };
 pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post, put};
@@ -100,7 +102,7 @@ pub use tsumugi_server::{AdminView, Mode};
 pub use tsumugi_trace::TraceId;
 
 pub use invalid::Invalid;
-pub use job::{Job, Jobs, PushOptions};
+pub use job::{Job, Jobs, LineOptions, PushOptions};
 pub use tsumugi_client::{CallMode, StubOutcome, StubReply, StubbedCall};
 pub use tsumugi_cluster as cluster;
 pub use tsumugi_db as db;
@@ -127,10 +129,10 @@ pub mod prelude {
     pub use crate::{
         BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, FieldMessages, Form,
         FromHeader, Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message,
-        Methods, Migration, Mode, Multipart, NdJson, Next, On, Path, Plugin, Query, Redirect,
-        Request, Response, Result, Router, Session, Sessions, Sse, State, StreamResponse, Table,
-        Tx, Valid, ValidQuery, Validate, WebSocket, WebSocketResponse, WebSocketUpgrade, Worker,
-        any, delete, get, head, options, patch, post, put,
+        Methods, Migration, Mode, Multipart, NdJson, Next, On, OwnFiles, Path, Plugin, Query,
+        Redirect, Request, Response, Result, Router, Session, Sessions, Sse, State, StreamResponse,
+        Table, Trailers, Tx, Valid, ValidQuery, Validate, WebSocket, WebSocketResponse,
+        WebSocketUpgrade, Worker, any, delete, get, head, options, patch, post, put,
     };
     pub use bytes::Bytes;
     pub use http::StatusCode;

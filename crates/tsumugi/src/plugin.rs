@@ -6,11 +6,13 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::task::JoinHandle;
 use tsumugi_client::{CallMode, HttpClient, HttpStubs};
 use tsumugi_cluster::Cluster;
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
+use tsumugi_http::{OnWorker, read_own_file};
 use tsumugi_mail::{Mail, MailSettings, MailTarget, Mailer};
 use tsumugi_server::Mode;
 use tsumugi_shapes::MessageCatalog;
@@ -221,9 +223,27 @@ impl Worker {
         &self.0.settings.data_dir
     }
 
+    /// The bytes of a file of the application, by its path from the folder that the process was started in
+    /// ([`Settings::folder`](crate::Settings::folder) where that says another), which no path leaves; at most 16 MiB (`own_file_bytes_max`). Read
+    /// each time, off the worker.
+    ///
+    /// # Errors
+    /// [`Error::Other`] where there is no such file, it is too large, or the path leads out of the folder.
+    pub async fn read_file(&self, path: &str) -> Result<Bytes> {
+        let on_worker = OnWorker(self.0.inner.clone());
+        let folder = self.0.settings.folder.clone();
+        let read = read_own_file(&on_worker, folder, path).await;
+        read.map_err(Error::other)
+    }
+
     /// Development or production.
     pub fn mode(&self) -> Mode {
         self.0.settings.mode
+    }
+
+    /// Whether a test runs the application: `Tsumugi.test?` in Ruby.
+    pub fn is_test(&self) -> bool {
+        self.0.settings.in_test
     }
 
     /// What signs sessions, when it is not the environment's.

@@ -14,6 +14,8 @@ use crate::limits::Limits;
 pub struct Settings {
     /// Where its data lives.
     pub data_dir: PathBuf,
+    /// Where its own files are, which [`Worker::read_file`](crate::Worker::read_file) reads; empty for the folder that the process was started in.
+    pub folder: PathBuf,
     /// Development or production.
     pub mode: Mode,
     /// What the application may do with its stores.
@@ -26,6 +28,8 @@ pub struct Settings {
     pub certificates: Option<PathBuf>,
     /// Who answers calls to other servers.
     pub calls: tsumugi_client::CallMode,
+    /// Whether a test runs it, which [`trial`](crate::trial) says: [`Worker::is_test`](crate::Worker::is_test).
+    pub in_test: bool,
     /// The limits of handlers.
     pub limits: Limits,
     /// The limits of HTTP that handlers meet: bodies, parameters, streams.

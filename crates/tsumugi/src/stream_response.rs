@@ -1,9 +1,11 @@
 //! Responses whose bodies a function writes while they are sent: pieces, and server-sent events. Knows no connection.
 //! How an event is written is `tsumugi_http::sse`'s. Rule: the function is called once the response has begun.
 
+use http::header::TRAILER;
 use tsumugi_cluster::{FollowEvent, KeptChannel};
 use tsumugi_http::sse;
 pub use tsumugi_http::sse::Event;
+use tsumugi_http::trailers::announcement;
 
 use crate::error::{Error, Result};
 use crate::local::Local;
@@ -27,6 +29,23 @@ impl StreamResponse {
             })
         };
         StreamResponse(Response::produced(content_type, Box::new(producer)))
+    }
+
+    /// Announces fields that the function sends behind the body: `.trailers(["x-checksum"])`, and in it `out.trailer("x-checksum", &sum)?`. A name
+    /// that cannot stand there makes 500.
+    #[must_use]
+    pub fn trailers<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> StreamResponse {
+        match announcement(names) {
+            Ok(Some(value)) => {
+                self.0.headers.insert(TRAILER, value);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::error!("a handler announces trailers that it cannot send: {error}");
+                self.0 = tsumugi_http::HttpResponse::internal_error().into();
+            }
+        }
+        self
     }
 }
 

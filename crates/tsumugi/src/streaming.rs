@@ -4,9 +4,11 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use http::{HeaderName, HeaderValue};
+use tsumugi_http::trailers::TrailerError;
 use tsumugi_server::dispatch::SharedSender;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Where the body of a response goes.
 #[derive(Debug)]
@@ -28,6 +30,23 @@ impl Output {
         let sent = sender.send(piece.into()).await;
         *self.sender.borrow_mut() = Some(sender);
         Ok(sent?)
+    }
+
+    /// Sends a field behind the body, which [`StreamResponse::trailers`](crate::StreamResponse::trailers) has announced; the last value of a name
+    /// counts. On HTTP/1.1 clients get it that ask with `TE: trailers`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it was not announced, is none that can stand there, or is too long.
+    pub fn trailer(&mut self, name: &str, value: &str) -> Result<()> {
+        let usage = |error: TrailerError| Error::Usage(error.to_string().into());
+        let parsed = HeaderName::from_bytes(name.as_bytes());
+        let name = parsed.map_err(|_| usage(TrailerError::Name(name.to_owned())))?;
+        let value = HeaderValue::from_str(value).map_err(|_| {
+            Error::Usage(format!("the value of the trailer {name} has a control character").into())
+        })?;
+        let mut sender = self.sender.borrow_mut();
+        let sender = sender.as_mut().ok_or(tsumugi_http::Error::Closed)?;
+        sender.set_trailer(name, value).map_err(usage)
     }
 
     pub(crate) fn finish(self) {

@@ -23,11 +23,15 @@ use crate::app_instance::AppInstance;
 use crate::plugin::Plugin;
 use crate::router::Router;
 use crate::settings::Settings;
+use crate::trial_place;
 
-/// Loads the application in development mode on a worker of its own, runs the test and stops the plugin.
+/// Loads the application in development mode on a worker of its own, runs the test and stops the plugin. Its [`Worker::data_dir`](crate::Worker::data_dir) is
+/// empty, and goes with the test. Where the process has a `DATABASE_URL`, the test's names a database of its own beside the one that is named, which has
+/// to be empty: it is made for the test, empty too, and removed after it.
 ///
 /// # Panics
-/// When the application does not load, when the test panics, and inside an asynchronous runtime.
+/// When the application does not load, when the test panics, and inside an asynchronous runtime. Where `DATABASE_URL` names a database with tables that no test has
+/// made.
 pub fn run<S: Plugin, T>(
     routes: impl Fn() -> Router<S>,
     test: impl AsyncFnOnce(&Client<S>) -> T,
@@ -40,7 +44,7 @@ pub fn run<S: Plugin, T>(
     run_with(settings, routes, test)
 }
 
-/// The same with settings.
+/// The same with settings. A folder that they name stays, and so does a `DATABASE_URL` of their own, with what is in its database.
 ///
 /// # Panics
 /// See [`run`].
@@ -51,13 +55,16 @@ pub fn run_with<S: Plugin, T>(
 ) -> T {
     let limits = tsumugi_worker::WorkerLimits::default();
     let outcome = tsumugi_worker::alone(limits, async |worker| {
-        let loaded = AppInstance::load(&worker, Rc::new(settings), routes).await;
-        let loaded =
-            loaded.unwrap_or_else(|error| panic!("the application does not load: {error}"));
-        let client = Client { loaded };
-        let value = test(&client).await;
-        client.loaded.retire().await;
-        value
+        let running = async |settings| {
+            let loaded = AppInstance::load(&worker, Rc::new(settings), routes).await;
+            let loaded =
+                loaded.unwrap_or_else(|error| panic!("the application does not load: {error}"));
+            let client = Client { loaded };
+            let value = test(&client).await;
+            client.loaded.retire().await;
+            value
+        };
+        trial_place::within(settings, running).await
     });
     outcome.unwrap_or_else(|error| panic!("no worker for the test: {error}"))
 }
@@ -75,6 +82,7 @@ pub struct Call<S> {
     target: String,
     headers: HeaderMap,
     body: Bytes,
+    trailers: HeaderMap,
 }
 
 /// A whole response.
@@ -86,6 +94,8 @@ pub struct Reply {
     pub headers: HeaderMap,
     /// The body, or that it was broken off.
     pub body: Result<Bytes, StreamAborted>,
+    /// The fields behind the body.
+    pub trailers: HeaderMap,
 }
 
 macro_rules! calls {
@@ -110,6 +120,7 @@ impl<S: 'static> Client<S> {
             target: target.to_owned(),
             headers: HeaderMap::new(),
             body: Bytes::new(),
+            trailers: HeaderMap::new(),
         }
     }
 
@@ -170,6 +181,17 @@ impl<S> Call<S> {
         self
     }
 
+    /// With a field more behind the body.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn trailer(mut self, name: &str, value: &str) -> Call<S> {
+        let name: HeaderName = name.parse().expect("the name of a trailer");
+        let value = HeaderValue::from_str(value).expect("the value of a trailer");
+        self.trailers.append(name, value);
+        self
+    }
+
     /// With this body.
     pub fn body(mut self, content_type: &'static str, body: impl Into<Bytes>) -> Call<S> {
         self.headers
@@ -223,7 +245,7 @@ impl<S: 'static> Call<S> {
             uri: self.target.parse().expect("the target of a request"),
             version: Version::HTTP_11,
             headers: self.headers.into(),
-            body: RequestBody::in_memory(self.body),
+            body: RequestBody::in_memory(self.body).with_trailers(self.trailers),
             peer: None,
             scheme: Default::default(),
             received_at: Instant::now(),
@@ -259,11 +281,15 @@ impl Reply {
             body,
             ..
         } = response.into_parts();
-        let body = body.read_all().await;
+        let (body, trailers) = match body.read_with_trailers().await {
+            Ok((bytes, trailers)) => (Ok(bytes), trailers),
+            Err(aborted) => (Err(aborted), HeaderMap::new()),
+        };
         Reply {
             status,
             headers,
             body,
+            trailers,
         }
     }
 

@@ -10,9 +10,9 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use tsumugi::{
     BodyStream, Context, Cookies, Error, Event, Extension, Form, FromHeader, Header, Headers, Html,
-    HttpResponse, IntoResponse, Json, Limits, Local, Mount, MountedApp, Multipart, Next, On, Path,
-    Plugin, Query, Redirect, Request, Response, Result, Router, Settings, Sse, State,
-    StreamResponse, Worker, any, get, post, put, trial,
+    HttpResponse, IntoResponse, Json, Limits, Local, Mount, MountedApp, Multipart, Next, On,
+    Output, OwnFiles, Path, Plugin, Query, Redirect, Request, Response, Result, Router, Settings,
+    Sse, State, StreamResponse, Trailers, Worker, any, get, post, put, trial,
 };
 
 /// Sends each request and compares status and text: `GET /path` or `POST /path body`, of JSON.
@@ -150,6 +150,12 @@ fn forms_and_uploads_are_arguments() {
     async fn upload(form: Multipart) -> String {
         let file = form.find("file").unwrap();
         let name = file.head.filename.as_deref().unwrap_or_default();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept");
+        file.save(path.clone()).await.unwrap();
+        assert!(file.save(path.clone()).await.is_err());
+        file.replace(path.clone()).await.unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), b"12345");
         format!("{:?} {name} {}", form.text("title"), file.content.length())
     }
     async fn stream(mut body: BodyStream) -> Result<String> {
@@ -179,6 +185,60 @@ fn forms_and_uploads_are_arguments() {
         assert_eq!(reply.text(), "Some(\"Milk\") a.txt 5");
         let stream = client.put("/stream").body("text/plain", "123").await;
         assert_eq!(stream.text(), "3");
+    });
+}
+
+#[test]
+fn trailers_stand_behind_the_bodies_of_requests_and_streams() {
+    async fn whole(body: String, trailers: Trailers) -> String {
+        format!("{body} {:?}", trailers.text("x-sum"))
+    }
+    async fn pieces(mut body: BodyStream) -> Result<String> {
+        let before = body.trailers().is_none();
+        while body.piece().await?.is_some() {}
+        let sum = body.trailers().map(|trailers| trailers["x-sum"].clone());
+        Ok(format!("{before} {sum:?}"))
+    }
+    async fn early(_trailers: Trailers, body: String) -> String {
+        body
+    }
+    async fn stream(name: Path<String>) -> StreamResponse {
+        let name = name.0;
+        let write = async move |out: &mut Output| {
+            out.write("abc").await?;
+            out.trailer("x-sum", "2")?;
+            out.trailer(&name, "3")
+        };
+        StreamResponse::new("text/plain", write).trailers(["x-sum", "X-Size"])
+    }
+    let refused = async || {
+        StreamResponse::new("text/plain", async |out| out.write("abc").await).trailers(["host"])
+    };
+    let routes = move || {
+        Router::<()>::new()
+            .route("/whole", post(whole))
+            .route("/pieces", post(pieces))
+            .route("/early", post(early))
+            .route("/stream/{name}", get(stream))
+            .route("/refused", get(refused))
+    };
+    trial::run(routes, async |client| {
+        let post = |path: &str| client.post(path).body("text/plain", "ab");
+        let reply = post("/whole").trailer("x-sum", "7").await;
+        assert_eq!(reply.text(), "ab Some(\"7\")");
+        assert_eq!(post("/whole").await.text(), "ab None");
+        let reply = post("/pieces").trailer("x-sum", "7").await;
+        assert_eq!(reply.text(), "true Some(\"7\")");
+        let reply = post("/early").await;
+        assert!(reply.text().contains("stands behind an argument"));
+        let reply = client.get("/stream/x-size").await;
+        assert_eq!(reply.header("trailer"), Some("x-sum, x-size"));
+        assert_eq!(reply.text(), "abc");
+        assert_eq!(reply.trailers["x-sum"], "2");
+        assert_eq!(reply.trailers["x-size"], "3");
+        let reply = client.get("/stream/x-other").await;
+        assert!(reply.body.is_err(), "it was not announced");
+        assert_eq!(client.get("/refused").await.status, 500);
     });
 }
 
@@ -656,4 +716,51 @@ fn path_of_a_mounted_application_is_what_was_sent_too() {
             ("GET /c", "200 /c /c"),
         ],
     );
+}
+
+#[test]
+fn own_files_are_read_and_sent_from_their_folder_alone() {
+    struct App(String);
+    impl Plugin for App {
+        async fn start(worker: &Worker) -> Result<App> {
+            let words = worker.read_file("words.txt").await?;
+            let outside = worker.read_file("../words.txt").await;
+            assert!(outside.unwrap_err().to_string().contains("is no path"));
+            assert!(worker.read_file("none.txt").await.is_err());
+            Ok(App(String::from_utf8_lossy(&words).into_owned()))
+        }
+    }
+    async fn words(app: State<App>) -> String {
+        app.0.clone()
+    }
+    async fn report(files: OwnFiles, Path(name): Path<String>) -> Result<Response> {
+        files.send("reports", &name).await
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("reports")).unwrap();
+    std::fs::write(folder.path().join("reports/may.txt"), "0123456789").unwrap();
+    std::fs::write(folder.path().join("words.txt"), "hello").unwrap();
+    let settings = Settings {
+        folder: folder.path().to_owned(),
+        ..Settings::default()
+    };
+    let routes = || {
+        Router::<App>::new()
+            .route("/words", get(words))
+            .route("/reports/{*path}", get(report))
+    };
+    trial::run_with(settings, routes, async |client| {
+        assert_eq!(client.get("/words").await.text(), "hello");
+        let reply = client.get("/reports/may.txt").await;
+        assert_eq!(reply.text(), "0123456789");
+        let kind = reply.header("content-type").unwrap();
+        assert!(kind.starts_with("text/plain"), "{kind}");
+        let part = client.get("/reports/may.txt").header("range", "bytes=2-4");
+        let part = part.await;
+        assert_eq!((part.status.as_u16(), part.text()), (206, "234"));
+        for path in ["none.txt", "../words.txt", "%2e%2e/words.txt"] {
+            let reply = client.get(&format!("/reports/{path}")).await;
+            assert_eq!(reply.status, 404, "{path}");
+        }
+    });
 }

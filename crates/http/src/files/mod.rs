@@ -4,6 +4,7 @@
 mod cache_policy;
 mod condition;
 mod memory;
+mod within;
 
 use std::{
     fs::{self, File},
@@ -25,6 +26,7 @@ use http::{
 };
 
 pub use self::cache_policy::CachePolicy;
+pub use self::within::{OwnFileError, read_own_file};
 use self::{
     condition::{Conditions, FileDecision, FileVersion, whole_seconds},
     memory::Memory,

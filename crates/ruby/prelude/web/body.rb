@@ -35,6 +35,12 @@ class Upload
     path
   end
 
+  # Writes the file to +path+ in place of the one that is there, if one is. Who reads it meanwhile has all of the old one or all of the new one.
+  def replace(path)
+    Tsumugi::Native.upload_replace(@part, path)
+    path
+  end
+
   def inspect = "#<Upload #{@filename.inspect} #{@size} bytes>"
 end
 

@@ -17,11 +17,16 @@ use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
 use crate::answer::{Answer, answer, nil, operation, raise};
 use crate::natives::arguments::{bytes, data, float, text};
+use crate::natives::context::headers_hash;
 use crate::natives::definitions::Natives;
 use crate::natives::web::header_pairs;
 
 /// What is left of a response's body. Taken while a piece is waited for.
-struct Incoming(RefCell<Rest>);
+struct Incoming {
+    rest: RefCell<Rest>,
+    /// Set at the end of a stream.
+    trailers: RefCell<HeaderMap>,
+}
 
 enum Rest {
     Nothing,
@@ -62,15 +67,20 @@ where
     natives.waiting("client_piece", |_, scope, call| {
         let seconds = call.argument(1).as_float();
         let incoming = incoming(scope, call.argument(0))?;
-        let rest = incoming.0.replace(Rest::Taken);
+        let rest = incoming.rest.replace(Rest::Taken);
         if matches!(rest, Rest::Taken) {
             return Err(scope.error("IOError", "another fibre reads this response"));
         }
         Ok(operation(piece(incoming, rest, seconds)))
     })?;
     natives.plain("client_close", |_, scope, call| {
-        drop(incoming(scope, call.argument(0))?.0.replace(Rest::Nothing));
+        let incoming = incoming(scope, call.argument(0))?;
+        drop(incoming.rest.replace(Rest::Nothing));
         Ok(Value::nil())
+    })?;
+    natives.plain("client_trailers", |_, scope, call| {
+        let incoming = incoming(scope, call.argument(0))?;
+        headers_hash(scope, &incoming.trailers.borrow())
     })
 }
 
@@ -83,7 +93,7 @@ fn socket<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("client_socket", |host, scope, call| {
         let incoming = incoming(scope, call.argument(0))?;
         let worker = host.worker.clone();
-        let Rest::Switch(switch) = incoming.0.replace(Rest::Nothing) else {
+        let Rest::Switch(switch) = incoming.rest.replace(Rest::Nothing) else {
             return Err(scope.error("IOError", "this response is no WebSocket"));
         };
         Ok(operation(async move {
@@ -201,25 +211,15 @@ fn request<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Reques
                 "{target:?} is no path; it begins with / and is percent-encoded"
             ))
         })?;
-    let mut headers = HeaderMap::new();
-    for (name, value) in scope.entries(call.argument(2))? {
-        let name = text(scope, name, "a header's name")?;
-        let value = text(scope, value, "a header's value")?;
-        let pair = HeaderName::from_bytes(name.as_bytes())
-            .ok()
-            .zip(HeaderValue::from_str(&value).ok());
-        let Some((name, value)) = pair else {
-            return Err(wrong(format!("{name}: {value:?} is no header")));
-        };
-        append_field(&mut headers, name, value).map_err(|full| wrong(full.to_string()))?;
-    }
+    let headers = fields(scope, call.argument(2))?;
+    let trailers = fields(scope, call.argument(4))?;
     let body = Bytes::from(scope.bytes(call.argument(3)).unwrap_or_default());
     Ok(Request {
         method,
         uri,
         version: Version::HTTP_11,
         headers: headers.into(),
-        body: RequestBody::in_memory(body),
+        body: RequestBody::in_memory(body).with_trailers(trailers),
         peer: Some(([127, 0, 0, 1], 0).into()),
         scheme: tsumugi_http::RequestScheme::Http,
         received_at: Instant::now(),
@@ -227,6 +227,24 @@ fn request<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Reques
         mounted_path: None,
         activity: None,
     })
+}
+
+/// The fields of a Hash.
+fn fields<'c>(scope: &'c Scope<'c>, hash: Value<'c>) -> Result<'c, HeaderMap> {
+    let wrong = |message: String| scope.error("ArgumentError", message);
+    let mut fields = HeaderMap::new();
+    for (name, value) in scope.entries(hash)? {
+        let name = text(scope, name, "a header's name")?;
+        let value = scope.text_by(value, "to_s")?;
+        let pair = HeaderName::from_bytes(name.as_bytes())
+            .ok()
+            .zip(HeaderValue::from_str(&value).ok());
+        let Some((name, value)) = pair else {
+            return Err(wrong(format!("{name}: {value:?} is no header")));
+        };
+        append_field(&mut fields, name, value).map_err(|full| wrong(full.to_string()))?;
+    }
+    Ok(fields)
 }
 
 /// `[status, [[name, value], …], body]`
@@ -244,7 +262,10 @@ fn response_value(response: HttpResponse) -> Answer {
             HttpBody::Full(bytes) => Rest::Bytes(bytes),
             HttpBody::Stream(receiver) => Rest::Stream(receiver),
         };
-        let incoming = Rc::new(Incoming(RefCell::new(rest)));
+        let incoming = Rc::new(Incoming {
+            rest: RefCell::new(rest),
+            trailers: RefCell::default(),
+        });
         scope.array_of(&[
             scope.integer(i64::from(status.as_u16())),
             header_pairs(scope, &headers)?,
@@ -269,13 +290,17 @@ async fn piece(incoming: Rc<Incoming>, rest: Rest, seconds: Option<f64>) -> Answ
             match next {
                 Ok(Some(Ok(piece))) => (Some(piece), Rest::Stream(receiver)),
                 Ok(Some(Err(_))) => {
-                    incoming.0.replace(Rest::Nothing);
+                    incoming.rest.replace(Rest::Nothing);
                     let message = "the application broke off this response; its log says why";
                     return raise("Tsumugi::Client::BrokenOff", message);
                 }
-                Ok(None) => (None, Rest::Nothing),
+                Ok(None) => {
+                    let trailers = receiver.take_trailers().unwrap_or_default();
+                    incoming.trailers.replace(trailers);
+                    (None, Rest::Nothing)
+                }
                 Err(_) => {
-                    incoming.0.replace(Rest::Stream(receiver));
+                    incoming.rest.replace(Rest::Stream(receiver));
                     let seconds = seconds.unwrap_or_default();
                     let message = format!("no further piece of the body came within {seconds} s");
                     return raise("Tsumugi::Client::Timeout", message);
@@ -283,6 +308,6 @@ async fn piece(incoming: Rc<Incoming>, rest: Rest, seconds: Option<f64>) -> Answ
             }
         }
     };
-    incoming.0.replace(rest);
+    incoming.rest.replace(rest);
     answer(move |scope| scope.string_or_nil(piece))
 }

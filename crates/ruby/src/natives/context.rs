@@ -13,7 +13,7 @@ use tsumugi_server::dispatch::SharedSender;
 
 use super::standard::pages::TemplatePage;
 use crate::answer::{operation, raise};
-use crate::exchange::{Capture, Content, ContentBody, Exchange, StreamPlan};
+use crate::exchange::{Capture, Content, ContentBody, Exchange, SentFile, StreamPlan};
 use crate::limits::AFTER_RESPONSE_MAX;
 use crate::natives::arguments::{data, text, whole, with_name, wrong_type};
 use crate::natives::definitions::{Natives, exchange};
@@ -121,7 +121,10 @@ fn response_headers<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// Names and values; several values of a name are joined.
-fn headers_hash<'c>(scope: &'c Scope<'c>, headers: &http::HeaderMap) -> Result<'c, Value<'c>> {
+pub(super) fn headers_hash<'c>(
+    scope: &'c Scope<'c>,
+    headers: &http::HeaderMap,
+) -> Result<'c, Value<'c>> {
     let hash = scope.hash(headers.len())?;
     for name in headers.keys() {
         let values: Vec<&[u8]> = headers
@@ -146,7 +149,7 @@ fn separator(name: &str) -> &'static [u8] {
     }
 }
 
-fn header_value<'c>(
+pub(super) fn header_value<'c>(
     scope: &'c Scope<'c>,
     name: &HeaderName,
     value: Value<'c>,
@@ -224,7 +227,13 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         if path.contains('\0') {
             return Err(scope.error("ArgumentError", "the path of a file has a zero byte"));
         }
-        answer(exchange, None, ContentBody::File(path.into()))
+        let within = call.argument(2);
+        let within = match within.truthy() {
+            true => Some(text(scope, within, "the folder of within:")?.into()),
+            false => None,
+        };
+        let file = SentFile { path, within };
+        answer(exchange, None, ContentBody::File(file))
     })?;
     natives.of_request("stream", |_, scope, exchange, call| {
         let media_type = text(scope, call.argument(1), "the content type")?;

@@ -1,10 +1,12 @@
 //! The body of a request as several fibres of one handler see it: read once, whole, as a form or in pieces. Not the parsing.
 //! The first reader reads and the others wait for what it finds; a reader that is cancelled half-way leaves an error, not a gap.
 
+use std::cell::OnceCell;
 use std::io;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use tokio::sync::Mutex;
 use tsumugi_http::upload::{self, FormPart, Offload};
 use tsumugi_http::{Error, HttpLimits, RequestBody};
@@ -14,7 +16,11 @@ use tsumugi_worker::WorkerHandle;
 pub(crate) type MultipartForm = Rc<[Rc<FormPart<OffWorker>>]>;
 
 /// The body on its way to the handler.
-pub(crate) struct Incoming(Mutex<State>);
+pub(crate) struct Incoming {
+    state: Mutex<State>,
+    /// The fields behind it, once its end has been read.
+    trailers: OnceCell<HeaderMap>,
+}
 
 enum State {
     Unread(RequestBody),
@@ -47,12 +53,15 @@ impl From<Error> for BodyError {
 
 impl Incoming {
     pub fn new(body: RequestBody) -> Incoming {
-        Incoming(Mutex::new(State::Unread(body)))
+        Incoming {
+            state: Mutex::new(State::Unread(body)),
+            trailers: OnceCell::new(),
+        }
     }
 
     /// All bytes.
     pub async fn whole(&self) -> Result<Bytes, BodyError> {
-        let mut state = self.0.lock().await;
+        let mut state = self.state.lock().await;
         let mut body = match std::mem::replace(&mut *state, State::Interrupted) {
             State::Unread(body) => body,
             other => {
@@ -67,6 +76,7 @@ impl Incoming {
         };
         match body.read_all().await {
             Ok(bytes) => {
+                self.keep_trailers(&body);
                 *state = State::Whole(bytes.clone());
                 Ok(bytes)
             }
@@ -81,7 +91,7 @@ impl Incoming {
         limits: &HttpLimits,
         worker: &WorkerHandle,
     ) -> Result<MultipartForm, BodyError> {
-        let mut state = self.0.lock().await;
+        let mut state = self.state.lock().await;
         let mut body = match std::mem::replace(&mut *state, State::Interrupted) {
             State::Unread(body) => body,
             State::Whole(bytes) => RequestBody::in_memory(bytes),
@@ -98,6 +108,7 @@ impl Incoming {
         let offload = OffWorker::new(worker);
         match upload::read_form(&mut body, content_type, limits, &directory, &offload).await {
             Ok(parts) => {
+                self.keep_trailers(&body);
                 let form: MultipartForm = parts.into_iter().map(Rc::new).collect();
                 *state = State::Form(Rc::clone(&form));
                 Ok(form)
@@ -108,14 +119,20 @@ impl Incoming {
 
     /// The next piece, `None` at the end. A body that was read whole comes in one piece.
     pub async fn piece(&self) -> Result<Option<Bytes>, BodyError> {
-        let mut state = self.0.lock().await;
+        let mut state = self.state.lock().await;
         if let State::Unread(_) = *state
             && let State::Unread(body) = std::mem::replace(&mut *state, State::Interrupted)
         {
             *state = State::InPieces(body);
         }
         let piece = match &mut *state {
-            State::InPieces(body) => body.piece().await,
+            State::InPieces(body) => {
+                let piece = body.piece().await;
+                if let Ok(None) = piece {
+                    self.keep_trailers(body);
+                }
+                piece
+            }
             State::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
                 *state = State::InPieces(RequestBody::in_memory(Bytes::new()));
@@ -125,6 +142,27 @@ impl Incoming {
             other => return Err(other.failure()),
         };
         piece.map_err(|error| state.fail(error))
+    }
+
+    /// The fields behind it. A body that was not read at all is read whole.
+    pub async fn trailers(&self) -> Result<HeaderMap, BodyError> {
+        if let Some(trailers) = self.trailers.get() {
+            return Ok(trailers.clone());
+        }
+        if let State::InPieces(_) = *self.state.lock().await {
+            return Err(BodyError::Misuse(
+                "trailers stand behind the body: read it to its end before",
+            ));
+        }
+        self.whole().await?;
+        Ok(self.trailers.get().cloned().unwrap_or_default())
+    }
+
+    /// Those of a body that is at its end. One that is read again from memory has none.
+    fn keep_trailers(&self, body: &RequestBody) {
+        let trailers = body.trailers().cloned().unwrap_or_default();
+        // Set already where the body came from memory.
+        let _ = self.trailers.set(trailers);
     }
 }
 

@@ -85,7 +85,9 @@ fn fields_of_json_must_have_their_types() {
 fn upload_has_its_bytes_and_what_the_client_says_of_them() {
     let app = "post('/') { f = body[:file]; [body[:title], f.filename, f.content_type, f.size, f.read, f.read(2, 1)] }
 post('/needs') { f = body.require(file: Upload, title: String); [f[:file].size, f[:title]] }
-post('/saves') { body[:file].save(Tsumugi.data_dir + '/kept'); body[:file].save(Tsumugi.data_dir + '/kept') }";
+post('/saves') { body[:file].save(Tsumugi.data_dir + '/kept'); body[:file].save(Tsumugi.data_dir + '/kept') }
+post('/replaces') { body[:file].replace(Tsumugi.data_dir + '/kept') }
+post('/nowhere') { body[:file].replace(Tsumugi.data_dir + '/none/kept') }";
     let rig = Rig::serve(app);
     let form = multipart(&[
         ("name=\"title\"", "日本".as_bytes()),
@@ -109,6 +111,16 @@ post('/saves') { body[:file].save(Tsumugi.data_dir + '/kept'); body[:file].save(
     assert_eq!(std::fs::read(rig.path().join("kept")).unwrap(), b"hello");
     assert!(
         answer.status == 500 && answer.text().contains("cannot be saved"),
+        "{}",
+        answer.text()
+    );
+    let other = multipart(&[("name=\"file\"; filename=\"b\"", b"other")]);
+    let answer = rig.post("/replaces", MULTIPART, &other);
+    assert!(answer.text().ends_with("/kept"), "{}", answer.text());
+    assert_eq!(std::fs::read(rig.path().join("kept")).unwrap(), b"other");
+    let answer = rig.post("/nowhere", MULTIPART, &other);
+    assert!(
+        answer.status == 500 && answer.text().contains("cannot be saved as"),
         "{}",
         answer.text()
     );
@@ -293,6 +305,49 @@ post('/both') { body.each_chunk { |_| }; body.text }";
     let answer = rig.post("/both", "text/plain", b"abc");
     assert!(
         answer.status == 500 && answer.text().contains("piece by piece"),
+        "{}",
+        answer.text()
+    );
+}
+
+#[test]
+fn trailers_stand_behind_the_bodies_of_requests_and_streams() {
+    let app = "post('/whole') { body.text; request.trailers }
+post('/unread') { [request.trailers['x-sum'], body.text] }
+post('/early') { body.each_chunk { |_| request.trailers } }
+post('/pieces') { body.each_chunk { |_| }; request.trailers }
+get('/stream') { stream('text/plain', trailers: ['x-sum', :'X-Size']) { |out| out << 'abc'; out.trailer('X-Sum', 1).trailer(:'x-sum', 2) } }
+get('/unannounced') { stream('text/plain', trailers: 'x-sum') { |out|
+  begin
+    out.trailer 'x-other', 1
+  rescue ArgumentError => e
+    out << e.message
+  end
+} }
+get('/forbidden') { stream('text/plain', trailers: ['content-length']) { |out| out << 'abc' } }";
+    let rig = Rig::serve(app);
+    let ask = |path: &str| {
+        let head = "host: x\r\nconnection: close\r\ntransfer-encoding: chunked";
+        let body = "3\r\nabc\r\n0\r\nX-Sum: 7\r\nHost: y\r\n\r\n";
+        rig.raw(format!("POST {path} HTTP/1.1\r\n{head}\r\n\r\n{body}").as_bytes())
+            .text()
+    };
+    assert_eq!(ask("/whole"), r#"{"x-sum":"7"}"#);
+    assert_eq!(ask("/unread"), r#"["7","abc"]"#);
+    assert_eq!(ask("/pieces"), r#"{"x-sum":"7"}"#);
+    assert!(ask("/early").contains("read it to its end before"));
+    assert_eq!(rig.post("/whole", "text/plain", b"abc").text(), "{}");
+    let mut stream = rig.connect();
+    let request = "GET /stream HTTP/1.1\r\nhost: x\r\nte: trailers\r\nconnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("trailer: x-sum, x-size\r\n"), "{answer}");
+    assert!(answer.ends_with("0\r\nx-sum: 2\r\n\r\n"), "{answer}");
+    assert!(rig.get("/unannounced").text().contains("not announced"));
+    let answer = rig.get("/forbidden");
+    assert!(
+        answer.status == 500 && answer.text().contains("cannot come behind the body"),
         "{}",
         answer.text()
     );

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::rig::Rig;
 
 /// Many times the deadline of 100 ms, for machines that do other things; what is not stopped takes longer.
-const STOPPED_WITHIN: Duration = Duration::from_secs(8);
+const STOPPED_WITHIN: Duration = Duration::from_secs(60);
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";

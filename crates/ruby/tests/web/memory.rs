@@ -112,7 +112,7 @@ fn bytes(rig: &Rig) -> usize {
 
 #[expect(clippy::disallowed_methods, reason = "this thread serves nobody")]
 fn until(what: &str, done: impl Fn() -> bool) {
-    for _ in 0..400 {
+    for _ in 0..2_400 {
         if done() {
             return;
         }

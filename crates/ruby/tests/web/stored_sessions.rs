@@ -104,13 +104,13 @@ fn signed_session_can_be_renewed_too() {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own thread")]
 fn session_expires_in_the_store() {
-    let rig = Rig::serve(&app("expiring", ", max_age: 1"));
+    let rig = Rig::serve(&app("expiring", ", max_age: 3"));
     let cookie = rig.get("/in").cookie("session").unwrap();
     assert_eq!(
         with(&rig, "/", &cookie).text(),
         "{\"user_id\":1,\"name\":\"日本\"}"
     );
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    std::thread::sleep(std::time::Duration::from_millis(3_300));
     assert_eq!(with(&rig, "/", &cookie).text(), "{}");
     assert_eq!(rig.get("/records").text(), "[]");
 }

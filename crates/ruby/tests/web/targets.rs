@@ -10,6 +10,7 @@ get("/host") { request.host }
 get("/slow") { sleep 0.2; "done" }
 post("/slow") { size = body.text.size; sleep 0.2; size.to_s }
 get("/file") { send_file "#{Tsumugi.data_dir}/file.txt" }
+get("/reports/*path") { |path| send_file path, within: "reports", download: true }
 "##;
 
 fn rig() -> Rig {
@@ -80,5 +81,63 @@ fn client_that_sends_nothing_more_gets_its_answer() {
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
         assert_eq!(Answer::parse(&bytes).text(), expected, "{request}");
+    }
+}
+
+#[test]
+fn file_within_a_folder_is_sent_and_nothing_else() {
+    let rig = rig();
+    let folder = rig.path().join("reports/2026");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("may.txt"), "0123456789").unwrap();
+    std::fs::write(folder.join(".hidden"), "no").unwrap();
+    std::os::unix::fs::symlink("../../app.rb", folder.join("link.rb")).unwrap();
+    let answer = rig.get("/reports/2026/may.txt");
+    assert_eq!((answer.status, answer.text().as_str()), (200, "0123456789"));
+    let disposition = answer.header("content-disposition").unwrap();
+    assert!(
+        disposition.contains("filename=\"may.txt\""),
+        "{disposition}"
+    );
+    let part = rig.send("GET", "/reports/2026/may.txt", &["range: bytes=2-4"], b"");
+    assert_eq!((part.status, part.text().as_str()), (206, "234"));
+    for path in [
+        "2026/.hidden",
+        "2026/link.rb",
+        "2026",
+        "2026/none.txt",
+        "../app.rb",
+        "2026/%2e%2e/%2e%2e/app.rb",
+        "%2Fetc/passwd",
+    ] {
+        assert_eq!(rig.get(&format!("/reports/{path}")).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn files_of_the_application_are_read_when_it_loads_and_in_handlers() {
+    let app = "WORDS = begin
+  read_file('app.rb').lines.size
+end
+get('/loaded') { WORDS.to_s }
+get('/read') { read_file(query[:path]) }
+get('/both') { parallel(-> { read_file('words.txt') }, -> { read_file('./words.txt') }) }";
+    let rig = Rig::serve(app);
+    std::fs::write(rig.path().join("words.txt"), "日本\n").unwrap();
+    assert_eq!(rig.get("/loaded").text(), "6");
+    assert_eq!(rig.get("/read?path=words.txt").text(), "日本\n");
+    std::fs::write(rig.path().join("words.txt"), "other").unwrap();
+    assert_eq!(rig.get("/both").text(), r#"["other","other"]"#);
+    let large = std::fs::File::create(rig.path().join("large")).unwrap();
+    large.set_len(16 * 1024 * 1024 + 1).unwrap();
+    for (path, reason) in [
+        ("../app.rb", "is no path of a file below"),
+        ("/etc/passwd", "ArgumentError"),
+        ("none.txt", "cannot be read"),
+        ("large", "larger than own_file_bytes_max"),
+    ] {
+        let answer = rig.get(&format!("/read?path={path}"));
+        let text = answer.text();
+        assert!(answer.status == 500 && text.contains(reason), "{text}");
     }
 }

@@ -17,39 +17,49 @@ use tsumugi_trace::Activity;
 use tsumugi_worker::WorkerHandle;
 
 use super::drain::{HasJobs, JobGuard};
+use super::shown_activity::{ShownActivity, cancelled};
 use crate::limits::{RECONNECT_MS_MAX, RECONNECT_MS_MIN};
 
 /// The sender of a body, shared by its writer and by what watches the client. Absent while a piece is being sent.
 pub type SharedSender = Rc<RefCell<Option<Sender>>>;
 
-/// A body that a task of its own feeds.
+/// A body that a task of its own feeds, behind a head of these fields.
 pub fn feed<A, F>(
     job: JobGuard<A>,
     worker: &WorkerHandle,
     limits: &HttpLimits,
+    head: &HeaderMap,
     feed: impl FnOnce(Sender) -> F,
 ) -> HttpBody
 where
     A: HasJobs,
     F: Future<Output = ()> + 'static,
 {
-    let (sender, body) = HttpBody::channel(limits);
+    let (mut sender, body) = HttpBody::channel(limits);
+    sender.announce(head);
     let feeding = feed(sender);
     let activity = tsumugi_trace::current();
     drop(worker.spawn(Activity::scope(activity, async move {
+        // Only now: until it has answered, the request itself looks whether it is cancelled.
+        let shown = ShownActivity::of_stream();
         feeding.await;
+        drop(shown);
         drop(job);
     })));
     body
 }
 
-/// Resolves when the client has gone. While a piece is being sent, `send` notices by itself.
+/// Resolves when the client has gone, or somebody has cancelled the stream. While a piece is being sent, `send` notices by itself that the
+/// client has gone.
 pub async fn client_gone(sender: &SharedSender) {
-    poll_fn(|cx| match sender.borrow_mut().as_mut() {
+    let gone = poll_fn(|cx| match sender.borrow_mut().as_mut() {
         Some(sender) => pin!(sender.closed()).poll(cx),
         None => Poll::Pending,
-    })
-    .await;
+    });
+    tokio::select! {
+        () = gone => {}
+        () = cancelled() => {}
+    }
 }
 
 /// What a body consists of that is sent while it is made.

@@ -2,7 +2,7 @@
 //! Rule: nothing of the body is read before the content type is looked at, and never more than a limit of HTTP.
 
 use bytes::Bytes;
-use http::{StatusCode, header::CONTENT_TYPE};
+use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 use serde::de::DeserializeOwned;
 use tsumugi_http::upload::{FormPart, PartContent, read_form};
 use tsumugi_http::{BodyType, OnWorker, Request, RequestBody, query};
@@ -18,7 +18,7 @@ impl<S, T: DeserializeOwned> Extract<S> for Json<T> {
         if BodyType::of(context.headers()) != Some(BodyType::Json) {
             return Err(tsumugi_http::Error::ContentType("application/json").into());
         }
-        let bytes = context.take_body()?.read_all().await?;
+        let bytes = context.read_body().await?;
         serde_json::from_slice(&bytes)
             .map(Json)
             .map_err(|error| match error.classify() {
@@ -40,7 +40,7 @@ impl<S, T: DeserializeOwned> Extract<S> for Form<T> {
             let expected = "application/x-www-form-urlencoded";
             return Err(tsumugi_http::Error::ContentType(expected).into());
         }
-        let bytes = context.take_body()?.read_all().await?;
+        let bytes = context.read_body().await?;
         let pairs = query::form(&bytes, context.worker().settings().http.parameters_max)?;
         from_pairs(pairs)
             .map(Form)
@@ -80,7 +80,9 @@ impl<S> Extract<S> for Multipart {
         let (limits, on_worker) = (&worker.settings().http, OnWorker(worker.inner().clone()));
         let folder = std::env::temp_dir();
         let parts = read_form(&mut body, &content_type, limits, &folder, &on_worker);
-        Ok(Multipart(parts.await?))
+        let parts = parts.await?;
+        context.keep_trailers(&body);
+        Ok(Multipart(parts))
     }
 }
 
@@ -98,6 +100,33 @@ impl BodyStream {
     pub fn length(&self) -> Option<u64> {
         self.0.length()
     }
+
+    /// The fields behind the body; none before its end, or when its client has sent none.
+    pub fn trailers(&self) -> Option<&HeaderMap> {
+        self.0.trailers()
+    }
+}
+
+/// The fields behind the body, which an argument before this one has read whole: `async fn put(body: Bytes, trailers: Trailers)`. Empty when the
+/// client has sent none.
+#[derive(Clone, Debug, Default)]
+pub struct Trailers(pub HeaderMap);
+
+impl Trailers {
+    /// The first value of this name, if it is text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.to_str().ok()
+    }
+}
+
+impl<S> Extract<S> for Trailers {
+    async fn extract(context: &mut Context<S>) -> Result<Trailers> {
+        let trailers = context.trailers().cloned().map(Trailers);
+        trailers.ok_or_else(|| {
+            let message = "Trailers stands behind an argument that reads the body whole: Json, Form, Valid, Multipart, Bytes or String; a BodyStream has its own";
+            Error::Usage(message.into())
+        })
+    }
 }
 
 impl<S> Extract<S> for BodyStream {
@@ -114,13 +143,13 @@ impl<S> Extract<S> for Request {
 
 impl<S> Extract<S> for Bytes {
     async fn extract(context: &mut Context<S>) -> Result<Bytes> {
-        Ok(context.take_body()?.read_all().await?)
+        context.read_body().await
     }
 }
 
 impl<S> Extract<S> for String {
     async fn extract(context: &mut Context<S>) -> Result<String> {
-        let bytes = context.take_body()?.read_all().await?;
+        let bytes = context.read_body().await?;
         String::from_utf8(bytes.into()).map_err(|_| Error::bad_request("the body is not UTF-8"))
     }
 }

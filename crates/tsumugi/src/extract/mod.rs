@@ -3,6 +3,7 @@
 
 mod body;
 mod head;
+mod own_files;
 mod texts;
 mod valid;
 mod websocket;
@@ -17,8 +18,9 @@ use crate::error::{Error, Result};
 use crate::plugin::Worker;
 use crate::session::Session;
 
-pub use body::{BodyStream, Form, Multipart, Upload};
+pub use body::{BodyStream, Form, Multipart, Trailers, Upload};
 pub use head::{BaseUrl, ClientIp, Cookies, FromHeader, Header, Headers, LastEventId, Path, Query};
+pub use own_files::OwnFiles;
 pub use valid::{FieldMessages, Valid, ValidQuery, Validate};
 pub use websocket::{WebSocketResponse, WebSocketUpgrade};
 
@@ -27,7 +29,7 @@ pub use websocket::{WebSocketResponse, WebSocketUpgrade};
     message = "`{Self}` cannot be an argument of a handler",
     label = "this argument is no extractor",
     note = "extractors are `State<App>`, `Path<T>`, `Query<T>`, `Json<T>`, `Form<T>`, `Multipart`, `Header<T>`, `Headers`, `Cookies`, \
-            `Extension<T>`, `Session`, `Worker`, `Valid<T>`, `ValidQuery<T>`, `FieldMessages`, `WebSocketUpgrade`, `Request`, `BodyStream`, `Bytes`, `String`, and `Result` of one of these; \
+            `Extension<T>`, `Session`, `Worker`, `Valid<T>`, `ValidQuery<T>`, `FieldMessages`, `WebSocketUpgrade`, `OwnFiles`, `Request`, `BodyStream`, `Bytes`, `String`, `Trailers`, and `Result` of one of these; \
             `State<T>` is one for the plugin's own type only"
 )]
 pub trait Extract<S>: Sized {

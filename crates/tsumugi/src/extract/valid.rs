@@ -88,11 +88,11 @@ impl<S, T: Validate> Extract<S> for Valid<T> {
     async fn extract(context: &mut Context<S>) -> Result<Valid<T>> {
         let input = match BodyType::of(context.headers()) {
             Some(BodyType::Json) => {
-                let bytes = context.take_body()?.read_all().await?;
+                let bytes = context.read_body().await?;
                 Input::Json(serde_json::from_slice(&bytes).map_err(|error| bad("body", error))?)
             }
             Some(BodyType::Urlencoded) => {
-                let bytes = context.take_body()?.read_all().await?;
+                let bytes = context.read_body().await?;
                 let parameters_max = context.worker().settings().http.parameters_max;
                 Input::Form(form_of(query::form(&bytes, parameters_max)?))
             }

@@ -4,7 +4,8 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use tsumugi_mruby::{Raise, Result, Scope, Value};
+use tsumugi_http::{OnWorker, OwnFileError, read_own_file};
+use tsumugi_mruby::{NameUse, Raise, Result, Scope, Value};
 
 use crate::answer::{Failure, attempt};
 use crate::error::Error;
@@ -28,6 +29,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }))
     })?;
     folders(natives)?;
+    own_files(natives)?;
     programs(natives)?;
     environment(natives)
 }
@@ -46,6 +48,29 @@ fn folders<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             None => Ok(Value::nil()),
         }))
     })
+}
+
+fn own_files<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("read_file", |host, scope, call| {
+        let path = text(scope, call.argument(0), "the path")?;
+        let folder = host.settings.app.parent().unwrap_or(Path::new(""));
+        let folder = folder.to_owned();
+        let worker = OnWorker(host.worker.clone());
+        Ok(attempt(
+            async move { read_own_file(&worker, folder, &path).await },
+            |scope, bytes| scope.string(bytes),
+        ))
+    })
+}
+
+impl Failure for OwnFileError {
+    fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
+        let class = match self {
+            OwnFileError::Outside { .. } => "ArgumentError",
+            _ => "IOError",
+        };
+        scope.error(class, self.to_string())
+    }
 }
 
 /// A LoadError with this message.
@@ -84,6 +109,17 @@ fn programs<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         host.resources.compiled_names.add(scope, &name, program);
         Ok(program)
     })?;
+    natives.plain("source_calls?", |host, scope, call| {
+        let name = text(scope, call.argument(0), "the file's name")?;
+        let source = text(scope, call.argument(1), "the file's text")?;
+        let word = text(scope, call.argument(2), "the name of a method")?;
+        let program = compile(host, scope, &name, &source, &source)?;
+        let names = scope.program_names(program);
+        let calls = names
+            .iter()
+            .any(|one| one.used == NameUse::OwnCallWith && one.name == word);
+        Ok(Value::boolean(calls))
+    })?;
     natives.plain("render_depth_max", |host, scope, _| {
         Ok(scope.count(host.settings.limits.render_depth_max))
     })?;
@@ -96,11 +132,14 @@ fn programs<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 fn environment<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
-    natives.plain("environment", |_, scope, _| {
+    natives.plain("environment", |host, scope, _| {
         let hash = scope.hash(32)?;
         for (name, value) in std::env::vars_os() {
             let name = scope.string(name.as_encoded_bytes())?;
             scope.hash_set(hash, name, scope.string(value.as_encoded_bytes())?)?;
+        }
+        for (name, value) in &host.settings.environment {
+            scope.hash_set(hash, scope.string(name)?, scope.string(value)?)?;
         }
         Ok(hash)
     })?;

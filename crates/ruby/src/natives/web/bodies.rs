@@ -1,11 +1,11 @@
 //! Reading request bodies: whole, as a form, in pieces; and the files in a form.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 
 use http::header::CONTENT_TYPE;
 use tsumugi_http::BodyType;
-use tsumugi_http::upload::{FormPart, Offload as _, PartContent};
+use tsumugi_http::upload::{FormPart, PartContent};
 use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 
 use super::super::parameters::halt;
@@ -107,30 +107,20 @@ fn uploads<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         Ok(attempt(bytes, |scope, bytes| scope.string(bytes)))
     })?;
-    natives.waiting("upload_save", |host, scope, call| {
+    natives.waiting("upload_save", |_, scope, call| {
         let part = part(scope, call)?;
         let path = PathBuf::from(text(scope, call.argument(1), "the path")?);
-        let offload = OffWorker::new(&host.worker);
         Ok(attempt_only(async move {
-            let shown = path.display().to_string();
-            let saved = match &part.content {
-                PartContent::Disk(spooled) => spooled.save(path).await,
-                PartContent::Memory(bytes) => {
-                    let bytes = bytes.clone();
-                    let write = move || {
-                        use std::io::Write as _;
-                        std::fs::File::create_new(path)?.write_all(&bytes)
-                    };
-                    let written = offload.offload(write).await;
-                    written.map_err(tsumugi_http::Error::Spool)
-                }
-            };
-            saved.map_err(|error| match error {
-                tsumugi_http::Error::Spool(error) => {
-                    IoFailure(format!("the upload cannot be saved as {shown}: {error}"))
-                }
-                error => unreadable(&error),
-            })
+            let saved = part.save(path.clone()).await;
+            saved.map_err(|error| unwritable(&path, error))
+        }))
+    })?;
+    natives.waiting("upload_replace", |_, scope, call| {
+        let part = part(scope, call)?;
+        let path = PathBuf::from(text(scope, call.argument(1), "the path")?);
+        Ok(attempt_only(async move {
+            let saved = part.replace(path.clone()).await;
+            saved.map_err(|error| unwritable(&path, error))
         }))
     })
 }
@@ -151,6 +141,16 @@ struct IoFailure(String);
 impl Failure for IoFailure {
     fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
         scope.error("IOError", &self.0)
+    }
+}
+
+fn unwritable(path: &Path, error: tsumugi_http::Error) -> IoFailure {
+    match error {
+        tsumugi_http::Error::Spool(error) => {
+            let shown = path.display();
+            IoFailure(format!("the upload cannot be saved as {shown}: {error}"))
+        }
+        error => unreadable(&error),
     }
 }
 

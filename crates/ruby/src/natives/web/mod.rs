@@ -1,4 +1,4 @@
-//! What handlers need of the web: cookies, sessions, bodies and uploads, server-sent events, WebSockets, calls to other servers.
+//! What handlers need of the web: cookies, sessions, bodies and uploads, trailers, server-sent events, WebSockets, calls to other servers.
 
 mod bodies;
 mod calls;
@@ -8,6 +8,7 @@ mod mail;
 mod sessions;
 mod shapes;
 mod stubs;
+mod trailers;
 mod websocket;
 
 use tsumugi_mruby::Result;
@@ -22,6 +23,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     shapes::install(natives)?;
     stubs::install(natives)?;
     bodies::install(natives)?;
+    trailers::install(natives)?;
     events::install(natives)?;
     mail::install(natives)?;
     websocket::install(natives)?;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use http::header::ACCEPT_LANGUAGE;
 use tsumugi_mruby::{Kind as ValueKind, Raise, Result, Scope, Value};
-use tsumugi_shapes::limits::SHAPE_FAILURES_MAX;
+use tsumugi_shapes::limits::{SHAPE_FAILURES_MAX, SHAPE_PATTERN_STEPS_MAX};
 use tsumugi_shapes::{
     Failures, FieldFailure, FormFields, FormNode, FormValues, Format, IndexedItems, InputKind,
     InputShape, Kind, LengthBounds, Literal, MessageError, Outcome, Rule, ShapeError, TextPattern,
@@ -15,7 +15,7 @@ use tsumugi_shapes::{
 
 use crate::natives::arguments::{data, text, whole};
 use crate::natives::definitions::Natives;
-use crate::natives::standard::Pattern as Regexp;
+use crate::natives::standard::{Pattern as Regexp, within_steps};
 
 /// A shape that Ruby holds.
 type SharedShape = Rc<InputShape>;
@@ -181,10 +181,12 @@ fn formatted<'c>(
         return Ok(rule);
     }
     if let Some(regexp) = scope.data::<Rc<Regexp>>(format) {
+        let quick = within_steps(regexp, SHAPE_PATTERN_STEPS_MAX);
         let regexp = Rc::clone(regexp);
-        // A text on which the engine gives up does not fit.
-        let fits = move |text: &str| regexp.regex.is_match(text).unwrap_or(false);
-        return Ok(rule.matching(TextPattern::new(fits)));
+        return Ok(rule.matching(TextPattern::expression(
+            move |text| quick.as_ref()?.is_match(text).ok(),
+            move |text| regexp.regex.is_match(text).ok(),
+        )));
     }
     let named = scope.text(format).and_then(|name| Format::by_name(&name));
     let format = named.ok_or_else(|| {
