@@ -2,6 +2,8 @@
 //! and many processes at once.
 
 mod databases;
+#[path = "databases/test_runs.rs"]
+mod test_runs;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -152,6 +154,35 @@ fn migrations_are_applied_in_order_shown_and_undone() {
             status,
             "pending  20260101120000_create_users.rb\npending  20260102120000_add_nick.rb\n"
         );
+    });
+}
+
+#[test]
+fn tables_of_jobs_are_made_and_brought_up_to_date_where_the_application_keeps_jobs() {
+    const APP: &str = "plugin(:db) { DB.connect }\njobs DB.connect\njob(:a) { 1 }\n";
+    const TABLES: &str = "[:tsumugi_jobs, :tsumugi_job_keys].map { |name| db.table?(name) }";
+    on_all(&[USERS], |site| {
+        let users = "up    20260101120000_create_users.rb\n1 migration applied";
+        site.check(&["migrate", "up"], 0, users);
+        assert_eq!(site.ask(TABLES), "=> [false, false]");
+        site.write("app.rb", APP);
+        site.check(&["migrate", "up", "--dry-run"], 0, "tried 0 migrations; nothing was kept");
+        let jobs = "up    tables of jobs\n1 migration applied";
+        site.check(&["migrate", "up"], 0, jobs);
+        assert_eq!(site.ask(TABLES), "=> [true, true]");
+        site.check(&["migrate", "up"], 0, "nothing to do");
+        // As an older version has made them. An application that says nothing of jobs finds them there.
+        let word = if site.database.is_firebird() { "drop" } else { "drop column" };
+        site.ask(&format!("db.execute 'alter table tsumugi_jobs {word} trace'"));
+        site.write("app.rb", "get('/') { 1 }\n");
+        site.check(&["migrate", "up"], 0, jobs);
+        site.check(&["migrate", "up"], 0, "nothing to do");
+    });
+    // It needs no migrations of its own.
+    on_all(&[("app.rb", APP)], |site| {
+        site.check(&["migrate", "up"], 0, "up    tables of jobs\n1 migration applied");
+        let (code, text) = site.run(&["migrate", "down"]);
+        assert!(code == 1 && text.contains("there is no folder"), "{text}");
     });
 }
 
@@ -494,7 +525,11 @@ fn seeds_fill_empty_tables_only() {
         assert_eq!(code, 1, "{text}");
         site.run(&["migrate", "up"]);
         site.check(&["seed"], 0, "seeds of users\nran the seeds");
-        site.check(&["seed"], 0, "ran the seeds");
+        site.check(
+            &["seed"],
+            0,
+            "-- seeds of users: left out, the table has rows\nran the seeds",
+        );
         assert_eq!(site.ask(NAMES), "=> [\"user 0\", \"user 1\", \"user 2\"]");
         // One that fails leaves the table empty.
         site.ask("db.execute 'delete from users'");

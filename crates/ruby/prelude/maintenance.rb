@@ -7,6 +7,7 @@ module Tsumugi
     def began(file, direction, place, count) = Native.maintenance_event(:began, file, direction.to_s, place, count)
     def ended(file, direction) = Native.maintenance_event(:ended, file, direction.to_s, 0, 0)
     def skipped(file) = Native.maintenance_event(:skipped, file, "", 0, 0)
+    def left_out(title) = Native.maintenance_event(:left_out, title, "", 0, 0)
     def progress(title, done, total) = Native.maintenance_event(:progress, title.to_s, "", done, total)
 
     # Reports the statements of the block, if the command shows them.
@@ -86,7 +87,7 @@ module Tsumugi
     def seeder(table, &block)
       title = "seeds of #{table}"
       @work.began(title, "", 0, 1)
-      @work.ended(title, "") if @db.seeder(table, &block)
+      @db.seeder(table, &block) ? @work.ended(title, "") : @work.left_out(title)
       nil
     end
   end
@@ -94,6 +95,7 @@ module Tsumugi
   module Maintenance
     PATIENCE_SECONDS = 600
     STATEMENT_SECONDS_MAX = 86_400
+    JOB_TABLES = "tables of jobs"
 
     # The job of one command.
     def self.job(task, url, steps, trial)
@@ -106,16 +108,42 @@ module Tsumugi
           DB::Query.prepend(QueryReports)
         end
         # Before a database is opened, which makes the file of a new one.
-        sources = task == :seed ? seed_sources : Migrations.sources("migrations")
-        next 0 if task == :up && sources.empty?
+        makes_jobs = task == :up && keeps_jobs?
+        sources = task == :seed ? seed_sources : migration_sources(makes_jobs)
+        next 0 if task == :up && sources.empty? && !makes_jobs
 
         url ||= DB.default_url
         # Another process's turn on SQLite is waited for as a connection; a server that is not there is not.
         acquire = url.start_with?("sqlite:") ? { acquire: PATIENCE_SECONDS } : {}
         db = DB.connect(url, pool: 2, busy: PATIENCE_SECONDS, timeout: STATEMENT_SECONDS_MAX, log: false, **acquire)
         work.shows_statements = trial
-        task == :seed ? seed(db, sources, work) : migrate(Migrations.new(db, sources, work), task, steps, trial)
+        next seed(db, sources, work) if task == :seed
+
+        ran = migrate(Migrations.new(db, sources, work), task, steps, trial)
+        task == :up && !trial ? ran + job_tables(db, makes_jobs, work) : ran
       end
+    end
+
+    # An application that only has tables of jobs needs no folder.
+    def self.migration_sources(makes_jobs)
+      folder = Files.beside(Native.source_main, "migrations")
+      (makes_jobs && Native.sources_read(folder).nil?) ? [] : Migrations.sources("migrations")
+    end
+
+    # Whether the application file says `jobs db`. One that cannot be read or compiled is another command's to refuse.
+    def self.keeps_jobs?
+      (Native.sources_read(Native.source_main) || []).any? { |file, text| Native.source_calls?(file, text, "jobs") }
+    rescue ScriptError, StandardError
+      false
+    end
+
+    # Makes the tables of jobs where they are wanted, or else brings those up to date that are there. Counts as a migration where anything was missing.
+    def self.job_tables(db, makes, work)
+      return 0 unless Native.jobs_tables(db.__native, makes)
+
+      work.began(JOB_TABLES, :up, 0, 1)
+      work.ended(JOB_TABLES, :up)
+      1
     end
 
     def self.migrate(migrations, task, steps, trial)

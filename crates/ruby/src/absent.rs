@@ -2,7 +2,7 @@
 
 use tsumugi_mruby::SyntaxError;
 
-const FILES: &str = "public for files that clients may read, require_relative for Ruby, a store (KV.open) or a database for data";
+const FILES: &str = "read_file for files of the application, public for files that clients may read, require_relative for Ruby, a store (KV.open) or a database for data";
 const THREADS: &str = "parallel, or an operation that waits: each request has a fibre, and handlers of a worker never run at once";
 const PROCESSES: &str =
     "a service of its own that http asks: a process would hold up all requests of a worker";

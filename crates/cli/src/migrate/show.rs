@@ -56,6 +56,10 @@ impl Show {
                 self.end();
                 print("-- not tried: it runs outside of a transaction\n");
             }
+            MaintenanceEvent::LeftOut { name } => {
+                self.end();
+                print(format_args!("-- {name}: left out, the table has rows\n"));
+            }
             MaintenanceEvent::Statement(sql) => {
                 self.end();
                 print(format_args!("{};\n", sql.trim().trim_end_matches(';')));

@@ -19,7 +19,13 @@ module Tsumugi
     # What `<%= %>` writes.
     def self.text(value) = Native.html_text(value)
 
+    # What was rendered, as text.
+    def self.string(page) = page.is_a?(String) ? page : Native.page_string(page)
+
     DEPTH_MAX = Native.render_depth_max
+
+    # What a keyword is that the caller has left out.
+    UNSET = Object.new
 
     # Methods made of templates.
     module Compiled; end
@@ -54,6 +60,18 @@ module Tsumugi
         method
       end
 
+      # Parts are named with _ in front: `render "users/_row"` has no layout.
+      def part?(name) = name.split("/").last.to_s.start_with?("_")
+
+      # What a template calls the value of a collection that it is rendered for: `user` in users/_user.
+      def local_of(name)
+        local = name.split("/").last.to_s
+        local = local[1..-1] while local.start_with?("_")
+        raise ArgumentError, "#{name.inspect} is no name of a local variable: say as: :name" unless local =~ /\A[a-z_][A-Za-z0-9_]*\z/
+
+        local.to_sym
+      end
+
       private
 
       def candidates(name)
@@ -74,42 +92,63 @@ module Tsumugi
     # What handlers call.
     module Methods
       # Answers a template. Inside a template: its text, to be written with `<%= %>`. `layout: "name"` puts it where that
-      # template says `yield`; `layout: false` leaves the application's own layout out.
-      def render(name, layout: Views.layout, status: nil, type: "text/html; charset=utf-8", **locals)
-        return Views::Safe.new(Native.page_string(__view(name, locals))) if @__rendering
+      # template says `yield`; `layout: false` leaves the application's own layout out. A template named with _ in front (`_row`) has none unless
+      # `layout:` says one. `collection: users` renders it for each of them, as the local of its own name or of `as:`, without a layout.
+      def render(name, layout: Views::UNSET, collection: Views::UNSET, as: nil, status: nil, type: "text/html; charset=utf-8", **locals)
+        return Views::Safe.new(Views.string(__parts(name.to_s, collection, as, locals))) if @__rendering
 
-        page = __page(name, layout, locals)
+        page = __page(name.to_s, layout, collection, as, locals)
         Native.status(self, status) if status
         Native.text(self, page, type)
         RESPONDED
       end
 
       # The text of a template.
-      def render_to_string(name, layout: Views.layout, **locals) = Native.page_string(__page(name, layout, locals))
+      def render_to_string(name, layout: Views::UNSET, collection: Views::UNSET, as: nil, **locals)
+        Views.string(__page(name.to_s, layout, collection, as, locals))
+      end
 
       # Marks HTML as such.
       def raw(html) = Views::Safe.new(html.to_s)
       def h(text) = Views.text(text)
 
-      # In its layout.
-      def __page(name, layout, locals)
+      # In its layout, unless it is a part.
+      def __page(name, layout, collection, as, locals)
+        is_part = Views.part?(name) || !Views::UNSET.equal?(collection)
+        layout = is_part ? nil : Views.layout if Views::UNSET.equal?(layout)
         outer = @__rendering
         @__rendering = 0
-        page = __view(name, locals)
+        page = __parts(name, collection, as, locals)
         return page unless layout
 
-        page = Views::Safe.new(Native.page_string(page))
+        page = Views::Safe.new(Views.string(page))
         __view(layout, locals) { |part = nil| part ? nil : page }
       ensure
         @__rendering = outer
       end
 
-      def __view(name, locals, &block)
+      # A template, or the text of one for each value of a collection.
+      def __parts(name, collection, as, locals)
+        return __view(name, locals) if Views::UNSET.equal?(collection)
+        raise ArgumentError, "collection: takes what has each, not #{collection.inspect}" unless collection.respond_to?(:each)
+
+        local = as ? as.to_sym : Views.local_of(name)
+        parts = []
+        method = nil
+        collection.each do |value|
+          all = locals.merge(local => value)
+          method ||= Views.method_of(name, all)
+          parts << Native.page_string(__view(name, all, method))
+        end
+        parts.join
+      end
+
+      def __view(name, locals, method = nil, &block)
         @__rendering += 1
         raise ArgumentError, "templates render templates deeper than render_depth_max (#{DEPTH_MAX}): #{name}" if @__rendering > DEPTH_MAX
 
         number = Native.span_begin("template", name.to_s) if Native.is_observed
-        __send__(Views.method_of(name.to_s, locals), locals, &block)
+        __send__(method || Views.method_of(name.to_s, locals), locals, &block)
       ensure
         Native.span_end(number, nil) if number
         @__rendering -= 1

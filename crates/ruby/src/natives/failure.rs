@@ -48,8 +48,11 @@ pre{padding:1rem;overflow:auto;border:1px solid #8886;border-radius:6px}mark{bac
 
 /// The source around the innermost frame of the application, from what was read when it was loaded.
 fn source(page: &mut String, host: &Host, report: &ExceptionReport) {
-    let found = report.backtrace.iter().find_map(|frame| {
-        let mut parts = frame.splitn(3, ':');
+    // A file that cannot be compiled is not in the backtrace: its message begins with the place.
+    let unread = Some(&report.message).filter(|_| report.class == "SyntaxError");
+    let mut places = unread.into_iter().chain(&report.backtrace);
+    let found = places.find_map(|place| {
+        let mut parts = place.splitn(3, ':');
         let (file, line) = (parts.next()?, parts.next()?.parse::<usize>().ok()?);
         Some((file.to_owned(), line, host.resources.source(file)?))
     });

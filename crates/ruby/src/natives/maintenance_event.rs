@@ -32,6 +32,11 @@ pub enum MaintenanceEvent {
         /// The name of the file or table.
         name: String,
     },
+    /// It is not done, because the table has rows already.
+    LeftOut {
+        /// The name of the seeds.
+        name: String,
+    },
     /// A statement is going to run that is to be undone.
     Statement(String),
     /// Long work goes on.
@@ -70,6 +75,7 @@ pub(super) fn install<'s>(
                 direction,
             },
             "skipped" => MaintenanceEvent::Skipped { name: about },
+            "left_out" => MaintenanceEvent::LeftOut { name: about },
             "statement" => MaintenanceEvent::Statement(about),
             _ => MaintenanceEvent::Progress {
                 title: about,

@@ -41,4 +41,6 @@ end
 %i[DB KV HTTP Upload Password].each { |name| dump(name.to_s, Object.const_get(name)) }
 %i[Body Cancelled Channel Context Cookies EventStream Halt Headers Invalid Jobs KeptChannel Lock Log MessageChannel Output Overrun Parameters Request Session WebSocket
    Worker].each { |name| dump("Tsumugi::#{name}", Tsumugi.const_get(name)) }
+$found << "module Tsumugi::Views "
+dump("Tsumugi::Views::Methods", Tsumugi::Views::Methods)
 $found.each { |line| puts line }

@@ -38,6 +38,67 @@ fn values_are_escaped_unless_marked() {
 }
 
 #[test]
+fn template_is_rendered_for_each_value_of_a_collection() {
+    let files = |app: &'static str| {
+        [
+            ("app.rb", app),
+            ("views/frame.erb", "(<%= yield %>)"),
+            (
+                "views/page.erb",
+                "<%= render 'parts/_item', collection: items, mark: '!' %>|<%= render 'row', collection: items, as: :item %>",
+            ),
+            ("views/parts/_item.erb", "[<%= item %><%= mark %>]"),
+            ("views/row.erb", "<<%= item %>>"),
+        ]
+    };
+    let check = |app, expected| check(&files(app), expected);
+    check(
+        "views 'views', layout: 'frame'\nget('/') { render 'page', items: ['a', '<'] }",
+        "([a!][&lt;!]|<a><&lt;>)",
+    );
+    check(
+        "views 'views', layout: 'frame'\nget('/') { render 'parts/_item', collection: [1, 2].each, mark: '.' }",
+        "[1.][2.]",
+    );
+    check(
+        "views 'views', layout: 'frame'\nget('/') { render 'row', collection: [1], as: :item, layout: 'frame' }",
+        "(<1>)",
+    );
+    check(
+        "views 'views', layout: 'frame'\nget('/') { render_to_string('row', collection: [1], as: 'item') + render_to_string('page', items: []) }",
+        "<1>(|)",
+    );
+    check(
+        "get('/') { begin; render 'row', collection: nil; rescue ArgumentError => e; e.message; end }",
+        "collection: takes what has each, not nil",
+    );
+    check(
+        "get('/') { begin; render 'not-a-name', collection: [1]; rescue ArgumentError => e; e.message; end }",
+        "\"not-a-name\" is no name of a local variable: say as: :name",
+    );
+}
+
+#[test]
+fn part_has_no_layout_unless_it_asks_for_one() {
+    let files = |app: &'static str| {
+        [
+            ("app.rb", app),
+            ("views/frame.erb", "(<%= yield %>)"),
+            ("views/parts/_item.erb", "[<%= item %>]"),
+        ]
+    };
+    let check = |app, expected| check(&files(app), expected);
+    check(
+        "views 'views', layout: 'frame'\nget('/') { render 'parts/_item', item: 1 }",
+        "[1]",
+    );
+    check(
+        "views 'views', layout: 'frame'\nget('/') { render 'parts/_item', item: 1, layout: 'frame' }",
+        "([1])",
+    );
+}
+
+#[test]
 fn layouts_hold_pages_and_pages_hold_partials() {
     check(
         &[

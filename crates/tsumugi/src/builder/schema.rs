@@ -151,9 +151,13 @@ impl Db {
             let tx = Tx::new(transaction, &keys);
             run(&tx).await.map_err(SeedError::Application)
         };
-        let seeded = self.database.seed(table, seed).await;
-        if seeded.is_ok() {
+        let table = table.into();
+        let seeded = self.database.seed(table.clone(), seed).await;
+        if let Ok(is_run) = &seeded {
             keys.commit();
+            if !is_run {
+                tracing::info!("seeds of {}: left out, the table has rows", table.as_str());
+            }
         }
         seeded.map_err(|error| match error {
             SeedError::Application(error) => error,
