@@ -164,7 +164,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             chosen.each(queue, "retried", async |id| queue.retry(id).await).await
         }),
         Word::Drop(chosen) => chosen.place.perform(async |queue| {
-            chosen.each(queue, "dropped", async |id| queue.remove(id).await).await
+            chosen.each(queue, "dropped", async |id| queue.drop(id).await).await
         }),
     }
 }

@@ -166,21 +166,35 @@ fn tables_of_jobs_are_made_and_brought_up_to_date_where_the_application_keeps_jo
         site.check(&["migrate", "up"], 0, users);
         assert_eq!(site.ask(TABLES), "=> [false, false]");
         site.write("app.rb", APP);
-        site.check(&["migrate", "up", "--dry-run"], 0, "tried 0 migrations; nothing was kept");
+        site.check(
+            &["migrate", "up", "--dry-run"],
+            0,
+            "tried 0 migrations; nothing was kept",
+        );
         let jobs = "up    tables of jobs\n1 migration applied";
         site.check(&["migrate", "up"], 0, jobs);
         assert_eq!(site.ask(TABLES), "=> [true, true]");
         site.check(&["migrate", "up"], 0, "nothing to do");
         // As an older version has made them. An application that says nothing of jobs finds them there.
-        let word = if site.database.is_firebird() { "drop" } else { "drop column" };
-        site.ask(&format!("db.execute 'alter table tsumugi_jobs {word} trace'"));
+        let word = if site.database.is_firebird() {
+            "drop"
+        } else {
+            "drop column"
+        };
+        site.ask(&format!(
+            "db.execute 'alter table tsumugi_jobs {word} trace'"
+        ));
         site.write("app.rb", "get('/') { 1 }\n");
         site.check(&["migrate", "up"], 0, jobs);
         site.check(&["migrate", "up"], 0, "nothing to do");
     });
     // It needs no migrations of its own.
     on_all(&[("app.rb", APP)], |site| {
-        site.check(&["migrate", "up"], 0, "up    tables of jobs\n1 migration applied");
+        site.check(
+            &["migrate", "up"],
+            0,
+            "up    tables of jobs\n1 migration applied",
+        );
         let (code, text) = site.run(&["migrate", "down"]);
         assert!(code == 1 && text.contains("there is no folder"), "{text}");
     });

@@ -48,6 +48,14 @@ impl JobKind {
         kind.checked()
     }
 
+    /// The kind of what a line of cron runs, by the name of the line: no other kind is named so.
+    ///
+    /// # Errors
+    /// As [`JobKind::checked`].
+    pub fn every(name: &str) -> Result<JobKind> {
+        JobKind::new(format!("every {name}"))
+    }
+
     /// The kind, if all of it is within the limits.
     ///
     /// # Errors
@@ -100,8 +108,12 @@ pub struct JobPush {
     pub arguments: String,
     /// When it is due, in milliseconds since 1970; at once without.
     pub at_ms: Option<i64>,
+    /// How long after it is pushed it is due, by the clock of the database where that has one; not together with a time.
+    pub after: Option<Duration>,
     /// While a job of this kind with this key waits or runs, nothing is pushed.
     pub unique: Option<String>,
+    /// Jobs of greater priority are begun first; that of the kind without.
+    pub priority: Option<i32>,
 }
 
 impl fmt::Debug for JobPush {
@@ -110,7 +122,9 @@ impl fmt::Debug for JobPush {
         f.debug_struct("JobPush")
             .field("kind", &self.kind)
             .field("at_ms", &self.at_ms)
+            .field("after", &self.after)
             .field("unique", &self.unique)
+            .field("priority", &self.priority)
             .finish_non_exhaustive()
     }
 }
@@ -123,8 +137,15 @@ impl JobPush {
             kind,
             arguments: arguments.into(),
             at_ms: None,
+            after: None,
             unique: None,
+            priority: None,
         }
+    }
+
+    /// The priority that its row gets.
+    pub(crate) fn row_priority(&self) -> i32 {
+        self.priority.unwrap_or(self.kind.priority)
     }
 
     pub(crate) fn check(&self, now_ms: i64) -> Result<()> {
@@ -134,12 +155,17 @@ impl JobPush {
             "JOB_ARGUMENTS_BYTES_MAX",
             JOB_ARGUMENTS_BYTES_MAX,
         )?;
-        check_priority(self.kind.priority)?;
+        check_priority(self.row_priority())?;
         if let Some(key) = &self.unique {
             check_key("the key of a job", key)?;
         }
+        if self.at_ms.is_some() && self.after.is_some() {
+            let message = "a job is due at a time or after one, not both";
+            return Err(Error::Usage(message.to_owned()));
+        }
         let latest = now_ms.saturating_add(millis(JOB_DELAY_MAX));
-        if self.at_ms.is_some_and(|at| at < 0 || at > latest) {
+        let is_late = self.after.is_some_and(|after| after > JOB_DELAY_MAX);
+        if is_late || self.at_ms.is_some_and(|at| at < 0 || at > latest) {
             let message = "a job is due after 1970 and within a hundred years (JOB_DELAY_MAX)";
             return Err(Error::Usage(message.to_owned()));
         }
@@ -150,8 +176,10 @@ impl JobPush {
 /// How a worker runs jobs.
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
+    /// Whether it runs any. A process that only pushes has no worker that does.
+    pub run: bool,
     /// Jobs that run at once.
-    pub running_max: usize,
+    pub running: usize,
     /// Those of queues that have a limit of their own.
     pub queues: BTreeMap<String, usize>,
     /// For how long a job is claimed; it is renewed meanwhile.
@@ -165,7 +193,8 @@ pub struct WorkerOptions {
 impl Default for WorkerOptions {
     fn default() -> WorkerOptions {
         WorkerOptions {
-            running_max: JOBS_RUNNING_DEFAULT,
+            run: true,
+            running: JOBS_RUNNING_DEFAULT,
             queues: BTreeMap::new(),
             lease: JOB_LEASE_DEFAULT,
             grace: JOB_GRACE_DEFAULT,
@@ -180,7 +209,7 @@ impl WorkerOptions {
     /// # Errors
     /// [`Error::Usage`], [`Error::TooLarge`] of a long name.
     pub fn checked(self) -> Result<WorkerOptions> {
-        let rooms = self.queues.values().chain([&self.running_max]);
+        let rooms = self.queues.values().chain([&self.running]);
         if let Some(given) = rooms
             .into_iter()
             .find(|room| !(1..=JOBS_RUNNING_MAX).contains(*room))

@@ -72,3 +72,8 @@ pub(crate) const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(5);
 pub(crate) const RECORDS_MAX: u32 = 8;
 /// Jobs whose claims have run out that one statement reads.
 pub(crate) const EXPIRED_MAX: usize = 100;
+/// How long a worker that always finds jobs goes on without a look at what is due and at claims that have run out.
+pub(crate) const LOOK_SKIPPED_MAX: Duration = Duration::from_millis(200);
+/// How often workers look for jobs whose processes have died, while some run. One that is seen to be so twice is begun again: a connection that was only
+/// lost is there again by then.
+pub(crate) const ORPHANS_EVERY: Duration = Duration::from_secs(1);

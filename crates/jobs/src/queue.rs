@@ -15,6 +15,7 @@ use crate::limits::{JOB_POLL_WITH_NOTICES, JOBS_LISTED_MAX};
 use crate::sql::{JobEngine, Sql, unix_millis};
 use crate::statements::{self, JobClaim, PushNotice};
 use crate::table::{JobTables, state};
+use crate::trace::trace_here;
 use crate::wake::wake_process;
 
 /// The jobs in one database. Cheap to clone; belongs to its thread.
@@ -161,7 +162,8 @@ impl JobQueue {
         self.table.database().await.map(drop)
     }
 
-    /// Pushes a job, and answers its id; nothing where one with the same key waits or runs. In a transaction the job is there when it commits.
+    /// Pushes a job, and answers its id; nothing where one with the same key waits or runs. In a transaction the job is there when it commits. What runs it
+    /// is a part of the trace that is under way here.
     ///
     /// # Errors
     /// [`Error::TooLarge`] and [`Error::Usage`] of what is outside of the limits; of the database.
@@ -169,13 +171,10 @@ impl JobQueue {
         let now = unix_millis();
         push.check(now)?;
         self.table.prepare(executor).await?;
-        let soon = now.saturating_add(millis(JOB_POLL_WITH_NOTICES));
-        let notice = match push.at_ms.is_none_or(|at| at <= soon) {
-            true => PushNotice::Given,
-            false => PushNotice::Omitted,
-        };
-        let pushed = ask(executor, statements::push(self.table.engine, push, notice)).await;
-        let id = match pushed {
+        let pushing = Pushing::begin(&self.table);
+        let notice = self.notice(push, executor, now, &pushing);
+        let sql = statements::push(self.table.engine, push, trace_here(), notice);
+        let id = match ask(executor, sql).await {
             Ok(rows) => rows.first().map(|row| integer(row, 0)),
             // On Firebird; elsewhere the statement says so itself.
             Err(Error::Database(DatabaseError::UniqueViolation { .. }))
@@ -185,13 +184,52 @@ impl JobQueue {
             }
             Err(error) => return Err(error),
         };
+        drop(pushing);
         if id.is_some()
-            && notice == PushNotice::Given
+            && notice != PushNotice::Omitted
             && !matches!(executor, Executor::Transaction(_))
         {
             self.wake();
+            if notice == PushNotice::Shared {
+                self.notify().await;
+            }
         }
         Ok(id)
+    }
+
+    /// How workers of other processes are woken. A single push does it itself; many at once share a statement, since PostgreSQL commits what notifies one
+    /// behind the other.
+    fn notice(
+        &self,
+        push: &JobPush,
+        executor: &Executor,
+        now: i64,
+        pushing: &Pushing<'_>,
+    ) -> PushNotice {
+        let soon = millis(JOB_POLL_WITH_NOTICES);
+        let is_soon = push.at_ms.is_none_or(|at| at <= now.saturating_add(soon))
+            && push.after.is_none_or(|after| millis(after) <= soon);
+        match (is_soon, executor) {
+            (false, _) => PushNotice::Omitted,
+            (true, Executor::Database(_))
+                if self.table.engine == JobEngine::Postgres && !pushing.is_alone() =>
+            {
+                PushNotice::Shared
+            }
+            _ => PushNotice::Given,
+        }
+    }
+
+    /// What was pushed is looked at now and then anyway, so that a notification may be lost.
+    async fn notify(&self) {
+        let notify = async |asked: Vec<()>| {
+            let sql = statements::notify(self.table.engine);
+            if let Err(error) = self.ask(sql).await {
+                tracing::debug!("workers of other processes are not woken: {error}");
+            }
+            asked
+        };
+        self.table.notices.ask((), notify).await;
     }
 
     /// Has the workers of this process look for jobs, where the database does not say that some were pushed: after a transaction that has pushed.
@@ -308,9 +346,9 @@ impl JobQueue {
     ///
     /// # Errors
     /// Of the database.
-    pub async fn remove(&self, id: i64) -> Result<bool> {
+    pub async fn drop(&self, id: i64) -> Result<bool> {
         Ok(self
-            .change(statements::remove(self.table.engine, id))
+            .change(statements::drop_job(self.table.engine, id))
             .await?
             .affected
             == 1)
@@ -378,6 +416,26 @@ impl JobQueue {
             .await?
             .execute(sql.text, sql.values)
             .await?)
+    }
+}
+
+/// A push under way.
+struct Pushing<'t>(&'t JobTables);
+
+impl<'t> Pushing<'t> {
+    fn begin(table: &'t JobTables) -> Pushing<'t> {
+        table.pushing.set(table.pushing.get() + 1);
+        Pushing(table)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.0.pushing.get() == 1
+    }
+}
+
+impl Drop for Pushing<'_> {
+    fn drop(&mut self) {
+        self.0.pushing.set(self.0.pushing.get() - 1);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every statement about jobs, for the three databases. Runs none. Rule: what ends or renews a claim names the job, its attempt and its state, so that
 //! one who was replaced changes nothing.
 
-use crate::kind::JobPush;
+use crate::kind::{JobPush, millis};
 use crate::sql::{JobEngine, Sql};
 use crate::table::state::{DEAD, READY, RUNNING, SCHEDULED};
 
@@ -14,19 +14,28 @@ pub(crate) fn row_key(push: &JobPush) -> Option<String> {
     Some(format!("{}:{key}", push.kind.name))
 }
 
-/// Whether workers are woken, where the database can do that.
+/// How workers are woken, where the database can do that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PushNotice {
+    /// By the statement that pushes.
     Given,
+    /// By a statement behind it, which pushes share: those that notify are committed one behind the other.
+    Shared,
+    /// Not at all: it is due later.
     Omitted,
 }
 
-/// Answers the id, or no row where the key is there.
-pub(crate) fn push(engine: JobEngine, push: &JobPush, notice: PushNotice) -> Sql {
-    let state = if push.at_ms.is_some() {
-        SCHEDULED
-    } else {
-        READY
+/// Answers the id, or no row where the key is there. `trace` is that of the pusher.
+pub(crate) fn push(
+    engine: JobEngine,
+    push: &JobPush,
+    trace: Option<String>,
+    notice: PushNotice,
+) -> Sql {
+    let after = push.after.filter(|after| !after.is_zero()).map(millis);
+    let state = match push.at_ms.or(after) {
+        Some(_) => SCHEDULED,
+        None => READY,
     };
     let kind = &push.kind;
     let key = row_key(push);
@@ -36,12 +45,13 @@ pub(crate) fn push(engine: JobEngine, push: &JobPush, notice: PushNotice) -> Sql
         _ => "insert into tsumugi_jobs ",
     };
     let sql = Sql::new(engine, begin)
-        .add("(name, queue, arguments, state, sort_order, attempt, failures, retries, unique_key, due_at, pushed_at) values (")
+        .add("(name, queue, arguments, state, sort_order, attempt, failures, retries, unique_key, trace, due_at, pushed_at) values (")
         .bind(&*kind.name).add(", ").bind(&*kind.queue).add(", ").bind(&*push.arguments).add(", ")
-        .bind(state).add(", ").bind(-kind.priority).add(", 0, 0, ").bind(kind.retries).add(", ").bind(key).add(", ");
+        .bind(state).add(", ").bind(-push.row_priority()).add(", 0, 0, ").bind(kind.retries).add(", ").bind(key)
+        .add(", ").bind(trace).add(", ");
     let sql = match push.at_ms {
         Some(at) => sql.bind(at),
-        None => sql.now(),
+        None => sql.now_plus(after.unwrap_or_default()),
     };
     let sql = sql.add(", ").now().add(")");
     let sql = match (is_unique, engine) {
@@ -57,6 +67,11 @@ pub(crate) fn push(engine: JobEngine, push: &JobPush, notice: PushNotice) -> Sql
         }
         _ => sql,
     }
+}
+
+/// Says to PostgreSQL that jobs were pushed.
+pub(crate) fn notify(engine: JobEngine) -> Sql {
+    Sql::new(engine, "select pg_notify('tsumugi_jobs', '')")
 }
 
 /// Milliseconds until the next scheduled job is due and until the next claim runs out, and the least place of one that is ready.
@@ -88,7 +103,7 @@ pub(crate) fn promote(engine: JobEngine) -> Sql {
     .now()
 }
 
-const CLAIMED: &str = "id, name, arguments, attempt, failures, retries, sort_order";
+const CLAIMED: &str = "id, name, arguments, attempt, failures, retries, sort_order, trace";
 
 /// Claims jobs of these kinds; answers them. On Firebird [`candidates`] and [`claim_one`] do.
 pub(crate) fn claim<'a>(
@@ -169,7 +184,7 @@ pub(crate) fn claim_one(engine: JobEngine, id: i64, attempt: i64, lease: i64, wo
 }
 
 /// A claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct JobClaim {
     pub id: i64,
     pub attempt: i64,
@@ -187,6 +202,33 @@ fn of_claim(sql: Sql, claim: JobClaim) -> Sql {
 /// The job has ended well.
 pub(crate) fn done(engine: JobEngine, claim: JobClaim) -> Sql {
     of_claim(Sql::new(engine, "delete from tsumugi_jobs"), claim)
+}
+
+/// A job that has ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JobEnd {
+    pub claim: JobClaim,
+    /// Whether it may have kept a key of its own.
+    pub is_keyed: bool,
+}
+
+/// These jobs have ended well, on PostgreSQL: answers the ids of those that were still claimed so. One text for any number of them, and one commit.
+pub(crate) fn all_done(ends: &[JobEnd]) -> Sql {
+    let joined = |number: fn(&JobEnd) -> i64| {
+        let numbers: Vec<String> = ends.iter().map(|end| number(end).to_string()).collect();
+        numbers.join(",")
+    };
+    let sql = Sql::new(JobEngine::Postgres, "with done as (delete from tsumugi_jobs using unnest(string_to_array(")
+        .bind(joined(|end| end.claim.id))
+        .add("::text, ',')::bigint[], string_to_array(")
+        .bind(joined(|end| end.claim.attempt))
+        .add("::text, ',')::bigint[]) as ended(ended_id, ended_attempt) where id = ended_id and attempt = ended_attempt and state = 2 returning id)");
+    match ends.iter().any(|end| end.is_keyed) {
+        true => sql.add(
+            ", forgotten as (delete from tsumugi_job_keys where name in (select 'job ' || id from done)) select id from done",
+        ),
+        false => sql.add(" select id from done"),
+    }
 }
 
 /// The keys of its own effects are no more needed.
@@ -252,21 +294,45 @@ pub(crate) fn expire(engine: JobEngine, claim: JobClaim, again: Option<i64>, err
         .now()
 }
 
-/// Renews the claims of a worker.
-pub(crate) fn renew(engine: JobEngine, lease: i64, worker: &str) -> Sql {
-    Sql::new(engine, "update tsumugi_jobs set due_at = ")
-        .now_plus(lease)
-        .add(" where state = 2 and claimed_by = ")
+/// Jobs that run whose worker held a lock that its session has no more, on PostgreSQL: its process has died, or its connection. Each with the text of its
+/// worker, which changes when that one comes back. Not those of the worker that asks, whose claims fit `own`.
+pub(crate) fn orphans(own: &str, count: usize) -> Sql {
+    Sql::new(
+        JobEngine::Postgres,
+        "select id, attempt, failures, retries, claimed_by from tsumugi_jobs where state = 2 and claimed_by like '%+%' \
+         and split_part(claimed_by, '+', 2) not in (select ((classid::bigint << 32) | objid::bigint)::text from pg_locks \
+         where locktype = 'advisory' and objsubid = 1 and granted \
+         and database = (select oid from pg_database where datname = current_database())) and claimed_by not like ",
+    )
+    .bind(own)
+    .add(" order by id limit ")
+    .bind(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// The same as [`failed`] for a job of such a worker, unless that has come back.
+pub(crate) fn abandon(claim: JobClaim, again: Option<i64>, error: &str, worker: &str) -> Sql {
+    failed(JobEngine::Postgres, claim, again, error)
+        .add(" and claimed_by = ")
         .bind(worker)
 }
 
+/// Renews the claims of a worker, under the text that it has now. `all` fits all texts that it has had.
+pub(crate) fn renew(engine: JobEngine, lease: i64, worker: &str, all: &str) -> Sql {
+    Sql::new(engine, "update tsumugi_jobs set due_at = ")
+        .now_plus(lease)
+        .add(", claimed_by = ")
+        .bind(worker)
+        .add(" where state = 2 and claimed_by like ")
+        .bind(all)
+}
+
 /// What a worker has claimed.
-pub(crate) fn claimed_by(engine: JobEngine, worker: &str) -> Sql {
+pub(crate) fn claimed_by(engine: JobEngine, all: &str) -> Sql {
     Sql::new(
         engine,
-        "select id, attempt from tsumugi_jobs where state = 2 and claimed_by = ",
+        "select id, attempt from tsumugi_jobs where state = 2 and claimed_by like ",
     )
-    .bind(worker)
+    .bind(all)
 }
 
 /// Remembers an effect; no row changed where it is remembered.
@@ -402,8 +468,8 @@ pub(crate) fn figures(engine: JobEngine, state: i64, count: usize) -> Sql {
     .add(") as counted group by queue, name")
 }
 
-/// Removes a job that does not run.
-pub(crate) fn remove(engine: JobEngine, id: i64) -> Sql {
+/// Drops a job that does not run.
+pub(crate) fn drop_job(engine: JobEngine, id: i64) -> Sql {
     Sql::new(engine, "delete from tsumugi_jobs where id = ")
         .bind(id)
         .add(" and state <> 2")

@@ -1,13 +1,15 @@
 //! The tables of jobs in each database, which the first use makes unless a migration has. Reads and writes no row of them.
 //! Rule: the columns are the same everywhere, so that one text of a statement serves all.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use tsumugi_db::{Database, Executor};
 
 use crate::error::Result;
+use crate::rounds::Rounds;
 use crate::sql::JobEngine;
+use crate::statements::JobEnd;
 
 /// States of a row. A job that has ended well has none.
 pub(crate) mod state {
@@ -29,7 +31,7 @@ const POSTGRES: [&str; 3] = [
     "create table tsumugi_jobs (id bigint generated always as identity primary key, \
      name text not null, queue text not null, arguments text not null, state integer not null, sort_order integer not null, \
      attempt integer not null, failures integer not null, retries integer not null, unique_key text unique, \
-     due_at bigint not null, pushed_at bigint not null, claimed_by text, error text)",
+     due_at bigint not null, pushed_at bigint not null, claimed_by text, error text, trace text)",
     "create index tsumugi_jobs_ready on tsumugi_jobs (sort_order, id) where state = 1",
     "create index tsumugi_jobs_due on tsumugi_jobs (state, due_at)",
 ];
@@ -39,7 +41,7 @@ const SQLITE: [&str; 3] = [
     "create table tsumugi_jobs (id integer primary key autoincrement, \
      name text not null, queue text not null, arguments text not null, state integer not null, sort_order integer not null, \
      attempt integer not null, failures integer not null, retries integer not null, unique_key text unique, \
-     due_at integer not null, pushed_at integer not null, claimed_by text, error text)",
+     due_at integer not null, pushed_at integer not null, claimed_by text, error text, trace text)",
     "create index tsumugi_jobs_ready on tsumugi_jobs (sort_order, id) where state = 1",
     "create index tsumugi_jobs_due on tsumugi_jobs (state, due_at)",
 ];
@@ -50,25 +52,50 @@ const FIREBIRD: [&str; 3] = [
      name varchar(64) not null, queue varchar(64) not null, arguments blob sub_type text not null, state integer not null, \
      sort_order integer not null, attempt integer not null, failures integer not null, retries integer not null, \
      unique_key varchar(200) unique, due_at bigint not null, pushed_at bigint not null, claimed_by varchar(64), \
-     error blob sub_type text)",
+     error blob sub_type text, trace varchar(600))",
     "create index tsumugi_jobs_ready on tsumugi_jobs (state, sort_order, id)",
     "create index tsumugi_jobs_due on tsumugi_jobs (state, due_at)",
 ];
 const FIREBIRD_KEYS: &str = "create table tsumugi_job_keys (name varchar(200) not null primary key, job_id bigint, made_at bigint not null)";
 
-/// Makes the tables unless they are there: in this transaction, or else in one of their own.
+/// Columns that tables of older versions lack, with what adds each of them. Older processes go on with a table that has them.
+const POSTGRES_ADDED: [(&str, &str); 1] =
+    [("trace", "alter table tsumugi_jobs add column trace text")];
+const SQLITE_ADDED: [(&str, &str); 1] =
+    [("trace", "alter table tsumugi_jobs add column trace text")];
+const FIREBIRD_ADDED: [(&str, &str); 1] =
+    [("trace", "alter table tsumugi_jobs add trace varchar(600)")];
+
+/// Makes the tables unless they are there, and gives those of an older version what they lack: in this transaction, or else in ones of their own. Says
+/// whether anything was missing.
 ///
 /// # Errors
 /// Of the database.
-pub async fn make_job_tables(executor: &Executor) -> Result<()> {
-    let (jobs, keys) = match executor.dialect().name {
-        "PostgreSQL" => (POSTGRES, POSTGRES_KEYS),
-        "SQLite" => (SQLITE, SQLITE_KEYS),
-        _ => (FIREBIRD, FIREBIRD_KEYS),
+pub async fn make_job_tables(executor: &Executor) -> Result<bool> {
+    let (jobs, keys, added) = match executor.dialect().name {
+        "PostgreSQL" => (POSTGRES, POSTGRES_KEYS, POSTGRES_ADDED),
+        "SQLite" => (SQLITE, SQLITE_KEYS, SQLITE_ADDED),
+        _ => (FIREBIRD, FIREBIRD_KEYS, FIREBIRD_ADDED),
     };
-    executor.make_table(JOBS, &jobs).await?;
-    executor.make_table(KEYS, &[keys]).await?;
-    Ok(())
+    let is_new = executor.make_table(JOBS, &jobs).await?;
+    let mut is_changed = executor.make_table(KEYS, &[keys]).await? || is_new;
+    if !is_new {
+        for (column, add) in added {
+            is_changed |= executor.make_column(JOBS, column, &[add]).await?;
+        }
+    }
+    Ok(is_changed)
+}
+
+/// Gives the tables of an older version what they lack, where they are there, and says whether anything was missing.
+///
+/// # Errors
+/// Of the database.
+pub async fn upgrade_job_tables(executor: &Executor) -> Result<bool> {
+    match executor.has_table(JOBS).await? {
+        true => make_job_tables(executor).await,
+        false => Ok(false),
+    }
 }
 
 /// The tables of jobs in one database, made before the first statement, and which jobs of this worker have kept a key of their own.
@@ -79,6 +106,12 @@ pub(crate) struct JobTables {
     ready: tokio::sync::OnceCell<()>,
     /// Jobs of this worker that have kept a key of their own.
     keyed: RefCell<HashSet<i64>>,
+    /// Notifications that pushes share.
+    pub notices: Rounds<(), ()>,
+    /// Pushes of this thread that are under way.
+    pub pushing: Cell<usize>,
+    /// Ends of jobs that are written together: whether each was still this process's, or nothing where that is not known.
+    pub ends: Rounds<JobEnd, Option<bool>>,
 }
 
 impl JobTables {
@@ -88,6 +121,9 @@ impl JobTables {
             database,
             ready: tokio::sync::OnceCell::new(),
             keyed: RefCell::default(),
+            notices: Rounds::default(),
+            pushing: Cell::new(0),
+            ends: Rounds::default(),
         }
     }
 
@@ -108,7 +144,10 @@ impl JobTables {
 
     /// The database, once the tables are there: for statements that run in no transaction of the caller's.
     pub async fn database(&self) -> Result<&Database> {
-        let make = async || make_job_tables(&Executor::Database(self.database.clone())).await;
+        let make = async || {
+            let executor = Executor::Database(self.database.clone());
+            make_job_tables(&executor).await.map(drop)
+        };
         self.ready.get_or_try_init(make).await?;
         Ok(&self.database)
     }
@@ -121,7 +160,7 @@ impl JobTables {
         match executor {
             // Firebird's statements see no table that their own transaction has made, and those that others have committed at once.
             Executor::Transaction(_) if self.engine != JobEngine::Firebird => {
-                make_job_tables(executor).await
+                make_job_tables(executor).await.map(drop)
             }
             _ => self.database().await.map(drop),
         }

@@ -7,10 +7,11 @@ use std::sync::LazyLock;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
-use tsumugi_db::Database;
+use tsumugi_db::{Database, Listener, ListenerEvent};
 
 use crate::limits::FAILURE_PAUSE_MAX;
 use crate::statements::NOTIFICATIONS;
+use crate::worker_name::{WorkerName, lock_number};
 
 /// Changes with each push in this process.
 static PUSHES: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
@@ -28,12 +29,12 @@ pub(crate) struct Wake {
 }
 
 impl Wake {
-    /// Listens where the database can say so.
-    pub fn of(database: &Database) -> Wake {
+    /// Listens where the database can say so. The session that listens holds a lock for the worker, which goes with its process.
+    pub fn of(database: &Database, name: &Rc<WorkerName>) -> Wake {
         let noticed = Rc::new(Notify::new());
         let listening = matches!(database, Database::Postgres(_)).then(|| {
             let (database, noticed) = (database.clone(), Rc::clone(&noticed));
-            tokio::task::spawn_local(listen(database, noticed))
+            tokio::task::spawn_local(listen(database, noticed, Rc::clone(name)))
         });
         Wake {
             pushes: PUSHES.subscribe(),
@@ -68,21 +69,26 @@ impl Drop for Wake {
 }
 
 /// Ends where the database cannot be listened to: behind a pooler.
-async fn listen(database: Database, noticed: Rc<Notify>) {
+async fn listen(database: Database, noticed: Rc<Notify>, name: Rc<WorkerName>) {
     loop {
         match database.listen(&[NOTIFICATIONS.to_owned()]).await {
             Ok(mut listener) => {
-                // What was pushed before.
-                noticed.notify_one();
+                // What was pushed before, and in a gap.
+                let mut may_have_missed = true;
                 loop {
+                    if may_have_missed {
+                        hold(&listener, &name).await;
+                    }
+                    noticed.notify_one();
                     match listener.recv().await {
-                        Ok(_) => noticed.notify_one(),
+                        Ok(event) => may_have_missed = event == ListenerEvent::Gap,
                         Err(error) => {
                             tracing::debug!("notices of jobs do not come: {error}");
                             break;
                         }
                     }
                 }
+                name.set_lock(None);
             }
             Err(error @ tsumugi_db::Error::Unsupported { .. }) => {
                 tracing::info!("jobs are looked for again and again: {error}");
@@ -91,5 +97,17 @@ async fn listen(database: Database, noticed: Rc<Notify>) {
             Err(error) => tracing::debug!("notices of jobs do not come: {error}"),
         }
         sleep(FAILURE_PAUSE_MAX).await;
+    }
+}
+
+/// Takes a lock in the session that listens. Another one each time: a session that was lost may hold the one before for a while.
+async fn hold(listener: &Listener, name: &WorkerName) {
+    let number = lock_number();
+    match listener.lock(number).await {
+        Ok(()) => name.set_lock(Some(number)),
+        Err(error) => {
+            tracing::debug!("jobs of this worker come back when their claims run out: {error}");
+            name.set_lock(None);
+        }
     }
 }

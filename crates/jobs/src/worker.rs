@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tsumugi_trace::{Activity, ActivityKind, Ending};
+use tsumugi_trace::{Activity, Ending};
 
 use crate::claims::{ClaimAnswer, ClaimedJob, Claimer, Wanted};
 use crate::error::{Error, Result};
@@ -24,6 +23,7 @@ use crate::limits::{
 };
 use crate::queue::JobQueue;
 use crate::statements::JobClaim;
+use crate::trace::begin_job;
 use crate::wake::Wake;
 
 /// A job that runs: nothing, or the text of its failure.
@@ -94,12 +94,7 @@ impl JobWorker {
         let options = options.checked()?;
         Ok(JobWorker {
             inner: Rc::new(Inner {
-                claimer: Claimer {
-                    queue: queue.clone(),
-                    worker: worker_name(),
-                    lease: options.lease,
-                    kinds,
-                },
+                claimer: Claimer::new(queue.clone(), options.lease, kinds),
                 options,
                 perform,
                 running: RefCell::default(),
@@ -115,7 +110,7 @@ impl JobWorker {
             return stop.await;
         }
         let mut stop = pin!(stop);
-        let mut wake = Wake::of(inner.claimer.queue.database());
+        let mut wake = Wake::of(inner.claimer.queue.database(), &inner.claimer.name);
         let mut attempts = FuturesUnordered::new();
         let mut asking = Asking::new();
         let mut renewal: Option<Local<()>> = None;
@@ -127,10 +122,10 @@ impl JobWorker {
             let is_idle = ending.is_none() && asking.question.is_none();
             let has_room = is_idle && !inner.wanted().is_empty();
             let is_running = !inner.running.borrow().is_empty();
-            let (lease, renewed) = (inner.options.lease, inner.renewed.get());
+            let latest = inner.renewed.get() + inner.options.lease * 9 / 10;
             tokio::select! {
                 biased;
-                () = sleep_until(renewed + lease * 9 / 10), if is_running => inner.cut_all(),
+                () = sleep_until(latest), if is_running => inner.cut_all(),
                 () = &mut stop, if ending.is_none() => ending = Some(Instant::now() + inner.options.grace),
                 () = until(ending), if ending.is_some() => break,
                 claimed = finished(&mut asking.question), if asking.question.is_some() => {
@@ -143,10 +138,15 @@ impl JobWorker {
                     }
                 }
                 () = finished(&mut renewal), if renewal.is_some() => renewal = None,
-                () = sleep_until(renewed + lease / 3), if is_running && renewal.is_none() => {
+                () = renewal_due(&inner), if is_running && renewal.is_none() => {
                     renewal = Some(Box::pin(renew(Rc::clone(&inner))));
                 }
-                Some(()) = attempts.next(), if !attempts.is_empty() => {}
+                Some(()) = attempts.next(), if !attempts.is_empty() => {
+                    // What a queue's own limit has left in the table has room now.
+                    if !inner.options.queues.is_empty() {
+                        asking.at = Instant::now();
+                    }
+                }
                 () = wake.woken(), if is_idle => asking.at = Instant::now(),
                 () = sleep_until(asking.at), if has_room => asking.ask(&inner),
             }
@@ -170,13 +170,10 @@ impl JobWorker {
     pub async fn run_ready(self) -> Result<usize> {
         let mut count = 0;
         loop {
-            let jobs = self
-                .inner
-                .claimer
-                .claim(&self.inner.wanted(), self.inner.room())
-                .await?
-                .jobs;
-            if jobs.is_empty() {
+            let (wanted, room) = (self.inner.wanted(), self.inner.room());
+            let ClaimAnswer { jobs, has_more, .. } =
+                self.inner.claimer.claim(&wanted, room).await?;
+            if jobs.is_empty() && !has_more {
                 return Ok(count);
             }
             count += jobs.len();
@@ -214,7 +211,7 @@ impl Asking {
         match answer {
             Ok(claimed) => {
                 self.failure_pause = FAILURE_PAUSE_MIN;
-                self.at = match claimed.is_full {
+                self.at = match claimed.has_more {
                     true => now,
                     false => now + claimed.next.map_or(poll, |next| next.min(poll)),
                 };
@@ -244,7 +241,7 @@ impl Inner {
     /// How many more jobs may run.
     fn room(&self) -> usize {
         let running = self.running.borrow().len();
-        self.options.running_max.saturating_sub(running)
+        self.options.running.saturating_sub(running)
     }
 
     /// For which kinds there is room: those of queues with a limit of their own each by themselves, the others together.
@@ -288,7 +285,7 @@ impl Inner {
         };
         self.running.borrow_mut().insert(job.id, running);
         let inner = Rc::clone(self);
-        let activity = Activity::begin_named(ActivityKind::Job, job.name.as_str().into(), None);
+        let activity = begin_job(&job.name, job.trace.as_deref());
         activity.show();
         Box::pin(Activity::scope(Some(activity.share()), async move {
             let performed = AssertUnwindSafe((inner.perform)(job.clone())).catch_unwind();
@@ -316,8 +313,9 @@ impl Inner {
         let mut pause = FAILURE_PAUSE_MIN;
         for _ in 0..RECORDS_MAX {
             match self.claimer.record(job, outcome).await {
-                Ok(true) => return,
-                Ok(false) => {
+                Ok(Some(true)) => return,
+                Ok(None) => {}
+                Ok(Some(false)) => {
                     tracing::warn!(
                         "the job {} {} ended after another process had begun it anew",
                         job.name,
@@ -364,6 +362,14 @@ fn ended(error: Option<&str>) -> Ending {
     }
 }
 
+/// Claims are renewed when a third of their time is over, and when the worker's text has changed.
+async fn renewal_due(inner: &Inner) {
+    tokio::select! {
+        () = sleep_until(inner.renewed.get() + inner.options.lease / 3) => {}
+        () = inner.claimer.name.changed() => {}
+    }
+}
+
 async fn renew(inner: Rc<Inner>) {
     let (begun, count) = (Instant::now(), inner.running.borrow().len());
     match inner.claimer.renew(count).await {
@@ -396,20 +402,10 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-/// Names this worker among those of all processes.
-fn worker_name() -> String {
-    let mut bytes = [0; 8];
-    let number = match SystemRandom::new().fill(&mut bytes) {
-        Ok(()) => u64::from_be_bytes(bytes),
-        Err(_) => std::ptr::from_ref(&bytes).addr() as u64,
-    };
-    format!("{}-{number:016x}", std::process::id())
-}
-
 impl std::fmt::Debug for JobWorker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("JobWorker")
-            .field(&self.inner.claimer.worker)
+            .field(&self.inner.claimer.name.now())
             .finish()
     }
 }

@@ -44,14 +44,16 @@ module Tsumugi
       end
     end
 
-    # A job that runs.
+    # A job that runs: `attempt` is how often it was begun, this time included, `failures` how often that ended badly.
     class Running
-      attr_reader :id, :name, :attempt
+      attr_reader :id, :name, :attempt, :failures, :retries
 
-      def initialize(id, name, attempt)
+      def initialize(id, name, attempt, failures, retries)
         @id = id
         @name = name
         @attempt = attempt
+        @failures = failures
+        @retries = retries
       end
     end
 
@@ -77,10 +79,11 @@ module Tsumugi
       end
 
       # What runs one job.
-      def task(name, arguments, id, attempt)
+      def task(name, arguments, *said)
         kind = KINDS[name]
+        id, attempt, failures, retries = said
         Task.new do
-          RUNNING[Native.job] = running = Running.new(id, name, attempt)
+          RUNNING[Native.job] = running = Running.new(id, name, attempt, failures, retries)
           begin
             kind.perform(running, JSON.parse(arguments))
           ensure
@@ -111,11 +114,11 @@ module Tsumugi
 
     attr_reader :db
 
-    def initialize(database, running, queues, grace, lease, run)
+    def initialize(database, running, queues, grace, lease, run, poll)
       raise ArgumentError, "jobs takes a database of DB.connect, not #{database.class}" unless database.is_a?(DB)
 
       @db = database
-      Native.jobs_over(@db.__native, running, queues.map { |name, room| [name.to_s, room] }, grace, lease, run)
+      Native.jobs_over(@db.__native, running, queues.map { |name, room| [name.to_s, room] }, grace, lease, run, poll)
     end
 
     # Pushes a job, and answers its id: `jobs.push :thumbnail, id: 7`. In a transaction of the same database it is there when that commits. `at:` is a Time,
@@ -123,15 +126,11 @@ module Tsumugi
     # and nil is answered.
     def push(name, at: nil, after: nil, unique: nil, priority: nil, **arguments)
       kind = KINDS[name.to_s] || raise(UsageError, "there is no job #{name}: `job(:#{name}) { … }` declares it")
-      raise UsageError, "push takes at: or after:, not both" if at && after
       raise UsageError, "push takes a Time as at:, not #{at.inspect}" unless at.nil? || at.is_a?(Time)
       raise UsageError, "push takes a number of seconds as after:, not #{after.inspect}" unless after.nil? || after.is_a?(Numeric)
 
       arguments.each_value { |value| Jobs.check(value) }
-      due = (at || (after && Time.now.to_f + after))&.to_f
-      said = kind.said
-      said[4] = priority if priority
-      id = Native.jobs_push(@db.__native, JSON.generate(arguments), due, unique&.to_s, *said)
+      id = Native.jobs_push(@db.__native, JSON.generate(arguments), at&.to_f, after, unique&.to_s, priority, *kind.said)
       @db.after_commit { Native.jobs_wake } if id && Native.db_in_transaction?(@db.__native)
       id
     end
@@ -166,8 +165,11 @@ module Tsumugi
     # Makes a job that is dead or waits for its time ready, and says whether there is such a one.
     def retry(id) = Native.jobs_retry(id)
 
+    # Makes the dead jobs of a kind ready, and says how many there were.
+    def retry_dead(name) = Native.jobs_retry_dead(name.to_s)
+
     # Drops a job that does not run, and says whether there is such a one.
-    def drop(id) = Native.jobs_remove(id)
+    def drop(id) = Native.jobs_drop(id)
 
     # Runs what is ready, and says how many jobs that were: for tests, where no worker runs them.
     def run_ready = Native.jobs_run_ready
@@ -177,20 +179,19 @@ module Tsumugi
 end
 
 class DB
-  # Makes the tables of jobs unless they are there: for a migration, where the application may not make tables.
-  def make_job_tables
-    Tsumugi::Native.jobs_tables(@native)
-    nil
-  end
+  # Makes the tables of jobs unless they are there, and gives those of an older version what they lack; says whether anything was missing. For a
+  # migration, where the application may not make tables.
+  def make_job_tables = Tsumugi::Native.jobs_tables(@native)
 end
 
 module Kernel
   # `jobs db` keeps jobs in this database and runs them: `running:` at once on each worker, `queues:` how many of a queue, `grace:` seconds that
-  # they get when the server ends, `run: false` where others run them. `jobs` is what that made: see Tsumugi::Jobs.
-  def jobs(database = nil, running: 10, queues: {}, grace: 20, lease: 30, run: true)
+  # they get when the server ends, `run: false` where others run them, `poll:` seconds between two looks at the table. `jobs` is what that made: see
+  # Tsumugi::Jobs.
+  def jobs(database = nil, running: 10, queues: {}, grace: 20, lease: 30, run: true, poll: nil)
     return Tsumugi::Jobs.current if database.nil?
 
-    Tsumugi::Jobs.current = Tsumugi::Jobs.new(database, running, queues, grace, lease, run)
+    Tsumugi::Jobs.current = Tsumugi::Jobs.new(database, running, queues, grace, lease, run, poll)
   end
 end
 

@@ -6,6 +6,4 @@ use tsumugi_jobs::{JobQueue, WorkerOptions};
 pub(crate) struct JobSetup {
     pub queue: JobQueue,
     pub options: WorkerOptions,
-    /// Whether the workers of this process run them.
-    pub runs: bool,
 }

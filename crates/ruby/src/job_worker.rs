@@ -41,7 +41,7 @@ pub(crate) fn start(host: &Rc<Host>, stop: &Rc<StopSignal>) -> Result<Option<Joi
         .jobs
         .borrow()
         .as_ref()
-        .is_some_and(|setup| setup.runs);
+        .is_some_and(|setup| setup.options.run);
     let Some(worker) = worker(host)?.filter(|_| is_wanted) else {
         return Ok(None);
     };
@@ -71,6 +71,8 @@ fn perform(host: Rc<Host>, job: ClaimedJob) -> JobFuture {
                 scope.string(&*job.arguments)?,
                 scope.integer(job.id),
                 scope.integer(job.attempt),
+                scope.integer(job.failures),
+                scope.integer(job.retries),
             ];
             scope.call(scope.constant("Tsumugi::Jobs")?, "task", &arguments)
         });

@@ -75,6 +75,9 @@ impl Task {
     }
 }
 
+/// What `migrate` calls the tables that jobs are kept in.
+pub const JOB_TABLES: &str = "tables of jobs";
+
 /// The line for a migration that has run, or without a direction for seeds.
 pub fn ran(direction: &str, name: &str, took: Duration) -> String {
     let ms = took.as_millis();

@@ -25,7 +25,8 @@ struct Arguments {
 }
 
 const AFTER: &str = "\
-The log goes to standard error. TSUMUGI_LOG=debug shows more, TSUMUGI_LOG=error less.
+The log goes to standard error. TSUMUGI_LOG=debug shows more, TSUMUGI_LOG=error less;
+TSUMUGI_LOG_FORMAT=json writes each event as a JSON object.
 Signals: SIGTERM or SIGINT lets running requests finish, a second one ends at once;
 SIGHUP makes the plugins anew and swaps them in if they start.
 Exit codes: 0 ok, 1 failed, 2 wrong usage.";
@@ -140,21 +141,36 @@ where
         Command::Serve(_) => "info,tsumugi_db=debug",
         _ => "warn,tsumugi_db=debug",
     };
-    tsumugi_server::begin_log(level);
-    let result = match arguments.command {
+    let code = tsumugi_server::begin_log(level, None)
+        .and_then(|()| run_command(arguments.command, routes, database))
+        .unwrap_or_else(|error| {
+            // A failure to write the error cannot be reported either.
+            let _ = writeln!(&ERRORS, "{}", tsumugi_server::story(error.as_ref()));
+            ExitCode::FAILURE
+        });
+    tsumugi_server::end_log();
+    code
+}
+
+fn run_command<S, F>(command: Command, routes: F, database: DatabaseCommands) -> Result<ExitCode>
+where
+    S: Plugin,
+    F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
+{
+    match command {
         Command::Serve(options) => serve(*options, routes),
         Command::Check { data } => check(data.as_deref(), routes).and_then(printed),
         Command::Routes => printed(commands::routes(&routes().lines())),
-        Command::Migrate { command } => database.migrate(command),
+        Command::Migrate { command } => {
+            let has_jobs = !routes().jobs.is_empty();
+            let database = DatabaseCommands {
+                has_jobs,
+                ..database
+            };
+            database.migrate(command)
+        }
         Command::Seed(target) => database.seed(target),
-    };
-    let code = result.unwrap_or_else(|error| {
-        // A failure to write the error cannot be reported either.
-        let _ = writeln!(&ERRORS, "{}", tsumugi_server::story(error.as_ref()));
-        ExitCode::FAILURE
-    });
-    tsumugi_server::end_log();
-    code
+    }
 }
 
 fn serve<S, F>(options: Options<crate::Limits>, routes: F) -> Result<ExitCode>

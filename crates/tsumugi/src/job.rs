@@ -7,7 +7,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tsumugi_db::{Database, Executor};
 use tsumugi_jobs::limits::{JOB_RETRIES_DEFAULT, JOB_TIMEOUT_DEFAULT};
-use tsumugi_jobs::{ClaimedJob, DEFAULT_QUEUE, JobKind, JobPush, JobQueue, WorkerOptions};
+use tsumugi_jobs::{
+    ClaimedJob, DEFAULT_QUEUE, JobCounts, JobKind, JobPush, JobQueue, JobRow, JobState,
+    WorkerOptions,
+};
 
 use crate::builder::Tx;
 use crate::error::{Error, Result};
@@ -57,13 +60,35 @@ pub struct Jobs {
     pub(crate) options: WorkerOptions,
 }
 
-/// When a job is due, and its key, beside its arguments.
+/// When a job is due, its key and its priority, beside its arguments.
 #[derive(Clone, Debug, Default)]
 pub struct PushOptions {
     /// When it is due; at once without.
     pub at: Option<SystemTime>,
+    /// How long after it is pushed it is due; not together with `at`.
+    pub after: Option<Duration>,
     /// While a job of this kind with this key waits or runs, nothing is pushed.
     pub unique: Option<String>,
+    /// Instead of [`Job::PRIORITY`].
+    pub priority: Option<i32>,
+}
+
+/// What [`Router::every_line_with`](crate::Router::every_line_with) takes beside its line: as [`Job`] has it.
+#[derive(Clone, Debug)]
+pub struct LineOptions {
+    /// How often it is begun again after a failure.
+    pub retries: u32,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+impl Default for LineOptions {
+    fn default() -> LineOptions {
+        LineOptions {
+            retries: JOB_RETRIES_DEFAULT,
+            timeout: JOB_TIMEOUT_DEFAULT,
+        }
+    }
 }
 
 impl Jobs {
@@ -76,17 +101,62 @@ impl Jobs {
         }
     }
 
-    /// With other options for the workers that run them.
+    /// With other options for the workers that run them, of which `run: false` has none in this process.
     #[must_use]
     pub fn options(mut self, options: WorkerOptions) -> Jobs {
         self.options = options;
         self
     }
 
-    /// The jobs as they are kept: counted, listed, tried again, dropped.
+    /// The jobs as they are kept, for what is not here.
     #[must_use]
     pub fn queue(&self) -> &JobQueue {
         &self.queue
+    }
+
+    /// How many jobs there are of each state.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn counts(&self) -> Result<JobCounts> {
+        Ok(self.queue.counts().await?)
+    }
+
+    /// Jobs in the order of their ids, of one state or of all, behind an id: 1,000 at most.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn list(
+        &self,
+        state: Option<JobState>,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<JobRow>> {
+        Ok(self.queue.list(state, after, limit).await?)
+    }
+
+    /// Makes a job that is dead or waits for its time ready, with all of its retries, and says whether there is such a one.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn retry(&self, id: i64) -> Result<bool> {
+        Ok(self.queue.retry(id).await?)
+    }
+
+    /// Makes the dead jobs of a kind ready, with all of their retries, and says how many there were.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn retry_dead<J: Job>(&self) -> Result<u64> {
+        Ok(self.queue.retry_dead(J::NAME).await?)
+    }
+
+    /// Drops a job that does not run, and says whether there is such a one.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn drop(&self, id: i64) -> Result<bool> {
+        Ok(self.queue.drop(id).await?)
     }
 
     /// Pushes a job, due at once, and answers its id.
@@ -106,8 +176,7 @@ impl Jobs {
         self.push_on(job, options, executor).await
     }
 
-    /// The same in a transaction: the job is there when that commits. [`JobQueue::wake`] behind the commit has this process look for it at once, where
-    /// the database is not PostgreSQL.
+    /// The same in a transaction: the job is there when that commits.
     ///
     /// # Errors
     /// As [`Jobs::push`].
@@ -117,7 +186,12 @@ impl Jobs {
         job: &J,
         options: PushOptions,
     ) -> Result<Option<i64>> {
-        self.push_on(job, options, tx.executor()).await
+        let id = self.push_on(job, options, tx.executor()).await?;
+        if id.is_some() {
+            let queue = self.queue.clone();
+            tx.after_commit(move || queue.wake());
+        }
+        Ok(id)
     }
 
     async fn push_on<J: Job>(
@@ -133,7 +207,9 @@ impl Jobs {
             let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
             i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
         });
+        push.after = options.after;
         push.unique = options.unique;
+        push.priority = options.priority;
         Ok(self.queue.push(&push, &executor).await?)
     }
 

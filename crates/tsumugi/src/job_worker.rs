@@ -9,7 +9,7 @@ use tsumugi_server::dispatch::{StopSignal, push_schedules, run_jobs};
 use tsumugi_server::story;
 
 use crate::error::{Error, Result, report};
-use crate::job::{Job, kind};
+use crate::job::{Job, LineOptions, kind};
 use crate::local::Local;
 use crate::plugin::Worker;
 use crate::timers::TickOutcome;
@@ -48,7 +48,13 @@ where
 }
 
 /// A kind whose jobs are pushed by a line of cron.
-pub(crate) fn scheduled<S, F, R>(line: &str, zone: &str, name: &str, tick: F) -> DeclaredJob<S>
+pub(crate) fn scheduled<S, F, R>(
+    line: &str,
+    zone: &str,
+    name: &str,
+    options: LineOptions,
+    tick: F,
+) -> DeclaredJob<S>
 where
     S: 'static,
     F: AsyncFn(&S) -> R + 'static,
@@ -56,13 +62,20 @@ where
 {
     let tick = Rc::new(tick);
     DeclaredJob {
-        kind: JobKind::new(format!("every {name}")).map_err(Error::from),
+        kind: line_kind(name, options).map_err(Error::from),
         schedule: Some(CronSchedule::parse(line, zone).map_err(Error::from)),
         run: Rc::new(move |state, _| {
             let tick = Rc::clone(&tick);
             Box::pin(async move { tick(&state).await.ticked() })
         }),
     }
+}
+
+fn line_kind(name: &str, options: LineOptions) -> tsumugi_jobs::Result<JobKind> {
+    let mut kind = JobKind::every(name)?;
+    kind.retries = options.retries;
+    kind.timeout = options.timeout;
+    kind.checked()
 }
 
 /// Runs the jobs of this worker until `stop` is given or the server drains; nothing where there are none.
@@ -113,10 +126,13 @@ pub(crate) fn start<S: 'static>(
             }
         })
     });
-    let queue = jobs.queue;
+    let (queue, runs) = (jobs.queue, jobs.options.run);
     let jobs = JobWorker::new(&queue, kinds, jobs.options, perform)?;
-    let (handle, signal) = (worker.inner().clone(), Rc::clone(stop));
-    let mut started = vec![worker.spawn(async move { run_jobs(&handle, &signal, jobs).await })];
+    let mut started = Vec::new();
+    if runs {
+        let (handle, signal) = (worker.inner().clone(), Rc::clone(stop));
+        started.push(worker.spawn(async move { run_jobs(&handle, &signal, jobs).await }));
+    }
     if worker.id() == 0 && !schedules.is_empty() {
         let (handle, signal) = (worker.inner().clone(), Rc::clone(stop));
         let push = async move { push_schedules(&handle, &signal, queue, schedules).await };
@@ -133,7 +149,8 @@ mod tests {
     fn name_of_a_line_of_cron_past_its_limit_is_refused_with_the_name_of_the_limit() {
         let kind = |bytes: usize| {
             let name = "n".repeat(bytes);
-            scheduled("0 3 * * *", "UTC", &name, async |_: &()| {}).kind
+            let options = LineOptions::default();
+            scheduled("0 3 * * *", "UTC", &name, options, async |_: &()| {}).kind
         };
         // `every ` stands in front of it.
         let longest = tsumugi_jobs::limits::JOB_NAME_BYTES_MAX - "every ".len();

@@ -10,6 +10,8 @@ use crate::{Db, Local, Migration, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
 use tsumugi_db::schema::MigrationEvent;
+use tsumugi_db::{Database, Executor};
+use tsumugi_jobs::{make_job_tables, upgrade_job_tables};
 use tsumugi_server::DataFolder;
 use tsumugi_server::commands::{self, RunMode, Task};
 
@@ -25,6 +27,8 @@ pub(crate) struct DatabaseCommands {
     pub(crate) connect: Option<Connect>,
     pub(crate) migrations: Option<fn() -> Vec<Migration>>,
     pub(crate) seeds: Option<Seeds>,
+    /// Whether its routes declare jobs: then their tables are made with the others.
+    pub(crate) has_jobs: bool,
 }
 
 /// What `migrate` does.
@@ -90,6 +94,7 @@ impl DatabaseCommands {
             connect,
             migrations,
             seeds,
+            has_jobs,
         } = self;
         let lacks = |what: &str| {
             anyhow!("this application declares no {what}: give them to Commands::{what}")
@@ -99,12 +104,14 @@ impl DatabaseCommands {
             on_database(connect, task, target, async |db| seeds(db).await)?;
             return Ok(task.summary(RunMode::Commit, 0));
         }
+        let none: fn() -> Vec<Migration> = Vec::new;
+        let migrations = migrations.or(has_jobs.then_some(none));
         let migrations = migrations.ok_or_else(|| lacks("migrations"))?;
         on_database(connect, task, target, async |db| {
             let migrator = db.migrator(migrations())?.on_event(reports());
             let steps = task.steps().map(|steps| steps as usize);
             let ran = match task {
-                Task::Up(_) => migrator.up(steps).await?,
+                Task::Up(_) => migrator.up(steps).await? + job_tables(&db, has_jobs).await?,
                 Task::Down(_) => migrator.down(steps).await?,
                 Task::Redo(_) => migrator.redo(steps).await?,
                 Task::Status | Task::Seed => {
@@ -144,6 +151,21 @@ fn on_database<T>(
         task.perform(RunMode::Commit, outcome).await
     });
     outcome?.map_err(|error| anyhow!("{}", crate::story(&error)))
+}
+
+/// Makes the tables of jobs where they are wanted, or else brings those up to date that are there. Counts as a migration where anything was missing.
+async fn job_tables(db: &Db, has_jobs: bool) -> crate::Result<usize> {
+    let begun = Instant::now();
+    let executor = Executor::Database(Database::clone(db));
+    let is_changed = match has_jobs {
+        true => make_job_tables(&executor).await?,
+        false => upgrade_job_tables(&executor).await?,
+    };
+    if is_changed {
+        let line = commands::ran("up", commands::JOB_TABLES, begun.elapsed());
+        let _ = commands::print(line);
+    }
+    Ok(usize::from(is_changed))
 }
 
 /// A line for each migration that has run. A closed standard output does not stop the work.
@@ -193,7 +215,28 @@ mod tests {
                     Ok(())
                 })
             })),
+            has_jobs: false,
         }
+    }
+
+    #[test]
+    fn tables_of_jobs_are_made_by_migrate_where_routes_declare_jobs() {
+        let folder = tempfile::tempdir().unwrap();
+        let up = |commands: DatabaseCommands| {
+            let target = MaintenanceTarget {
+                data: folder.path().join("data"),
+            };
+            commands.outcome(Task::Up(None), target).unwrap()
+        };
+        let jobs = || DatabaseCommands {
+            migrations: None,
+            has_jobs: true,
+            ..commands()
+        };
+        assert_eq!(up(commands()), "1 migration applied\n");
+        assert_eq!(up(jobs()), "1 migration applied\n");
+        assert_eq!(up(jobs()), "nothing to do\n");
+        assert_eq!(up(commands()), "nothing to do\n");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::csrf::guard;
 use crate::error::{Error, Result};
 use crate::extract::Extract;
 use crate::handler::{Endpoint, Handler, Methods, endpoint};
-use crate::job::Job;
+use crate::job::{Job, LineOptions};
 use crate::job_worker::{self, DeclaredJob};
 use crate::layer::{self, Layer, Mapper, Next, Verdict, compose};
 use crate::local::Local;
@@ -284,13 +284,30 @@ impl<S: 'static> Router<S> {
     /// Runs this as a job by a line of cron in a time zone, once for all processes: `.every_line("0 3 * * *", "Asia/Tokyo", "report", …)`. It is the same
     /// in all of them by its name.
     #[must_use]
-    pub fn every_line<F, R>(mut self, line: &str, zone: &str, name: &str, tick: F) -> Router<S>
+    pub fn every_line<F, R>(self, line: &str, zone: &str, name: &str, tick: F) -> Router<S>
+    where
+        F: AsyncFn(&S) -> R + 'static,
+        R: TickOutcome,
+    {
+        self.every_line_with(line, zone, name, LineOptions::default(), tick)
+    }
+
+    /// The same with other retries, or another limit of time.
+    #[must_use]
+    pub fn every_line_with<F, R>(
+        mut self,
+        line: &str,
+        zone: &str,
+        name: &str,
+        options: LineOptions,
+        tick: F,
+    ) -> Router<S>
     where
         F: AsyncFn(&S) -> R + 'static,
         R: TickOutcome,
     {
         self.jobs
-            .push(job_worker::scheduled(line, zone, name, tick));
+            .push(job_worker::scheduled(line, zone, name, options, tick));
         self
     }
 

@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::time::Instant;
 
-use tsumugi::jobs::{ClaimedJob, CronSchedule, JobCounts};
+use tsumugi::jobs::{ClaimedJob, CronSchedule, JobCounts, WorkerOptions};
 use tsumugi::prelude::*;
 use tsumugi::trial::{self, Client};
-use tsumugi::{Job, Jobs, PushOptions};
+use tsumugi::{Job, Jobs, LineOptions, PushOptions};
 
 thread_local! {
     static URL: RefCell<String> = const { RefCell::new(String::new()) };
@@ -93,7 +93,7 @@ async fn notes(app: State<App>) -> Result<String> {
         running,
         scheduled,
         ..
-    } = app.jobs.queue().counts().await?;
+    } = app.jobs.counts().await?;
     Ok(format!(
         "{} of {}",
         numbers.join(" "),
@@ -127,6 +127,111 @@ fn jobs_are_run_until_they_end_well_and_their_effects_happen_once() {
     check("sqlite::memory:");
     let database = tsumugi_testkit::postgres::Server::shared().database();
     check(&database.url());
+}
+
+/// What a push may say, and what is done with jobs that wait.
+async fn words(app: State<App>) -> Result<String> {
+    let later = PushOptions {
+        after: Some(Duration::from_secs(3_600)),
+        priority: Some(7),
+        ..PushOptions::default()
+    };
+    let id = app.jobs.push_by(&Note { n: 1 }, later.clone()).await?;
+    let listed = app.jobs.list(None, 0, 10).await?;
+    let seen: Vec<_> = listed
+        .iter()
+        .map(|job| (job.state.name(), job.priority))
+        .collect();
+    let retried = app.jobs.retry_dead::<Note>().await?;
+    let dropped = app.jobs.drop(id.unwrap_or_default()).await?;
+    let both = PushOptions {
+        at: Some(std::time::SystemTime::now()),
+        ..later
+    };
+    let error = app.jobs.push_by(&Note { n: 1 }, both).await.unwrap_err();
+    Ok(format!("{seen:?} {retried} {dropped} {error}"))
+}
+
+/// Jobs of a process that only pushes.
+struct Pusher(Jobs);
+
+impl Plugin for Pusher {
+    async fn start(worker: &Worker) -> Result<Pusher> {
+        let db = Db::connect("sqlite::memory:", Options::default()).await?;
+        let options = WorkerOptions {
+            run: false,
+            ..WorkerOptions::default()
+        };
+        let jobs = Jobs::over(&db).options(options);
+        worker.use_jobs(jobs.clone());
+        Ok(Pusher(jobs))
+    }
+}
+
+async fn hold(app: State<Pusher>) -> Result<String> {
+    app.0.push(&Note { n: 1 }).await?;
+    sleep(Duration::from_millis(200)).await;
+    Ok(app.0.counts().await?.ready.to_string())
+}
+
+async fn commits(app: State<Pusher>) -> Result<String> {
+    let seen = std::rc::Rc::new(RefCell::new(Vec::new()));
+    let db: Db = app.0.queue().database().clone().into();
+    for fails in [false, true] {
+        let (inside, seen) = (std::rc::Rc::clone(&seen), &seen);
+        let ended = db.tx(async |tx: &Tx| {
+            tx.after_commit(move || inside.borrow_mut().push(fails));
+            assert_eq!(seen.borrow().len(), usize::from(fails));
+            match fails {
+                false => Ok(()),
+                true => Err(Error::conflict("undone")),
+            }
+        });
+        assert_eq!(ended.await.is_err(), fails);
+    }
+    Ok(format!("{:?}", seen.borrow()))
+}
+
+#[test]
+fn push_has_the_words_of_ruby() {
+    URL.set("sqlite::memory:".to_owned());
+    let routes = || {
+        Router::new()
+            .route("/", get(words))
+            .job(async |_: &App, _: Note, _: &ClaimedJob| {})
+    };
+    trial::run(routes, async |client: &Client<App>| {
+        let text = client.get("/").await.text();
+        let expected = "[(\"scheduled\", 7)] 0 true a job is due at a time or after one, not both";
+        assert_eq!(text, expected);
+    });
+}
+
+#[test]
+fn process_that_is_not_to_run_jobs_keeps_them() {
+    let routes = || {
+        Router::new()
+            .route("/", post(hold))
+            .job(async |_: &Pusher, _: Note, _: &ClaimedJob| {})
+            .every_line_with(
+                "0 3 1 1 *",
+                "UTC",
+                "report",
+                LineOptions::default(),
+                async |_: &Pusher| {},
+            )
+    };
+    trial::run(routes, async |client: &Client<Pusher>| {
+        assert_eq!(client.post("/").await.text(), "1");
+    });
+}
+
+#[test]
+fn what_waits_for_a_commit_is_run_behind_it_and_not_where_it_is_undone() {
+    let routes = || Router::new().route("/", get(commits));
+    trial::run(routes, async |client: &Client<Pusher>| {
+        assert_eq!(client.get("/").await.text(), "[false]");
+    });
 }
 
 #[test]

@@ -77,6 +77,17 @@ impl Pool<Postgres> {
 }
 
 impl Listener {
+    /// Takes an advisory lock of this number in the listener's session, and waits for it where another one has it. The server lets it go when the
+    /// connection is lost, whatever has become of this process: after [`ListenerEvent::Gap`] it is to be taken again.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] and what the server says.
+    pub async fn lock(&self, number: i64) -> Result<()> {
+        let sql = format!("select pg_advisory_lock({number})");
+        let locked = self.listener.connection().script(&sql).await;
+        locked.map_err(|error| self.place.0.error("pg_advisory_lock", error))
+    }
+
     /// What came next. Dropping the future loses nothing.
     ///
     /// # Errors

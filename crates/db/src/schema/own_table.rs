@@ -24,33 +24,74 @@ impl Executor {
         Ok(count.and_then(ValueRef::as_integer) != Some(0))
     }
 
+    /// Whether a table has a column of this name; both are of small letters.
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
+    pub async fn has_column(&self, table: &str, column: &str) -> Result<bool> {
+        let sql = match self.dialect().name {
+            "PostgreSQL" => {
+                "select count(*) from pg_attribute where attrelid = to_regclass(?) and attname::text = ? and not attisdropped"
+            }
+            "SQLite" => "select count(*) from pragma_table_info(?) where name = ?",
+            _ => {
+                "select count(*) from rdb$relation_fields where trim(rdb$relation_name) = upper(cast(? as varchar(63))) \
+                 and trim(rdb$field_name) = upper(cast(? as varchar(63)))"
+            }
+        };
+        let values = [Value::from(table), Value::from(column)];
+        let rows = self.query_catalog(sql, values).await?;
+        let count = rows.first().and_then(|row| row.value(0));
+        Ok(count.and_then(ValueRef::as_integer) != Some(0))
+    }
+
     /// Makes the table of this name by these statements unless it is there, and says whether it did: in this transaction, or else in one of its own.
     ///
     /// # Errors
     /// As [`Executor::begin_change`], and of the statements.
     pub async fn make_table(&self, name: &str, create: &[&str]) -> Result<bool> {
-        if self.has_table(name).await? {
+        let is_missing = async |executor: &Executor| Ok(!executor.has_table(name).await?);
+        self.change_own(create, is_missing).await
+    }
+
+    /// Gives a table that an older version has made a column by these statements unless it has it, in the same way.
+    ///
+    /// # Errors
+    /// As [`Executor::make_table`].
+    pub async fn make_column(&self, table: &str, column: &str, add: &[&str]) -> Result<bool> {
+        let is_missing =
+            async |executor: &Executor| Ok(!executor.has_column(table, column).await?);
+        self.change_own(add, is_missing).await
+    }
+
+    /// Runs the statements under the lock of the schema, where something is missing: before the lock, and with it.
+    async fn change_own(
+        &self,
+        statements: &[&str],
+        is_missing: impl AsyncFn(&Executor) -> Result<bool>,
+    ) -> Result<bool> {
+        if !is_missing(self).await? {
             return Ok(false);
         }
         if let Executor::Transaction(transaction) = self {
             self.lock_schema().await?;
-            if self.has_table(name).await? {
+            if !is_missing(self).await? {
                 return Ok(false);
             }
-            for sql in create {
+            for sql in statements {
                 transaction.execute(*sql, []).await?;
             }
             return Ok(true);
         }
         let transaction = std::rc::Rc::new(self.begin_change(TransactionMode::Schema).await?);
         let inside = Executor::Transaction(std::rc::Rc::clone(&transaction));
-        let is_missing = !inside.has_table(name).await?;
-        if is_missing {
-            for sql in create {
+        let is_due = is_missing(&inside).await?;
+        if is_due {
+            for sql in statements {
                 transaction.execute(*sql, []).await?;
             }
         }
         transaction.commit().await?;
-        Ok(is_missing)
+        Ok(is_due)
     }
 }

@@ -20,7 +20,7 @@ fn workers_that_compete_begin_each_job_once() {
             let own = diary.clone();
             let mut options = quick();
             options.lease = Duration::from_secs(60);
-            options.running_max = 5;
+            options.running = 5;
             workers.push(Running::start(
                 &place.queue().await,
                 &[kind("a")],

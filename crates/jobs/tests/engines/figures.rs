@@ -126,7 +126,7 @@ fn one_statement_claims_no_more_than_its_limit_and_all_are_run() {
         push_many(&queue, JOB_CLAIMS_MAX + 1).await;
         let mut options = quick();
         options.lease = std::time::Duration::from_secs(600);
-        options.running_max = JOB_CLAIMS_MAX * 2;
+        options.running = JOB_CLAIMS_MAX * 2;
         let claimed = || queue.list(Some(JobState::Running), 0, 1_000);
         let own = diary.clone();
         let worker = Running::start(&queue, &[kind("many")], options, move |_| {

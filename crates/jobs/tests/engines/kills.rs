@@ -32,7 +32,7 @@ fn options() -> WorkerOptions {
     WorkerOptions {
         lease: Duration::from_millis(500),
         poll: Some(Duration::from_millis(20)),
-        running_max: 3,
+        running: 3,
         ..WorkerOptions::default()
     }
 }

@@ -3,7 +3,11 @@
 mod claims;
 mod figures;
 mod kills;
+mod model;
 mod pushes;
+mod sessions;
+mod traces;
+mod versions;
 mod workers;
 
 use std::cell::RefCell;
@@ -94,12 +98,29 @@ fn here(queue: &JobQueue) -> Executor {
     Executor::Database(queue.database().clone())
 }
 
+/// Looks often, and keeps what it has claimed for longer than a test takes.
 fn quick() -> WorkerOptions {
     WorkerOptions {
-        lease: Duration::from_secs(2),
+        lease: Duration::from_secs(300),
         grace: Duration::from_millis(50),
         poll: Some(Duration::from_millis(50)),
         ..WorkerOptions::default()
+    }
+}
+
+/// The same where a claim that runs out would be an error, however crowded the machine is.
+fn calm() -> WorkerOptions {
+    WorkerOptions {
+        lease: Duration::from_secs(600),
+        ..quick()
+    }
+}
+
+/// Looks at the table by the clock, and ends of claims, are of no help.
+fn patient() -> WorkerOptions {
+    WorkerOptions {
+        poll: Some(Duration::from_secs(3_600)),
+        ..calm()
     }
 }
 
@@ -156,7 +177,7 @@ impl Diary {
 async fn eventually(what: &str, mut has_come: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !has_come().await {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what}");
         sleep(Duration::from_millis(10)).await;
     }
 }

@@ -1,10 +1,12 @@
 //! What is pushed, when it is there, what is refused, and effects that happen once.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use tsumugi_db::{Executor, TransactionOptions};
 use tsumugi_jobs::limits::{
-    JOB_ARGUMENTS_BYTES_MAX, JOB_KEY_BYTES_MAX, JOB_NAME_BYTES_MAX, JOBS_LISTED_MAX,
+    JOB_ARGUMENTS_BYTES_MAX, JOB_DELAY_MAX, JOB_KEY_BYTES_MAX, JOB_NAME_BYTES_MAX,
+    JOB_PRIORITY_MAX, JOBS_LISTED_MAX,
 };
 use tsumugi_jobs::{Error, JobKind, JobPush, JobState};
 
@@ -71,7 +73,7 @@ fn unique_key_holds_while_its_job_waits_and_for_its_kind_alone() {
         let mut other = JobPush::new(kind("b"), "{}");
         other.unique = Some("7".to_owned());
         assert!(push(&queue, &other).await.is_some());
-        assert!(queue.remove(id).await.unwrap());
+        assert!(queue.drop(id).await.unwrap());
         assert!(push(&queue, &first).await.is_some());
         let counts = queue.counts().await.unwrap();
         assert_eq!((counts.ready, counts.scheduled, counts.dead), (2, 0, 0));
@@ -117,7 +119,28 @@ fn job_is_listed_with_all_that_was_said_of_it() {
                 .len(),
             1
         );
-        assert!(!queue.remove(id + 1).await.unwrap());
+        assert!(!queue.drop(id + 1).await.unwrap());
+    });
+}
+
+#[test]
+fn push_has_a_priority_and_a_delay_of_its_own() {
+    with_each(async |place| {
+        let queue = place.queue().await;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = i64::try_from(now.unwrap().as_millis()).unwrap();
+        let mut later = JobPush::new(kind("a"), "{}");
+        later.priority = Some(7);
+        later.after = Some(Duration::from_secs(86_400));
+        push(&queue, &later).await.unwrap();
+        later.after = Some(Duration::ZERO);
+        push(&queue, &later).await.unwrap();
+        let jobs = queue.list(None, 0, 10).await.unwrap();
+        assert_eq!((jobs[0].state, jobs[0].priority), (JobState::Scheduled, 7));
+        // Its clock is the server's, and the test may have been slow.
+        let late = jobs[0].due_ms - now - 86_400_000;
+        assert!((-1_000..600_000).contains(&late), "{late}");
+        assert_eq!((jobs[1].state, jobs[1].priority), (JobState::Ready, 7));
     });
 }
 
@@ -150,6 +173,17 @@ fn push_past_a_limit_is_refused_and_pushes_nothing() {
         never.at_ms = Some(i64::MAX);
         let message = refused(never).await;
         assert!(message.contains("JOB_DELAY_MAX"), "{message}");
+        let mut never = JobPush::new(kind("a"), "{}");
+        never.after = Some(JOB_DELAY_MAX + Duration::from_millis(1));
+        let message = refused(never.clone()).await;
+        assert!(message.contains("JOB_DELAY_MAX"), "{message}");
+        (never.after, never.at_ms) = (Some(Duration::ZERO), Some(1));
+        let message = refused(never).await;
+        assert!(message.contains("not both"), "{message}");
+        let mut high = JobPush::new(kind("a"), "{}");
+        high.priority = Some(JOB_PRIORITY_MAX + 1);
+        let message = refused(high).await;
+        assert!(message.contains("JOB_PRIORITY_MAX"), "{message}");
         assert_eq!(queue.list(None, 0, 10).await.unwrap().len(), 2);
     });
 }

@@ -10,7 +10,7 @@ use tsumugi_jobs::limits::{
 };
 use tsumugi_jobs::{CronSchedule, JobPush, JobState, JobWorker, WorkerOptions, run_schedules};
 
-use crate::{Diary, Place, Running, at, eventually, kind, push, quick, with_each};
+use crate::{Diary, Place, Running, at, eventually, kind, patient, push, quick, with_each};
 
 #[test]
 fn job_is_run_once_and_leaves_nothing() {
@@ -46,7 +46,7 @@ fn jobs_of_greater_priority_are_begun_first_and_others_kinds_are_left() {
         }
         let own = diary.clone();
         let mut options = quick();
-        options.running_max = 1;
+        options.running = 1;
         let kinds = [kind("a"), kind("b"), kind("c")];
         let worker = Running::start(&queue, &kinds, options, move |job| {
             own.add(job.name);
@@ -100,15 +100,13 @@ fn job_that_fails_is_begun_again_later_and_is_dead_after_its_last_retry() {
         let fail = |_| -> tsumugi_jobs::JobFuture {
             Box::pin(async { Err("no such picture".to_owned()) })
         };
-        let worker = Running::start(&queue, &[own.clone()], quick(), fail);
-        eventually("it fails once", async || {
-            let jobs = queue.list(None, 0, 10).await.unwrap();
-            jobs[0].state == JobState::Scheduled && jobs[0].failures == 1
-        })
-        .await;
+        let worker = JobWorker::new(&queue, vec![own.clone()], quick(), std::rc::Rc::new(fail));
+        assert_eq!(worker.unwrap().run_ready().await.unwrap(), 1);
         let job = queue.list(None, 0, 10).await.unwrap().remove(0);
+        assert_eq!((job.state, job.failures), (JobState::Scheduled, 1));
         assert_eq!(job.error.as_deref(), Some("no such picture"));
         assert_eq!(queue.counts().await.unwrap().failed, 1);
+        let worker = Running::start(&queue, &[own.clone()], quick(), fail);
         eventually("it is dead", async || {
             queue.counts().await.unwrap().dead == 1
         })
@@ -190,7 +188,9 @@ fn job_of_a_killed_worker_is_begun_again_by_another_when_its_claim_runs_out() {
         let (queue, diary) = (place.queue().await, Diary::default());
         let id = push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
         let own = diary.clone();
-        let killed = Running::start(&queue, &[kind("a")], quick(), move |_| {
+        let mut options = quick();
+        options.lease = Duration::from_secs(2);
+        let killed = Running::start(&queue, &[kind("a")], options, move |_| {
             own.add("begun");
             Box::pin(std::future::pending())
         });
@@ -213,27 +213,42 @@ fn job_of_a_killed_worker_is_begun_again_by_another_when_its_claim_runs_out() {
 #[test]
 fn job_that_runs_for_longer_than_a_claim_keeps_it() {
     with_each(async |place| {
-        let (queue, diary) = (place.queue().await, Diary::default());
-        push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
-        let start = |own: Diary, queue| {
-            Running::start(queue, &[kind("a")], quick(), move |_| {
-                own.add("begun");
-                Box::pin(async {
-                    sleep(Duration::from_secs(5)).await;
-                    Ok(())
-                })
-            })
-        };
-        let first = start(diary.clone(), &queue);
-        let second = start(diary.clone(), &place.queue().await);
-        eventually("it ends", async || {
-            queue.list(None, 0, 10).await.unwrap().is_empty()
-        })
-        .await;
-        first.end().await;
-        second.end().await;
-        assert_eq!(diary.lines(), ["begun"]);
+        let mut lines = Vec::new();
+        // A machine that stands still for as long as a claim lasts loses it, and does not so for each of these.
+        for seconds in [2, 6, 20] {
+            lines = begun_for_longer_than_a_claim(place, Duration::from_secs(seconds)).await;
+            if lines == ["begun"] {
+                break;
+            }
+        }
+        assert_eq!(lines, ["begun"]);
     });
+}
+
+/// What two workers note of a job that runs for twice as long as it is claimed and more.
+async fn begun_for_longer_than_a_claim(place: &Place, lease: Duration) -> Vec<String> {
+    let (queue, diary) = (place.queue().await, Diary::default());
+    push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
+    let start = |own: Diary, queue| {
+        let mut options = quick();
+        options.lease = lease;
+        Running::start(queue, &[kind("a")], options, move |_| {
+            own.add("begun");
+            Box::pin(async move {
+                sleep(lease * 5 / 2).await;
+                Ok(())
+            })
+        })
+    };
+    let first = start(diary.clone(), &queue);
+    let second = start(diary.clone(), &place.queue().await);
+    eventually("it ends", async || {
+        queue.list(None, 0, 10).await.unwrap().is_empty()
+    })
+    .await;
+    first.end().await;
+    second.end().await;
+    diary.lines()
 }
 
 #[test]
@@ -249,7 +264,8 @@ fn job_whose_claim_is_taken_away_is_cut_short_and_changes_nothing() {
         }
         let own = diary.clone();
         let mut options = quick();
-        options.running_max = 1;
+        options.lease = Duration::from_secs(2);
+        options.running = 1;
         let worker = Running::start(&queue, &[kind("a")], options, move |_| {
             own.add("begun");
             let dropped = Dropped(own.clone());
@@ -287,7 +303,7 @@ fn queue_with_a_limit_of_its_own_leaves_room_to_others() {
         }
         push(&queue, &JobPush::new(kind("mail"), "{}")).await;
         let mut options = quick();
-        options.running_max = 4;
+        options.running = 4;
         options.queues = BTreeMap::from([("images".to_owned(), 2)]);
         let own = diary.clone();
         let worker = Running::start(&queue, &[image, kind("mail")], options, move |job| {
@@ -300,6 +316,85 @@ fn queue_with_a_limit_of_its_own_leaves_room_to_others() {
         lines.sort();
         assert_eq!(lines, ["image", "image", "mail"]);
         worker.end().await;
+    });
+}
+
+#[test]
+fn queue_with_a_limit_of_its_own_goes_on_as_soon_as_one_of_its_jobs_ends() {
+    with_each(async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        let mut image = kind("image");
+        image.queue = "images".to_owned();
+        for _ in 0..7 {
+            push(&queue, &JobPush::new(image.clone(), "{}")).await;
+        }
+        let mut options = patient();
+        options.queues = BTreeMap::from([("images".to_owned(), 2)]);
+        let own = diary.clone();
+        let kinds = [image, kind("mail")];
+        let worker = Running::start(&queue, &kinds, options, move |_| {
+            own.add("begun");
+            Box::pin(async {
+                sleep(Duration::from_millis(5)).await;
+                Ok(())
+            })
+        });
+        eventually("all end", async || diary.count() == 7).await;
+        worker.end().await;
+    });
+}
+
+#[test]
+fn jobs_that_are_due_one_behind_the_other_are_each_begun_at_their_time() {
+    with_each(async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        for after in [400, 700, 1_000, 1_300] {
+            let mut later = JobPush::new(kind("a"), "{}");
+            later.after = Some(Duration::from_millis(after));
+            push(&queue, &later).await;
+        }
+        let own = diary.clone();
+        let worker = Running::start(&queue, &[kind("a")], patient(), move |_| {
+            own.add("begun");
+            Box::pin(async { Ok(()) })
+        });
+        eventually("all are begun", async || diary.count() == 4).await;
+        worker.end().await;
+    });
+}
+
+#[test]
+fn jobs_of_dead_processes_come_back_however_many_and_whenever_their_claims_run_out() {
+    // More than one statement reads, and some later than others.
+    const LEFT: i64 = 150;
+    with_each(async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        queue.prepare().await.unwrap();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = i64::try_from(now.unwrap().as_millis()).unwrap();
+        let transaction = queue.database().begin(Default::default()).await.unwrap();
+        for n in 0..LEFT {
+            let due = if n % 3 == 0 { now + n * 8 } else { now - 1_000 };
+            let sql = format!(
+                "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at, claimed_by) \
+                 values ('a', 'default', '{n}', 2, 0, 1, 0, 5, {due}, 0, '1-dead')"
+            );
+            transaction.execute(sql, []).await.unwrap();
+        }
+        transaction.commit().await.unwrap();
+        let own = diary.clone();
+        let worker = Running::start(&queue, &[kind("a")], patient(), move |job| {
+            own.add(job.arguments);
+            Box::pin(async { Ok(()) })
+        });
+        eventually("all end", async || {
+            queue.list(None, 0, 10).await.unwrap().is_empty()
+        })
+        .await;
+        worker.end().await;
+        let mut lines = diary.lines();
+        lines.sort_by_key(|line| line.parse::<i64>().unwrap());
+        assert_eq!(lines, (0..LEFT).map(|n| n.to_string()).collect::<Vec<_>>());
     });
 }
 
@@ -320,7 +415,7 @@ fn worker_past_a_limit_is_refused() {
         let options = || WorkerOptions::default();
         assert!(refused(options(), 501).contains("JOB_KINDS_MAX"));
         let many = WorkerOptions {
-            running_max: JOBS_RUNNING_MAX + 1,
+            running: JOBS_RUNNING_MAX + 1,
             ..options()
         };
         assert!(refused(many, 1).contains("JOBS_RUNNING_MAX"));

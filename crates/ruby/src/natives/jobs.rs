@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use tsumugi_jobs::{
     Error, JobKind, JobPush, JobQueue, JobRow, JobState, WorkerOptions, make_job_tables,
+    upgrade_job_tables,
 };
 use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 
 use super::database::vm_database::{executor, vm_database};
-use crate::answer::{Failure, attempt, attempt_only};
+use crate::answer::{Failure, attempt};
 use crate::host::Host;
 use crate::job_setup::JobSetup;
 use crate::job_worker;
@@ -33,7 +34,6 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let setup = JobSetup {
             queue: JobQueue::over(database),
             options: options(scope, call)?,
-            runs: call.argument(5).truthy(),
         };
         host.resources.jobs.replace(Some(setup));
         Ok(Value::nil())
@@ -56,18 +56,40 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.waiting("jobs_tables", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
-        Ok(attempt_only(
-            async move { make_job_tables(&executor).await },
-        ))
+        // Those that are there are only brought up to date, unless they are to be made.
+        let makes = call.argument(1).is_nil() || call.argument(1).truthy();
+        let made = async move {
+            match makes {
+                true => make_job_tables(&executor).await,
+                false => upgrade_job_tables(&executor).await,
+            }
+        };
+        Ok(attempt(made, |_, is_changed| {
+            Ok(Value::boolean(is_changed))
+        }))
     })?;
+    used(natives)?;
+    tended(natives)
+}
+
+/// The functions that push jobs, do effects once, and run what is ready.
+fn used<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("jobs_push", |host, scope, call| {
         let queue = queue(host, scope)?;
         let executor = executor(host, scope, call.argument(0))?;
         let arguments = text(scope, call.argument(1), "the arguments of a job")?;
-        let mut push = JobPush::new(kind(scope, call, 4)?, arguments);
+        let mut push = JobPush::new(kind(scope, call, 6)?, arguments);
         // Seconds since 1970; what no clock can keep is refused behind this.
         push.at_ms = float(call.argument(2)).map(|seconds| (seconds * 1_000.0) as i64);
-        push.unique = scope.text(call.argument(3));
+        push.after = match call.argument(3) {
+            after if after.is_nil() => None,
+            after => Some(seconds(scope, after, "after:")?),
+        };
+        push.unique = scope.text(call.argument(4));
+        push.priority = match call.argument(5) {
+            priority if priority.is_nil() => None,
+            priority => Some(whole_priority(scope, priority)?),
+        };
         let pushed = async move { queue.push(&push, &executor).await };
         Ok(attempt(pushed, |scope, id| {
             Ok(id.map_or_else(Value::nil, |id| scope.integer(id)))
@@ -91,11 +113,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         let ran = async move { worker.run_ready().await };
         Ok(attempt(ran, |scope, count| Ok(scope.count(count))))
-    })?;
-    tended(natives)
+    })
 }
 
-/// The functions that list, count, retry and remove jobs.
+/// The functions that list, count, retry and drop jobs.
 fn tended<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("jobs_list", |host, scope, call| {
         let queue = queue(host, scope)?;
@@ -141,10 +162,18 @@ fn tended<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let retried = async move { queue.retry(id).await };
         Ok(attempt(retried, |_, is_there| Ok(Value::boolean(is_there))))
     })?;
-    natives.waiting("jobs_remove", |host, scope, call| {
+    natives.waiting("jobs_retry_dead", |host, scope, call| {
+        let queue = queue(host, scope)?;
+        let kind = text(scope, call.argument(0), "the name of a job")?;
+        let retried = async move { queue.retry_dead(&kind).await };
+        Ok(attempt(retried, |scope, count| {
+            Ok(scope.integer(i64::try_from(count).unwrap_or(i64::MAX)))
+        }))
+    })?;
+    natives.waiting("jobs_drop", |host, scope, call| {
         let (queue, id) = (queue(host, scope)?, id(scope, call)?);
-        let removed = async move { queue.remove(id).await };
-        Ok(attempt(removed, |_, is_there| Ok(Value::boolean(is_there))))
+        let dropped = async move { queue.drop(id).await };
+        Ok(attempt(dropped, |_, is_there| Ok(Value::boolean(is_there))))
     })
 }
 
@@ -182,8 +211,15 @@ fn kind<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>, first: usize) -> Result
     kind.queue = text(scope, argument(1), "queue:")?;
     kind.retries = u32::try_from(number(2, "retries:")?).unwrap_or(u32::MAX);
     kind.timeout = seconds(scope, argument(3), "timeout:")?;
-    kind.priority = i32::try_from(number(4, "priority:")?).unwrap_or(i32::MAX);
+    kind.priority = whole_priority(scope, argument(4))?;
     kind.checked().map_err(refused)
+}
+
+/// What is beyond an `i32` is beyond the limit too.
+fn whole_priority<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, i32> {
+    let integer = value.as_integer();
+    let priority = integer.ok_or_else(|| wrong_type(scope, value, "priority:", "an Integer"))?;
+    Ok(i32::try_from(priority).unwrap_or(i32::MAX))
 }
 
 fn options<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, WorkerOptions> {
@@ -201,12 +237,17 @@ fn options<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Worker
             room(value, "the limit of a queue")?,
         );
     }
+    let poll = match call.argument(6) {
+        poll if poll.is_nil() => None,
+        poll => Some(seconds(scope, poll, "poll:")?),
+    };
     let options = WorkerOptions {
-        running_max: room(call.argument(1), "running:")?,
+        run: call.argument(5).truthy(),
+        running: room(call.argument(1), "running:")?,
         queues,
         grace: seconds(scope, call.argument(3), "grace:")?,
         lease: seconds(scope, call.argument(4), "lease:")?,
-        poll: None,
+        poll,
     };
     options.checked().map_err(|error| error.raise(scope))
 }

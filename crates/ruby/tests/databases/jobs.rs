@@ -15,6 +15,8 @@ const SETUP: &str = "
     jobs.once { db.execute 'insert into made (id, size) values (?, ?)', id, job.attempt }
     raise 'after it' if job.attempt < 3
   }
+  $counted = []
+  job(:counted, retries: 4) { $counted << [job.attempt, job.failures, job.retries]; raise 'again' if job.attempt == 1 }
   db.create(:made) { integer :id; integer :size }
   helpers { def made = db.query('select id, size from made order by id').map { |row| [row[:id], row[:size]] } }
 ";
@@ -49,6 +51,11 @@ fn job_is_run_with_what_was_pushed() {
                     "[true,null,1]",
                 ),
                 (
+                    "jobs.push(:thumbnail, priority: -1, id: 11); jobs.push(:thumbnail, after: 0, priority: 1, id: 12); \
+                     [jobs.list.map { |job| job[:priority] }, jobs.run_ready, made.size]",
+                    "[[-1,1],2,6]",
+                ),
+                (
                     "jobs.push(:thumbnail, at: Time.now + 3600, id: 1); jobs.push(:thumbnail, after: 60, id: 1); [jobs.run_ready, jobs.counts[:scheduled]]",
                     "[0,2]",
                 ),
@@ -74,6 +81,15 @@ fn job_that_fails_is_kept_and_can_be_tried_again_or_dropped() {
             (
                 "id = jobs.list[0][:id]; [jobs.retry(id), jobs.retry(id), jobs.run_ready, jobs.drop(id), jobs.drop(id), jobs.list.size]",
                 "[true,false,1,true,false,0]",
+            ),
+            (
+                "2.times { jobs.push :failing }; jobs.run_ready; [jobs.retry_dead(:thumbnail), jobs.retry_dead(:failing), jobs.counts[:ready]]",
+                "[0,2,2]",
+            ),
+            ("jobs.list.map { |job| jobs.drop(job[:id]) }", "[true,true]"),
+            (
+                "jobs.push :counted; jobs.run_ready; jobs.list.each { |job| jobs.retry(job[:id]) }; jobs.run_ready; $counted",
+                "[[1,0,4],[2,0,4]]",
             ),
             // Past the pauses between attempts.
             (
@@ -127,6 +143,18 @@ fn push_of_what_no_job_can_be_is_refused_at_once() {
                 "push takes a Time as at:, not 3",
             ),
             (
+                "said { jobs.push :thumbnail, at: Time.now, after: 1, id: 1 }",
+                "a job is due at a time or after one, not both",
+            ),
+            (
+                "failed { jobs.push :thumbnail, after: -1, id: 1 }",
+                "ArgumentError",
+            ),
+            (
+                "failed { jobs.push :thumbnail, priority: 1001, id: 1 }",
+                "Tsumugi::Jobs::UsageError",
+            ),
+            (
                 "said { jobs.list(state: :lost) }",
                 "a job is scheduled, ready, running or dead, not lost",
             ),
@@ -148,6 +176,7 @@ fn declaration_past_a_limit_does_not_load() {
     assert!(
         refused("jobs DB.connect('sqlite::memory:'), running: 1001").contains("JOBS_RUNNING_MAX")
     );
+    assert!(refused("jobs DB.connect('sqlite::memory:'), poll: 3601").contains("JOB_POLL_MAX"));
     let every = |line: &str| {
         refused(&format!(
             "jobs DB.connect('sqlite::memory:')\nevery({line}) {{ 1 }}"
@@ -177,6 +206,22 @@ fn worker_runs_jobs_beside_requests() {
         assert_eq!(served.rig.post("/", "text/plain", b"").status, 202);
         eventually(&served, "/done", "[0,1,2,3,4]");
     }
+}
+
+#[test]
+fn job_goes_on_with_the_trace_of_the_request_that_has_pushed_it() {
+    let served = Served::new(
+        Engine::Sqlite,
+        "",
+        "jobs db
+         job(:later) { nil }
+         job(:note) { jobs.push :later, after: 3600 }
+         post('/') { jobs.push :note; request.trace_id }
+         get('/traces') { db.query(\"select trace from tsumugi_jobs where name = 'later'\").map { |row| row[:trace].split('-')[1] } }",
+    );
+    let pushed = served.rig.post("/", "text/plain", b"").text();
+    assert_eq!(pushed.len(), 32, "{pushed}");
+    eventually(&served, "/traces", &format!("[{pushed:?}]"));
 }
 
 #[test]

@@ -47,7 +47,7 @@ async fn change(queue: &JobQueue, name: &str, parameters: &Value) -> Result<Valu
             "" => return Err("this takes the id of a job, or a kind".to_owned()),
             kind => queue.retry_dead(kind).await,
         },
-        (_, Some(id)) => queue.remove(id).await.map(u64::from),
+        (_, Some(id)) => queue.drop(id).await.map(u64::from),
         (_, None) => return Err("this takes the id of a job".to_owned()),
     };
     match changed {

@@ -7,7 +7,8 @@ mod row;
 mod schema;
 mod table;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -87,6 +88,7 @@ impl Db {
             Ok(value) => {
                 tx.commit().await.map_err(Error::from)?;
                 keys.commit();
+                tx.committed();
                 Ok(value)
             }
             Err(error) => {
@@ -193,6 +195,18 @@ impl Deref for Reads {
 pub struct Tx {
     transaction: Rc<Transaction>,
     keys: Rc<PrimaryKeys>,
+    after: AfterCommit,
+}
+
+/// What waits for the commit of a transaction.
+#[derive(Clone, Default)]
+struct AfterCommit(Rc<RefCell<Vec<Box<dyn FnOnce()>>>>);
+
+impl fmt::Debug for AfterCommit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0.try_borrow().map_or(0, |waiting| waiting.len());
+        f.debug_tuple("AfterCommit").field(&count).finish()
+    }
 }
 
 impl Tx {
@@ -200,7 +214,19 @@ impl Tx {
         Tx {
             transaction,
             keys: Rc::clone(keys),
+            after: AfterCommit::default(),
         }
+    }
+
+    /// Runs this when the transaction has committed, in the order in which it was asked for. What is rolled back runs nothing, and neither does a
+    /// transaction that is committed by [`Transaction::commit`].
+    pub fn after_commit(&self, run: impl FnOnce() + 'static) {
+        self.after.0.borrow_mut().push(Box::new(run));
+    }
+
+    fn committed(&self) {
+        let waiting = self.after.0.take();
+        waiting.into_iter().for_each(|run| run());
     }
 
     /// Where its statements run.

@@ -1,0 +1,177 @@
+//! What becomes of jobs whose process dies, as PostgreSQL knows at once; and what a worker asks PostgreSQL for.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tsumugi_db::values;
+use tsumugi_jobs::{JobPush, JobQueue};
+
+use crate::{Diary, Place, Running, at, calm, eventually, here, kind, patient, push};
+
+/// The text of the worker that runs the only job.
+async fn claimed_by(queue: &JobQueue) -> Option<String> {
+    let jobs = queue.list(None, 0, 10).await.unwrap();
+    jobs.first().and_then(|job| job.claimed_by.clone())
+}
+
+/// Waits until the worker holds its lock.
+async fn locked(queue: &JobQueue) -> String {
+    eventually("its session holds a lock", async || {
+        claimed_by(queue)
+            .await
+            .is_some_and(|text| text.contains('+'))
+    })
+    .await;
+    claimed_by(queue).await.unwrap()
+}
+
+#[test]
+fn job_of_a_dead_process_is_begun_again_long_before_its_claim_runs_out() {
+    at(&Place::postgres(), async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
+        let own = diary.clone();
+        let dies = Running::start(&queue, &[kind("a")], patient(), move |_| {
+            own.add("begun");
+            Box::pin(std::future::pending())
+        });
+        locked(&queue).await;
+        // One that is there already, and sees that a job runs elsewhere.
+        let own = diary.clone();
+        let stays = Running::start(&place.queue().await, &[kind("a")], patient(), move |job| {
+            own.add(format!(
+                "attempt {}, failures {}",
+                job.attempt, job.failures
+            ));
+            Box::pin(async { Ok(()) })
+        });
+        dies.kill().await;
+        eventually("it ends", async || {
+            queue.list(None, 0, 10).await.unwrap().is_empty()
+        })
+        .await;
+        stays.end().await;
+        assert_eq!(diary.lines(), ["begun", "attempt 2, failures 1"]);
+    });
+}
+
+#[test]
+fn worker_whose_session_is_lost_marks_its_claims_anew_and_keeps_them() {
+    at(&Place::postgres(), async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
+        let own = diary.clone();
+        let worker = Running::start(&place.queue().await, &[kind("a")], patient(), move |_| {
+            own.add("begun");
+            Box::pin(std::future::pending())
+        });
+        let before = locked(&queue).await;
+        let end = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 1 and database = \
+                   (select oid from pg_database where datname = current_database())";
+        queue.database().query(end, []).await.unwrap();
+        eventually("it has another lock", async || {
+            let now = claimed_by(&queue).await;
+            now.is_some_and(|now| now.contains('+') && now != before)
+        })
+        .await;
+        worker.end().await;
+        assert_eq!(diary.lines(), ["begun"]);
+    });
+}
+
+#[test]
+fn jobs_that_end_together_are_written_together() {
+    const JOBS: usize = 50;
+    at(&Place::postgres(), async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        queue.prepare().await.unwrap();
+        for sql in [
+            "create table deletes (id integer generated always as identity)",
+            "create function note() returns trigger language plpgsql as $$ begin insert into deletes default values; return null; end $$",
+            "create trigger note after delete on tsumugi_jobs for each statement execute function note()",
+        ] {
+            queue.database().execute(sql, []).await.unwrap();
+        }
+        for n in 0..JOBS {
+            push(&queue, &JobPush::new(kind("a"), n.to_string())).await;
+        }
+        let mut options = patient();
+        options.running = JOBS;
+        let (own, gate) = (diary.clone(), Rc::new(Semaphore::new(0)));
+        let closed = Rc::clone(&gate);
+        let worker = Running::start(&queue, &[kind("a")], options, move |_| {
+            own.add("begun");
+            let closed = Rc::clone(&closed);
+            Box::pin(async move {
+                closed
+                    .acquire()
+                    .await
+                    .map(drop)
+                    .map_err(|error| error.to_string())
+            })
+        });
+        eventually("all are begun", async || diary.count() == JOBS).await;
+        gate.add_permits(JOBS);
+        eventually("all end", async || {
+            queue.list(None, 0, 10).await.unwrap().is_empty()
+        })
+        .await;
+        worker.end().await;
+        let rows = here(&queue).query("select count(*) from deletes", []).await;
+        let count = rows
+            .unwrap()
+            .first()
+            .and_then(|row| row.value(0)?.as_integer());
+        assert!(
+            count.is_some_and(|count| (1..=10).contains(&count)),
+            "{count:?}"
+        );
+    });
+}
+
+/// Rows and index entries that PostgreSQL has read of the table of jobs, and how often it looked.
+async fn reads(queue: &JobQueue) -> (i64, i64, i64) {
+    let sql = "select (select seq_tup_read from pg_stat_user_tables where relname = 'tsumugi_jobs'), \
+               sum(idx_tup_read)::bigint, sum(idx_scan)::bigint from pg_stat_user_indexes where relname = 'tsumugi_jobs'";
+    let rows = here(queue).query(sql, []).await.unwrap();
+    let row = rows.first().unwrap();
+    let number = |index| row.value(index).and_then(|value| value.as_integer());
+    let number = |index| number(index).unwrap_or_default();
+    (number(0), number(1), number(2))
+}
+
+#[test]
+fn worker_that_has_nothing_to_do_reads_a_few_entries_of_an_index_at_each_look() {
+    at(&Place::postgres(), async |place| {
+        let queue = place.queue().await;
+        queue.prepare().await.unwrap();
+        let insert = "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at) \
+                      select 'a', 'default', '{}', 0, 0, 0, 0, 5, ?::bigint + n, 0 from generate_series(1, 100000) as g(n)";
+        let insert = queue
+            .database()
+            .execute(insert, values![4_000_000_000_000_i64]);
+        insert.await.unwrap();
+        queue
+            .database()
+            .execute("analyze tsumugi_jobs", [])
+            .await
+            .unwrap();
+        let mut options = calm();
+        options.poll = Some(Duration::from_millis(10));
+        let worker = Running::start(&place.queue().await, &[kind("a")], options, |_| {
+            Box::pin(async { Ok(()) })
+        });
+        // A server tells what it has read after a while.
+        let before = reads(&queue).await;
+        eventually("it has looked", async || {
+            reads(&queue).await.2 - before.2 >= 40
+        })
+        .await;
+        let after = reads(&queue).await;
+        worker.end().await;
+        let (rows, entries, looks) = (after.0 - before.0, after.1 - before.1, after.2 - before.2);
+        assert_eq!(rows, 0, "of the table itself");
+        assert!(entries <= looks * 5, "{entries} entries in {looks} scans");
+    });
+}

@@ -1,0 +1,92 @@
+//! Tables that an older version has made, under jobs that wait in them.
+
+use std::rc::Rc;
+
+use tsumugi_db::{Executor, TransactionOptions};
+use tsumugi_jobs::{JobPush, JobQueue, make_job_tables, upgrade_job_tables};
+
+use crate::{Diary, Place, Running, calm, eventually, here, kind, push, with_each};
+
+/// Makes the tables as they were before jobs kept the trace of what has pushed them, with a job.
+async fn make_old(place: &Place) {
+    let queue = place.queue().await;
+    queue.prepare().await.unwrap();
+    let drop_column = match place {
+        Place::Firebird(_) => "alter table tsumugi_jobs drop trace",
+        _ => "alter table tsumugi_jobs drop column trace",
+    };
+    queue.database().execute(drop_column, []).await.unwrap();
+    push_old(&queue, "old").await;
+}
+
+/// Pushes as an older process does it.
+async fn push_old(queue: &JobQueue, arguments: &str) {
+    let sql = format!(
+        "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at) \
+         values ('a', 'default', '{arguments}', 1, 0, 0, 0, 5, 0, 0)"
+    );
+    queue.database().execute(sql, []).await.unwrap();
+}
+
+async fn check_run(queue: &JobQueue, expected: &[&str]) {
+    let diary = Diary::default();
+    let own = diary.clone();
+    let worker = Running::start(queue, &[kind("a")], calm(), move |job| {
+        own.add(job.arguments);
+        Box::pin(async { Ok(()) })
+    });
+    eventually("all end", async || {
+        queue.list(None, 0, 10).await.unwrap().is_empty()
+    })
+    .await;
+    worker.end().await;
+    let mut lines = diary.lines();
+    lines.sort();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn table_of_an_older_version_gets_what_it_lacks_at_the_first_use_and_its_jobs_are_run() {
+    with_each(async |place| {
+        make_old(place).await;
+        let queue = place.queue().await;
+        push(&queue, &JobPush::new(kind("a"), "new")).await;
+        push_old(&queue, "older").await;
+        check_run(&queue, &["new", "old", "older"]).await;
+        assert!(!make_job_tables(&here(&queue)).await.unwrap());
+    });
+}
+
+#[test]
+fn table_of_an_older_version_is_brought_up_to_date_by_a_command_and_none_is_made() {
+    with_each(async |place| {
+        let queue = place.queue().await;
+        assert!(!upgrade_job_tables(&here(&queue)).await.unwrap());
+        assert!(!here(&queue).has_table("tsumugi_jobs").await.unwrap());
+        make_old(place).await;
+        assert!(upgrade_job_tables(&here(&queue)).await.unwrap());
+        assert!(!upgrade_job_tables(&here(&queue)).await.unwrap());
+        check_run(&queue, &["old"]).await;
+    });
+}
+
+#[test]
+fn table_of_an_older_version_that_is_first_used_in_a_transaction_is_changed_with_it() {
+    with_each(async |place| {
+        make_old(place).await;
+        let queue = place.queue().await;
+        for commits in [false, true] {
+            let transaction = queue.database().begin(TransactionOptions::default()).await;
+            let transaction = Rc::new(transaction.unwrap());
+            let inside = Executor::Transaction(Rc::clone(&transaction));
+            let new = JobPush::new(kind("a"), "new");
+            queue.push(&new, &inside).await.unwrap();
+            drop(inside);
+            match commits {
+                true => transaction.commit().await.unwrap(),
+                false => transaction.roll_back().await.unwrap(),
+            }
+        }
+        check_run(&queue, &["new", "old"]).await;
+    });
+}
