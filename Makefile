@@ -19,7 +19,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run release test check valgrind growth alone deny doc windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
+.PHONY: help setup run release test check valgrind growth alone deny doc docs windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,9 @@ deny:
 doc: ## build the documentation of every crate; a warning is an error
 	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps --features tsumugi-pg/blocking,tsumugi-pg/typed
 
+docs: ## the documentation as a site: target/site/html/index.html, with search, light and dark, and one page for the printer
+	@scripts/site $(TARGET)/site
+
 bench: bench-build bench-peers ## every benchmark beside the peers found here (QUICK=1: shorter; WRK=1: load from wrk; REPORT=NAME: NAME.json, NAME.html)
 	@$(BENCH) all
 
@@ -93,7 +96,7 @@ bench-report: bench-build bench-peers bench-allocator ## the same, by our own lo
 	@test -f $(REPORTED)/http-string.svg && test -f $(REPORTED)/db-reads.svg || { echo 'a chart of the README is missing: docs/bench stays as it was' >&2; exit 1; }
 	@cp $(REPORTED)/report.json $(REPORTED)/report.html $(REPORTED)/http-string.svg $(REPORTED)/db-reads.svg docs/bench
 
-SUITES := http fibre world world-native threads arena db pg async builder kv firebird
+SUITES := http fibre world world-native threads arena db pg async builder kv firebird jobs
 bench-http: ## a one-line handler beside nginx+Lua and H2O; workers, allocator, collector; time to answer
 bench-fibre: ## what a fibre costs beside a direct call, H2O and ngx_mruby (NGX_MRUBY=FOLDER); requests asleep at once
 bench-world: ## World and Fortune on PostgreSQL beside axum, Bun and nginx+Lua, in own sessions and in one
@@ -103,6 +106,7 @@ bench-arena: ## HttpArena's profiles in Ruby and in Rust, beside hyper, actix-we
 bench-db: ## 500 reads in one request, in four ways
 bench-pg: ## the PostgreSQL driver alone beside tokio-postgres, libpq, pgx and postgres.js
 bench-async: ## 10,000 reads awaited together: fibres, futures, a bounded pool of threads
+bench-jobs: ## empty jobs a second on PostgreSQL, in Ruby and in Rust, beside graphile-worker and pg-boss
 bench-builder: ## what the query builder costs over the same SQL, in Ruby and in Rust
 bench-kv: ## the key-value store in the tables of Tkrzw-RPC; streams, batches, large values; in process from Ruby and Rust (TKRZW_RPC=FOLDER: beside tkrzw_server)
 bench-firebird: ## the catalogue of a Firebird database as JSON in six ways, beside node-firebird and the Go driver
@@ -168,7 +172,7 @@ bench-build:
 	cargo build --release --package tsumugi-ruby --package tsumugi-http --package tsumugi-rpc --package tsumugi-kv --package tsumugi \
 		--package tsumugi --example tax --example hello --example throughput --example builder \
 		--example world-native --example arena --example threads --example threads-system --example native-soak --example firebird-blocking
-	cargo build --release --package tsumugi-pg --package tsumugi-db --example depth --example together
+	cargo build --release --package tsumugi-pg --package tsumugi-db --package tsumugi-jobs --example depth --example together --example empty_jobs
 
 # Programs of others beside ours, libpq's where its header is, those of JavaScript where npm is, those of Go where Go is, asynchttpserver where nim
 # is.
@@ -190,6 +194,12 @@ bench-peers:
 		npm ci --prefix $(PEERS)/elysia --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error; \
 	else \
 		echo 'bench-peers: Elysia skipped, npm is missing; the Debian packages nodejs and npm have it'; \
+	fi
+	@if command -v npm >/dev/null; then \
+		mkdir -p $(PEERS)/jobs && cp bench-peers/jobs/* $(PEERS)/jobs/ && \
+		npm ci --prefix $(PEERS)/jobs --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	else \
+		echo 'bench-peers: pg-boss and graphile-worker skipped, npm is missing; the Debian packages nodejs and npm have it'; \
 	fi
 	@if command -v nim >/dev/null; then \
 		for mm in refc arc orc; do for threads in on off; do \

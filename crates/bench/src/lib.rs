@@ -23,6 +23,7 @@ mod fibre;
 mod firebird;
 mod firebird_cost;
 mod http;
+mod jobs;
 mod kv;
 mod kv_large;
 mod kv_load;

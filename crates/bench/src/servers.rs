@@ -242,11 +242,12 @@ impl OwnPrograms {
 }
 
 /// The applications that suites serve; the command carries them.
-const APPLICATIONS: [(&str, &str); 9] = [
+const APPLICATIONS: [(&str, &str); 10] = [
     ("arena.rb", include_str!("../apps/arena.rb")),
     ("async.rb", include_str!("../apps/async.rb")),
     ("builder.rb", include_str!("../apps/builder.rb")),
     ("hello.rb", include_str!("../apps/hello.rb")),
+    ("jobs.rb", include_str!("../apps/jobs.rb")),
     (
         "hello_generational.rb",
         include_str!("../apps/hello_generational.rb"),

@@ -292,7 +292,7 @@ mod tests {
     }
 
     fn await_end(id: u32) {
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(60);
         while ProcessStat::of(id).is_ok_and(|stat| stat.runs()) {
             assert!(Instant::now() < until, "{id} still runs");
             pause(POLL_MS);
@@ -321,7 +321,7 @@ mod tests {
     fn program_that_ends_by_itself_leaves_nothing_of_its_session() {
         for sessions in [SessionScope::Own, SessionScope::One] {
             let (mut program, child) = shell("exit 3", sessions);
-            let until = Instant::now() + Duration::from_secs(10);
+            let until = Instant::now() + Duration::from_secs(60);
             let status = loop {
                 if let Some(status) = program.try_wait().unwrap() {
                     break status;

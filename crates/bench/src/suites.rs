@@ -10,7 +10,7 @@ use crate::bench::Bench;
 use crate::report::{Suite, SuiteOutcome};
 use crate::stop::Interruption;
 use crate::{
-    PartVerdict, arena, builder, driver, fibre, firebird, http, kv, native, pool, reads, soak,
+    PartVerdict, arena, builder, driver, fibre, firebird, http, jobs, kv, native, pool, reads, soak,
     validate, workers, world,
 };
 
@@ -30,6 +30,8 @@ pub enum SuiteName {
     Pg,
     /// 10,000 reads awaited together: fibres, futures, a bounded pool of threads; SQLite and PostgreSQL
     Async,
+    /// Empty jobs on PostgreSQL, pushed and run, beside graphile-worker and pg-boss
+    Jobs,
     /// What the query builder costs over the same SQL; Ruby and Rust, SQLite and PostgreSQL
     Builder,
     /// The catalogue of a Firebird database in six ways, beside node-firebird and the Go driver
@@ -53,7 +55,7 @@ pub enum SuiteName {
 }
 
 /// What `all` runs, in the order in which readers ask: beside others on the same work first, then ours beside ours.
-const ALL: [SuiteName; 12] = [
+const ALL: [SuiteName; 13] = [
     SuiteName::World,
     SuiteName::WorldNative,
     SuiteName::Http,
@@ -62,6 +64,7 @@ const ALL: [SuiteName; 12] = [
     SuiteName::Pg,
     SuiteName::Kv,
     SuiteName::Firebird,
+    SuiteName::Jobs,
     SuiteName::Db,
     SuiteName::Async,
     SuiteName::Fibre,
@@ -103,6 +106,10 @@ impl SuiteName {
             SuiteName::Async => (
                 "10,000 reads at once",
                 "many small waits as fibres, as futures, and on threads; after allographer's comparison of two asynchronous libraries of Nim",
+            ),
+            SuiteName::Jobs => (
+                "Jobs",
+                "empty jobs a second; nothing was published to put beside it",
             ),
             SuiteName::Builder => (
                 "What the query builder costs",
@@ -203,6 +210,7 @@ impl SuiteName {
             SuiteName::Arena => arena::run(bench, arena),
             SuiteName::Async => reads::run(bench),
             SuiteName::Builder => builder::run(bench),
+            SuiteName::Jobs => jobs::run(bench),
             SuiteName::Generator => validate::run(bench),
             SuiteName::Firebird => firebird::run(bench),
             SuiteName::Kv => kv::run(bench),
