@@ -1,20 +1,24 @@
 //! `cargo xtask VERB`: what this repository checks about itself. Not part of the product: nothing links it, nor what it
 //! depends on.
-//! Rule: every verb reads the checkout and cargo's output; `files` writes one page, no other changes anything but the build directory.
+//! Rule: every verb reads the checkout and cargo's output; `files` and `reference` write pages, no other changes anything but the build directory.
 #![forbid(unsafe_code)]
 
+mod reference;
+mod site;
 mod source;
 mod suite;
 mod tidy;
 mod tree;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask VERB
   tidy     check crate edges, circles of files, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map, the list of files
   circles  show the circles of files inside each crate, and the names that tie them
   files    write docs/files.md: every source file with the first sentence of its head
+  reference  write docs/reference: the methods of Ruby, the limits and the metrics as the sources have them
+  site FOLDER  gather the pages of docs/ for mdBook there; `make docs` calls it
   test     format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
 
 fn main() -> ExitCode {
@@ -24,6 +28,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root()),
         ["circles"] => tidy::show_circles(&root()),
         ["files"] => tidy::write_files(&root()),
+        ["reference"] => tidy::write_reference(&root()),
+        ["site", folder] => site::gather(&root(), Path::new(folder)),
         ["test"] => suite::run(&root()),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -13,18 +13,24 @@ mod leftovers;
 mod lengths;
 mod links;
 mod map;
-mod markdown;
+pub(crate) mod markdown;
 mod names;
 mod paths;
 mod raises;
 mod readme;
+mod reference;
 mod service;
 mod signatures;
+mod site;
+mod translations;
 mod types;
 mod unsafety;
 mod wording;
 
+pub(crate) use links::resolve;
+
 use crate::Verdict;
+use crate::reference::PAGES;
 use crate::tree::{Texts, Tree};
 use std::collections::BTreeSet;
 use std::io;
@@ -63,8 +69,11 @@ const RULES: &[Rule] = &[
     paths::findings,
     raises::findings,
     readme::findings,
+    reference::findings,
     service::findings,
     signatures::findings,
+    site::findings,
+    translations::findings,
     types::findings,
     unsafety::findings,
     wording::findings,
@@ -100,6 +109,20 @@ pub fn show_circles(root: &Path) -> io::Result<Verdict> {
 pub fn write_files(root: &Path) -> io::Result<Verdict> {
     let page = files::list(&Texts::read(root)?.tree());
     std::fs::write(root.join(files::LIST), page)?;
+    Ok(Verdict::Clean)
+}
+
+/// Writes the pages of the reference anew.
+pub fn write_reference(root: &Path) -> io::Result<Verdict> {
+    let texts = Texts::read(root)?;
+    let tree = texts.tree();
+    for page in PAGES {
+        let path = root.join(page.path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(path, (page.text)(&tree))?;
+    }
     Ok(Verdict::Clean)
 }
 

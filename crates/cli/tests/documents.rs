@@ -1,4 +1,13 @@
-//! The Ruby of the README and of the documentation loads: every block is an application of its own.
+//! The Ruby of the README and of the documentation loads: every block is an application of its own. Pages that build one are followed step by step, and
+//! the pages of the reference say what the program says.
+
+#[path = "documents/reference.rs"]
+mod reference;
+#[allow(dead_code)] // this uses a part of it
+#[path = "serving/rig.rs"]
+mod rig;
+#[path = "documents/walk.rs"]
+mod walk;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,6 +18,11 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut open: Option<(usize, String)> = None;
     for (i, line) in text.lines().enumerate() {
+        // Those of a list are as far to the right as its text.
+        let line = line
+            .strip_prefix("   ")
+            .filter(|line| !line.is_empty() && text.contains("\n   ```ruby\n"))
+            .unwrap_or(line);
         match &mut open {
             None if line == "```ruby" => open = Some((i + 2, String::new())),
             None => {}
@@ -210,6 +224,135 @@ fn application_of_the_page_on_scale_loads() {
 }
 
 #[test]
+fn application_of_the_tutorial_becomes_the_example_step_by_step() {
+    let walk = walk::Walk::follow("docs/tutorial.md");
+    assert!(walk.runs >= 8, "{}", walk.runs);
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shortener");
+    for entry in example.join("views").read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let own = walk.path("views").join(path.file_name().unwrap());
+        let [theirs, ours] = [&path, &own].map(|path| std::fs::read_to_string(path).unwrap());
+        assert_eq!(theirs, ours, "{}", path.display());
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_tsumugi"));
+    let output = walk::command(program, walk.folder.path())
+        .args(["test", "app.rb"])
+        .arg(example.join("test/shortener_test.rb"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains(" passed, 0 failed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn first_application_of_the_page_on_installing_is_made_and_tested() {
+    assert!(walk::Walk::follow("docs/install.md").runs >= 1);
+    check("docs/install.md", 1);
+}
+
+#[test]
+fn every_application_of_the_how_tos_and_explanations_loads() {
+    for (page, blocks_min) in [
+        ("docs/how-to/alone.md", 1),
+        ("docs/how-to/backups.md", 1),
+        ("docs/how-to/from-sinatra.md", 1),
+        ("docs/how-to/from-express.md", 1),
+        ("docs/explanation/fibres.md", 1),
+        ("docs/explanation/cancellation.md", 1),
+    ] {
+        check(page, blocks_min);
+    }
+    let database = tsumugi_testkit::postgres::Server::shared().database();
+    check_with("docs/explanation/pipelining.md", 1, &database.url());
+}
+
+/// The first sample of a page in a language.
+fn sample(document: &str, language: &str) -> String {
+    let fence = format!("\n```{language}\n");
+    let (_, rest) = document.split_once(&*fence).unwrap();
+    rest.split("\n```").next().unwrap().to_owned()
+}
+
+#[test]
+fn nginx_of_its_page_says_who_the_client_is() {
+    let configuration = sample(&document("docs/how-to/nginx.md"), "nginx");
+    let app = "get(\"/\") { \"#{request.ip} #{request.scheme} #{request.host}\" }";
+    let folder = rig::folder(&[("app.rb", app.as_bytes())]);
+    let mut served = rig::serve(
+        folder,
+        &["--listen", "unix:app.sock", "--trust-proxy", "unix"],
+    );
+    served.word_after("listening on unix:");
+    let socket = served.path("app.sock").display().to_string();
+    let nginx = tsumugi_testkit::FrontProxy::nginx(1, |own| {
+        let configuration = configuration.replace("/run/app/app.sock", &socket);
+        configuration.replace("listen 80;", &format!("listen {};", own[0]))
+    });
+    let forged = "x-forwarded-for: 198.51.100.7\r\nx-forwarded-proto: https\r\n";
+    let found = rig::ask(&nginx.address(0), "GET", "/", forged).text();
+    assert_eq!(found, "127.0.0.1 http x");
+}
+
+/// What is said to be done after a backup was made: both copies are opened, and have what the originals had.
+#[test]
+fn backup_of_its_page_can_be_opened() {
+    let page = document("docs/how-to/backups.md");
+    let timer = sample(&page, "ruby");
+    let timer = timer
+        .replace(
+            "every \"15 3 * * *\", zone: \"UTC\", name: \"backup\" do",
+            "post \"/backup\" do",
+        )
+        .replace("log.info \"backup\", day: day", "status 204");
+    let app = format!(
+        "{timer}\ndb.create(:notes) {{ increments :id; string :text, 10 }}\npost(\"/notes\") {{ kv[\"a\"] = \"1\"; db[:notes].insert(text: \"x\"); status 204 }}"
+    );
+    let folder = rig::folder(&[
+        ("app.rb", app.as_bytes()),
+        ("backups/.keep", b""),
+        ("data/.keep", b""),
+    ]);
+    let console = |data: &str, lines: &str| {
+        let mut child = walk::command(Path::new(env!("CARGO_BIN_EXE_tsumugi")), folder.path())
+            .args(["console", "--data", data])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(lines.as_bytes())
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let said = console(
+        "data",
+        "[post(\"/notes\").status, post(\"/backup\").status]",
+    );
+    assert!(said.contains("=> [204, 204]"), "{said}");
+    let backups = folder.path().join("backups");
+    let restored = folder.path().join("restored");
+    std::fs::create_dir(&restored).unwrap();
+    for entry in backups.read_dir().unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with("app-") {
+            std::fs::copy(entry.path(), restored.join("app.db")).unwrap();
+        } else if name.starts_with("store-") {
+            std::fs::rename(entry.path(), restored.join("store")).unwrap();
+        }
+    }
+    let said = console("restored", "[db[:notes].count, kv[\"a\"]]");
+    assert!(said.contains("=> [1, \"1\"]"), "{said}");
+}
+
+#[test]
 fn every_application_of_the_page_on_traces_loads() {
     check("docs/tracing.md", 1);
 }
@@ -297,8 +440,10 @@ fn limits_that_the_documents_name_can_be_set_or_say_that_they_cannot() {
         "{known:?}"
     );
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let folders = ["", "how-to", "explanation"].map(|name| root.join(name));
+    let entries = folders.iter().flat_map(|folder| folder.read_dir().unwrap());
     let mut named = 0;
-    for entry in root.read_dir().unwrap() {
+    for entry in entries {
         let path = entry.unwrap().path();
         // The one has the words of the sources, the other the fields of a report.
         let is_other = path.ends_with("files.md") || path.ends_with("bench.md");

@@ -29,7 +29,7 @@ mod transaction;
 
 pub use self::blob::{BlobBudget, BlobReader, BlobWriter};
 pub use self::config::Config;
-pub use self::connect::{Cause, Connector, Creation, Phase};
+pub use self::connect::{Cause, Connector, Creation, ForcedWrites, Phase};
 pub use self::connection::Connection;
 pub use self::description::Description;
 pub use self::error::{Error, Result, StatementFate};
@@ -41,3 +41,8 @@ pub use self::transaction::{Savepoint, Transaction};
 pub use tsumugi_firebird_proto::parameters::{
     Access, BlobStorage, Isolation, TransactionParameters as TransactionOptions, Wait,
 };
+
+/// The page on the driver: its sample is compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/firebird-driver.md")]
+struct Page;

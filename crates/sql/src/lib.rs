@@ -59,3 +59,8 @@ pub use query::{Query, table};
 pub use record::Record;
 pub use statement::{Aggregate, Statement};
 pub use value::Value;
+
+/// The page on the builder: its sample is compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/builder.md")]
+struct Page;

@@ -1,5 +1,5 @@
 //! Links between files of the repository. Addresses on the web are not asked.
-//! Rule: every relative link in a Markdown file leads to a file or directory of the project.
+//! Rule: every relative link in a Markdown file leads to a file or directory of the project, and what stands behind its `#` is a heading there.
 
 use percent_encoding::percent_decode_str;
 
@@ -9,14 +9,28 @@ use crate::tree::Tree;
 pub fn findings(tree: &Tree, found: &mut Findings) {
     for file in tree.files().filter(|file| file.extension() == "md") {
         for (line, target) in markdown::read(file.text).links {
-            let path = target.split(['#', '?']).next().unwrap_or(&target);
-            let path = percent_decode_str(path).decode_utf8_lossy();
-            let leads = |path: String| tree.has(&path);
-            if !path.is_empty()
-                && !is_absolute(&target)
-                && !resolve(file.path, &path).is_some_and(leads)
-            {
+            if is_absolute(&target) {
+                continue;
+            }
+            let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let path = path.split('?').next().unwrap_or(path);
+            let [path, anchor] =
+                [path, anchor].map(|it| percent_decode_str(it).decode_utf8_lossy());
+            let to = match path.is_empty() {
+                true => Some(file.path.to_owned()),
+                false => resolve(file.path, &path).filter(|path| tree.has(path)),
+            };
+            let Some(to) = to else {
                 found.add(file.path, line, format!("the link {target} leads nowhere"));
+                continue;
+            };
+            let is_page = !anchor.is_empty() && to.ends_with(".md");
+            if is_page && !markdown::read(tree.text(&to)).anchors.contains(&*anchor) {
+                found.add(
+                    file.path,
+                    line,
+                    format!("{to} has no heading for the link {target}"),
+                );
             }
         }
     }
@@ -31,7 +45,7 @@ fn is_absolute(target: &str) -> bool {
 }
 
 /// The path from the root that `target` in the file `from` means; `None` when it leaves the repository.
-fn resolve(from: &str, target: &str) -> Option<String> {
+pub(crate) fn resolve(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = if target.starts_with('/') {
         Vec::new()
     } else {
@@ -66,10 +80,25 @@ mod tests {
     #[test]
     fn links_to_files_and_directories_are_taken() {
         check(
-            "[a](../README.md#top) ![b](b%20c.md \"t\") [c](<b c.md>) [d](/docs) [e](..) [f](#here)",
+            "[a](../README.md) ![b](b%20c.md \"t\") [c](<b c.md>) [d](/docs) [e](..)",
             &[],
         );
         check("[a]: ../README.md\n", &[]);
+    }
+
+    #[test]
+    fn headings_are_found_by_their_anchors() {
+        check(
+            "## Two `words`, more\n## Two\n## Two\n### 日本\n[a](#two-words-more) [b](#two-1) [c](a.md#日本)",
+            &[],
+        );
+        check(
+            "# Top\n[a](#here)\n[b](../README.md#top)",
+            &[
+                "docs/a.md:2: docs/a.md has no heading for the link #here",
+                "docs/a.md:3: README.md has no heading for the link ../README.md#top",
+            ],
+        );
     }
 
     #[test]

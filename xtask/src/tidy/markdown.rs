@@ -1,14 +1,15 @@
 //! Reads Markdown as far as the rules need it: blocks of code, sections, links and prose. pulldown-cmark knows the syntax; this knows the lines.
 //! Rule: what stands in a block or span of code is no prose and holds no link.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
-/// A block of code: the line of its fence or its first, and everything inside.
+/// A block of code: the line of its fence or its first, the words behind the fence, and everything inside.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
     pub line: usize,
+    pub language: String,
     pub text: String,
 }
 
@@ -20,6 +21,10 @@ pub struct Document {
     pub blocks: Vec<Block>,
     /// The second-level headings.
     pub sections: Vec<usize>,
+    /// The levels of all headings in order, each with its line.
+    pub headings: Vec<(usize, HeadingLevel)>,
+    /// What stands behind `#` in links to the headings.
+    pub anchors: BTreeSet<String>,
     /// Where links, images and definitions of links point to.
     pub links: Vec<(usize, String)>,
 }
@@ -33,13 +38,13 @@ pub fn read(text: &str) -> Document {
     let definitions = definitions.map(|(_, it)| (line(it.span.start), it.dest.to_string()));
     document.links.extend(definitions);
     let mut is_code = false;
+    let mut heading = String::new();
     for (event, range) in parser.into_offset_iter() {
         let line = line(range.start);
         match event {
-            Event::Start(Tag::CodeBlock(_)) => {
+            Event::Start(Tag::CodeBlock(kind)) => {
                 is_code = true;
-                let text = String::new();
-                document.blocks.push(Block { line, text });
+                document.blocks.push(Block::begin(line, kind));
             }
             Event::End(TagEnd::CodeBlock) => is_code = false,
             Event::Text(text) if is_code => {
@@ -48,14 +53,18 @@ pub fn read(text: &str) -> Document {
                 }
             }
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                heading.push_str(&text);
                 document.prose.entry(line).or_default().push_str(&text);
             }
-            Event::Start(Tag::Heading {
-                level: HeadingLevel::H2,
-                ..
-            }) => {
-                document.sections.push(line);
+            Event::Code(text) => heading.push_str(&text),
+            Event::Start(Tag::Heading { level, .. }) => {
+                heading.clear();
+                document.headings.push((line, level));
+                if level == HeadingLevel::H2 {
+                    document.sections.push(line);
+                }
             }
+            Event::End(TagEnd::Heading(_)) => document.add_anchor(&heading),
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 document.links.push((line, dest_url.to_string()));
             }
@@ -63,6 +72,40 @@ pub fn read(text: &str) -> Document {
         }
     }
     document
+}
+
+impl Block {
+    fn begin(line: usize, kind: CodeBlockKind) -> Block {
+        let language = match kind {
+            CodeBlockKind::Fenced(words) => words.to_string(),
+            CodeBlockKind::Indented => String::new(),
+        };
+        let text = String::new();
+        Block {
+            line,
+            language,
+            text,
+        }
+    }
+}
+
+impl Document {
+    /// As forges and mdBook name a heading: small letters, digits, `_` and `-`, with `-` for white space, and a number where the name is there already.
+    fn add_anchor(&mut self, heading: &str) {
+        let plain = heading
+            .trim()
+            .chars()
+            .filter_map(|character| match character {
+                ' ' => Some('-'),
+                '-' | '_' => Some(character),
+                _ => character.is_alphanumeric().then_some(character),
+            });
+        let name: String = plain.collect::<String>().to_lowercase();
+        let numbered = (1..).map(|number| format!("{name}-{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        let free = names.find(|name| !self.anchors.contains(name));
+        self.anchors.extend(free);
+    }
 }
 
 #[cfg(test)]
@@ -99,9 +142,10 @@ mod tests {
     fn blocks_keep_their_text_and_line() {
         let expected = [Block {
             line: 2,
+            language: "ruby app.rb".to_owned(),
             text: "x\n\ny\n".to_owned(),
         }];
-        assert_eq!(read("a\n```\nx\n\ny\n```\n").blocks, expected);
+        assert_eq!(read("a\n```ruby app.rb\nx\n\ny\n```\n").blocks, expected);
     }
 
     #[test]
