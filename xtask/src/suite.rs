@@ -45,11 +45,11 @@ const PHASES: &[Phase] = &[
     ),
     Phase::Tests(
         "examples/demo on PostgreSQL",
-        "target/debug/tsumugi-with-postgres scripts/test-migrated examples/demo/app.rb",
+        "target/debug/tsumugi-with-postgres --empty target/debug/tsumugi test examples/demo/app.rb",
     ),
     Phase::Tests(
         "examples/demo on Firebird",
-        "target/debug/tsumugi-with-firebird scripts/test-migrated examples/demo/app.rb",
+        "target/debug/tsumugi-with-firebird target/debug/tsumugi test examples/demo/app.rb",
     ),
     Phase::Tests(
         "examples/shortener",
@@ -65,7 +65,7 @@ const PHASES: &[Phase] = &[
     ),
     Phase::Tests(
         "examples/world",
-        "target/debug/tsumugi-with-postgres target/debug/tsumugi test examples/world/app.rb",
+        "target/debug/tsumugi-with-postgres target/debug/tsumugi test --shared-database examples/world/app.rb",
     ),
 ];
 

@@ -2,6 +2,7 @@
 //! It does not decide what is done with the application, and its data lives in a temporary folder by default. Rule: nothing that a running
 //! server has is opened beside it or changed.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -37,35 +38,39 @@ pub async fn load(
     data: &DataFolder,
     access: DataAccess,
 ) -> Result<Rc<App>> {
-    load_with(worker, file, data, access, CallMode::Network).await
+    load_with(worker, settings(file, data.path(), access)).await
 }
 
-/// The same for a test: calls to other servers are answered by its stubs.
+/// The same for a test: calls to other servers are answered by its stubs. `environment` has the variables that are the test's.
 pub async fn load_for_test(
     worker: &WorkerHandle,
     file: &Path,
-    data: &DataFolder,
-) -> Result<Rc<App>> {
-    load_with(worker, file, data, DataAccess::Own, CallMode::Stubbed).await
-}
-
-async fn load_with(
-    worker: &WorkerHandle,
-    file: &Path,
-    data: &DataFolder,
-    access: DataAccess,
-    calls: CallMode,
+    data: &Path,
+    environment: HashMap<String, String>,
 ) -> Result<Rc<App>> {
     let settings = Settings {
+        calls: CallMode::Stubbed,
+        environment,
+        in_test: true,
+        ..settings(file, data, DataAccess::Own)
+    };
+    load_with(worker, settings).await
+}
+
+fn settings(file: &Path, data: &Path, access: DataAccess) -> Settings {
+    Settings {
         app: file.to_owned(),
-        data_dir: data.path().to_owned(),
+        data_dir: data.to_owned(),
         mode: Mode::Development,
         access,
-        calls,
         ..Settings::default()
-    };
+    }
+}
+
+async fn load_with(worker: &WorkerHandle, settings: Settings) -> Result<Rc<App>> {
+    let (access, data) = (settings.access, settings.data_dir.clone());
     let loading = App::load(worker, Rc::new(settings));
-    Ok(access.within(data.path(), loading).await?)
+    Ok(access.within(&data, loading).await?)
 }
 
 /// Stops timers and plugins; what does not end in time is left to the end of the process.

@@ -1,18 +1,30 @@
 //! `tsumugi test`: runs the tests beside an application and says how they went. What a test can do is the `ruby`
-//! crate's; this finds the files, gives every test an application and a data folder of its own, and counts.
+//! crate's; this finds the files, gives every test an application, a data folder and a database of its own, and counts.
+//! Rule: what a run has made is gone when it ends, by an interrupt too.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use tsumugi_ruby::{TestFile, TestOutcome};
-use tsumugi_server::DataFolder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tsumugi_db::{TestContents, TestDatabase, TestDatabases};
+use tsumugi_ruby::{App, Maintenance, MaintenanceOutcome, Mode, Settings, TestFile, TestOutcome};
+use tsumugi_server::TestFolder;
+use tsumugi_server::commands::{RunMode, Task};
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
-use crate::application;
 use crate::limits::TEST_MS_MAX;
 use crate::serve::folder_of;
+use crate::{application, migrate};
+
+/// The variable that names a database.
+const DATABASE_URL: &str = "DATABASE_URL";
+/// The exit code of a run that a signal ended, as shells have it for Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// Options of `test`.
 #[derive(clap::Args)]
@@ -25,12 +37,27 @@ pub struct Arguments {
     /// Run only the tests whose name contains this
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
+    /// Run all tests over the database of DATABASE_URL as it is: none is made for a test, and what a test leaves there stays
+    #[arg(long)]
+    shared_database: bool,
 }
 
 #[derive(Default)]
 struct Tally {
     passed: u32,
     failed: u32,
+}
+
+/// One run of tests.
+struct TestRun<'a> {
+    worker: WorkerHandle,
+    arguments: &'a Arguments,
+    folder: &'a TestFolder,
+    /// None where all tests share that of `DATABASE_URL`.
+    databases: Option<TestDatabases>,
+    /// What is migrated, if there is such a folder.
+    has_migrations: bool,
+    tally: &'a mut Tally,
 }
 
 /// Runs the tests; the last line is `N passed, N failed`.
@@ -41,19 +68,101 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         arguments.files.clone()
     };
+    let folder = TestFolder::make()?;
+    let stop = stop_signal()?;
     let mut tally = Tally::default();
-    for file in &files {
-        println!("{}", file.display());
-        tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
-            run_file(&worker, arguments, file, &mut tally).await;
-        })?;
+    let completed = tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
+        let databases = match arguments.shared_database || files.is_empty() {
+            true => None,
+            false => Some(TestDatabases::open(database_url().as_deref(), folder.path()).await?),
+        };
+        let mut run = TestRun {
+            worker,
+            arguments,
+            folder: &folder,
+            databases,
+            has_migrations: migrate::folder(&arguments.app).is_dir(),
+            tally: &mut tally,
+        };
+        let outcome = tokio::select! {
+            biased;
+            // Its sender is kept by a thread that ends with the process.
+            _ = stop => Ok(Completion::Interrupted),
+            outcome = run.all(&files) => outcome,
+        };
+        if let Some(databases) = run.databases.take() {
+            let removed = databases.end().await;
+            removed.context("the next run removes the databases of this one")?;
+        }
+        outcome
+    })??;
+    if completed == Completion::Interrupted {
+        println!("interrupted");
     }
     println!("{} passed, {} failed", tally.passed, tally.failed);
+    if completed == Completion::Interrupted {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     if tally.failed > 0 {
         return Ok(ExitCode::FAILURE);
     }
     anyhow::ensure!(tally.passed > 0, "no test ran: {}", advice(arguments));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a run came to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Completion {
+    All,
+    Interrupted,
+}
+
+/// The database that tests are not run over, unless it is said: an empty variable is as none.
+fn database_url() -> Option<String> {
+    std::env::var(DATABASE_URL)
+        .ok()
+        .filter(|url| !url.is_empty())
+}
+
+/// The variables of an application on this database. Where none is named it finds the file without being told.
+fn environment(url: &str) -> HashMap<String, String> {
+    let named = database_url().map(|_| (DATABASE_URL.to_owned(), url.to_owned()));
+    named.into_iter().collect()
+}
+
+/// Resolves at the first signal that ends programs, so that what was made for tests is removed. A second one ends the process at once: a test may hold
+/// the worker. They are waited for on a thread of their own for the same reason.
+fn stop_signal() -> Result<oneshot::Receiver<()>> {
+    let (given, stop) = oneshot::channel();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let mut signals = {
+        let _entered = runtime.enter();
+        [
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        ]
+    };
+    let wait = move || {
+        let mut next = || {
+            let [interrupt, terminate] = &mut signals;
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+            });
+        };
+        next();
+        // Nobody waits for it once the tests have run.
+        let _ = given.send(());
+        next();
+        std::process::exit(i32::from(INTERRUPTED));
+    };
+    let thread = std::thread::Builder::new().name("tsumugi-signals".to_owned());
+    thread.spawn(wait)?;
+    Ok(stop)
 }
 
 fn advice(arguments: &Arguments) -> String {
@@ -88,25 +197,118 @@ fn tests_beside(app: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Every test gets the application anew: what one leaves behind, the next does not see.
-async fn run_file(worker: &WorkerHandle, arguments: &Arguments, file: &Path, tally: &mut Tally) {
-    let mut index = 0;
-    loop {
-        match run_one(worker, arguments, file, index).await {
-            Ok(Outcome::NoMore) => return,
-            Ok(Outcome::Skipped) => {}
-            Ok(Outcome::Passed) => tally.passed += 1,
-            Ok(Outcome::Failed) => tally.failed += 1,
-            Err(error) => {
-                println!(
-                    "  FAIL (load)\n{}",
-                    indented(&tsumugi_server::story(error.as_ref()))
-                );
-                tally.failed += 1;
-                return;
-            }
+impl TestRun<'_> {
+    async fn all(&mut self, files: &[PathBuf]) -> Result<Completion> {
+        if self.has_migrations
+            && let Some(databases) = &mut self.databases
+            && let Some(url) = databases.template().await?
+        {
+            self.migrate(&url).await?;
         }
-        index += 1;
+        for file in files {
+            println!("{}", file.display());
+            self.file(file).await;
+        }
+        Ok(Completion::All)
+    }
+
+    /// Applies the migrations beside the application.
+    async fn migrate(&self, url: &str) -> Result<()> {
+        let settings = Settings {
+            app: self.arguments.app.clone(),
+            data_dir: self.folder.path().to_owned(),
+            mode: Mode::Development,
+            in_test: true,
+            environment: environment(url),
+            ..Settings::default()
+        };
+        let maintenance = Maintenance::open(&self.worker, Rc::new(settings), |_| {})?;
+        let (task, url) = (Task::Up(None), Some(url.to_owned()));
+        let migrating = maintenance.run(task, RunMode::Commit, url, std::future::pending());
+        if let MaintenanceOutcome::Raised(report) = migrating.await {
+            anyhow::bail!(
+                "the migrations, before the tests: {}",
+                migrate::describe(&report)
+            );
+        }
+        Ok(())
+    }
+
+    /// Every test gets the application anew: what one leaves behind, the next does not see.
+    async fn file(&mut self, file: &Path) {
+        let mut index = 0;
+        loop {
+            match self.one(file, index).await {
+                Ok(Outcome::Skipped) => {}
+                Ok(Outcome::Passed) => self.tally.passed += 1,
+                Ok(Outcome::Failed) => self.tally.failed += 1,
+                Ok(Outcome::NoMore) => return,
+                Err(error) => {
+                    println!(
+                        "  FAIL (load)\n{}",
+                        indented(&tsumugi_server::story(error.as_ref()))
+                    );
+                    self.tally.failed += 1;
+                    return;
+                }
+            }
+            index += 1;
+        }
+    }
+
+    /// One test, or what there is in its place.
+    async fn one(&mut self, file: &Path, index: usize) -> Result<Outcome> {
+        let data = self.folder.data()?;
+        let database = match &mut self.databases {
+            Some(databases) => Some(databases.fresh(&data).await?),
+            None => None,
+        };
+        let outcome = self.on(file, index, &data, database.as_ref()).await;
+        if let (Some(databases), Some(database)) = (&mut self.databases, database)
+            && let Err(error) = databases.remove(database).await
+        {
+            // Tried again at the end of the run.
+            tracing::warn!("the database of a test stays for now: {error}");
+        }
+        // With the folder of the run at the latest.
+        let _ = std::fs::remove_dir_all(&data);
+        outcome
+    }
+
+    async fn on(
+        &self,
+        file: &Path,
+        index: usize,
+        data: &Path,
+        database: Option<&TestDatabase>,
+    ) -> Result<Outcome> {
+        let environment = database.map(|database| environment(database.url()));
+        if let Some(database) = database
+            && self.has_migrations
+            && database.contents() == TestContents::Nothing
+        {
+            self.migrate(database.url()).await?;
+        }
+        let environment = environment.unwrap_or_default();
+        let app = &self.arguments.app;
+        let app = application::load_for_test(&self.worker, app, data, environment).await?;
+        let outcome = self.test(&app, file, index).await;
+        application::retire(&app).await;
+        outcome
+    }
+
+    async fn test(&self, app: &Rc<App>, file: &Path, index: usize) -> Result<Outcome> {
+        let tests = TestFile::load(app, file).await?;
+        let Some(name) = tests.names().get(index) else {
+            return Ok(Outcome::NoMore);
+        };
+        let wanted = self.arguments.name.as_ref();
+        if wanted.is_some_and(|part| !name.contains(part)) {
+            return Ok(Outcome::Skipped);
+        }
+        let started = Instant::now();
+        let outcome = tests.run(index, Duration::from_millis(TEST_MS_MAX)).await;
+        Ok(report(name, &outcome, started.elapsed(), file))
     }
 }
 
@@ -117,35 +319,6 @@ enum Outcome {
     Skipped,
     /// The file has no test of this number.
     NoMore,
-}
-
-async fn run_one(
-    worker: &WorkerHandle,
-    arguments: &Arguments,
-    file: &Path,
-    index: usize,
-) -> Result<Outcome> {
-    let data = DataFolder::of(None)?;
-    let app = application::load_for_test(worker, &arguments.app, &data).await?;
-    let tests = TestFile::load(&app, file).await?;
-    let outcome = match tests.names().get(index) {
-        None => Outcome::NoMore,
-        Some(name)
-            if arguments
-                .name
-                .as_ref()
-                .is_some_and(|part| !name.contains(part)) =>
-        {
-            Outcome::Skipped
-        }
-        Some(name) => {
-            let started = Instant::now();
-            let outcome = tests.run(index, Duration::from_millis(TEST_MS_MAX)).await;
-            report(name, &outcome, started.elapsed(), file)
-        }
-    };
-    application::retire(&app).await;
-    Ok(outcome)
 }
 
 /// Prints one line for the test, and for a failure where and why.

@@ -62,6 +62,7 @@ mod statement_context;
 mod statement_outcome;
 mod statement_span;
 mod statement_table;
+mod test_databases;
 mod value;
 mod weak_database;
 
@@ -90,5 +91,6 @@ pub use statement_table::{
     StatementFigures, StatementReport, keep_statements, reset_statements, statement_original,
     statement_report,
 };
+pub use test_databases::{TestContents, TestDatabase, TestDatabases};
 pub use tsumugi_sql::{Value, values};
 pub use value::{BindRoom, TypedValueRef, ValueKind, ValueRef};

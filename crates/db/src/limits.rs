@@ -102,3 +102,7 @@ pub const SCHEMA_LOCK_MAX: Duration = Duration::from_secs(10 * 60);
 pub const SCHEMA_LOCK_POLL: Duration = Duration::from_millis(50);
 /// A result up to this size is copied out of the packer, which keeps its memory; a larger one takes the memory along.
 pub(crate) const COPY_MAX_BYTES: usize = 64 * 1024;
+/// How often the database of a test is dropped, and the list of them made, before that is an error.
+pub(crate) const TEST_DATABASE_TRIES_MAX: usize = 100;
+/// Between two of these tries.
+pub(crate) const TEST_DATABASE_PAUSE: Duration = Duration::from_millis(50);

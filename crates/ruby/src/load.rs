@@ -102,6 +102,7 @@ fn introduce<'s>(host: &Host, scope: &'s Scope<'_>) -> VmResult<'s, WellKnownObj
         Mode::Production => "production",
     };
     set("@mode", symbol(mode))?;
+    set("@test", Value::boolean(host.settings.in_test))?;
     let place = [
         scope.count(host.worker.id()),
         scope.count(host.worker.count()),

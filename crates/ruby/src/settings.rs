@@ -1,6 +1,7 @@
 //! How an application in Ruby is run, as its server or its test says it. Reads nothing by itself.
 //! Rule: one value for all workers of a process, cloned for each.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -32,6 +33,10 @@ pub struct Settings {
     pub certificates: Option<PathBuf>,
     /// Who answers handlers' calls to other servers.
     pub calls: tsumugi_client::CallMode,
+    /// Variables that `ENV` has before those of the process's environment.
+    pub environment: HashMap<String, String>,
+    /// Whether a test runs it: `Tsumugi.test?`.
+    pub in_test: bool,
 }
 
 /// Databases that something else on this worker has opened, by name.

@@ -157,11 +157,20 @@ pub const DASHBOARD_DEAD_JOBS_MAX: usize = 100;
 /// Questions of the dashboard that wait for one worker.
 pub const DASHBOARD_QUESTIONS_MAX: usize = 8;
 
-/// How long the dashboard waits for a worker's answer, in milliseconds.
+/// How long the dashboard waits for the answer of a worker, of all together, in milliseconds.
 pub const DASHBOARD_ANSWER_MS_MAX: u64 = 5_000;
+
+/// How long a worker may take to answer before the next one is asked the same, in milliseconds.
+pub const DASHBOARD_NEXT_WORKER_MS: u64 = 1_000;
+
+/// How long a worker may take nothing that it is sent before the dashboard says so, in milliseconds.
+pub const DASHBOARD_SILENCE_MS: u64 = 1_000;
 
 /// Sockets that a supervisor passes to a process.
 pub const PASSED_SOCKETS_MAX: usize = 1_024;
 
 /// The longest `--drain-delay`, in seconds.
 pub const DRAIN_DELAY_SECONDS_MAX: f64 = 3_600.0;
+
+/// Folders of runs of tests that were killed which the next run removes at most.
+pub const TEST_FOLDERS_STALE_MAX: usize = 64;

@@ -43,6 +43,8 @@ impl Mount for Ruby {
             secret: worker.secret().cloned(),
             access: worker.settings().access,
             calls: worker.settings().calls,
+            environment: worker.settings().environment.clone(),
+            in_test: worker.is_test(),
             ..self.settings.clone()
         };
         Box::pin(async move {

@@ -1,11 +1,8 @@
-# Run with: tsumugi test examples/demo/app.rb, on any database: what DATABASE_URL names is emptied before each test.
+# Run with: tsumugi test examples/demo/app.rb, on any database: each test has one of its own beside that of DATABASE_URL.
 
 ENGLISH = { "accept-language" => "en-GB,en;q=0.9" }.freeze
 
-setup do
-  db[:tasks].all_rows!.delete
-  live.look
-end
+setup { live.look }
 
 # The newest task's number.
 def newest = db[:tasks].max(:id)

@@ -1,4 +1,4 @@
-# Run with: tsumugi test examples/shortener/app.rb, on any database: what DATABASE_URL names is emptied before each test.
+# Run with: tsumugi test examples/shortener/app.rb, on any database: each test has one of its own beside that of DATABASE_URL.
 
 def register(name = "ann")
   post "/users", form: { name: name, password: "long enough" }
@@ -6,8 +6,6 @@ def register(name = "ann")
 end
 
 def shorten(url = "https://example.org/a", **more) = post("/links", form: { url: url, **more })
-
-setup { %i[visits links users reports].each { |table| db[table].all_rows!.delete } }
 
 test "a page without a login leads to the login" do
   assert_equal "/login", get("/").location

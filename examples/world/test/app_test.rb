@@ -1,4 +1,4 @@
-# Run with: cargo run --package tsumugi-testkit --bin tsumugi-with-postgres -- target/debug/tsumugi test examples/world/app.rb
+# Run with: cargo run --package tsumugi-testkit --bin tsumugi-with-postgres -- target/debug/tsumugi test --shared-database examples/world/app.rb
 
 def world?(world) = world.keys == %w[id randomNumber] && world.values.all? { |number| number.between?(1, 10_000) }
 

@@ -151,7 +151,7 @@ fn perform(place: &MigrateTarget, task: Task, mode: RunMode) -> Result<ExitCode>
 }
 
 /// An exception with the author's own frames. What says itself what to do needs no class before it.
-fn describe(report: &ExceptionReport) -> String {
+pub(crate) fn describe(report: &ExceptionReport) -> String {
     let mut text = match report.class.as_str() {
         "DB::MigrationFailed" | "DB::UsageError" => report.message.clone(),
         _ => report.to_string(),
@@ -166,6 +166,6 @@ fn describe(report: &ExceptionReport) -> String {
 }
 
 /// The folder of migrations beside an application.
-fn folder(app: &Path) -> PathBuf {
+pub(crate) fn folder(app: &Path) -> PathBuf {
     crate::serve::folder_of(app).join(MIGRATIONS)
 }

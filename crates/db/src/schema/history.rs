@@ -15,6 +15,7 @@ use crate::executor::Executor;
 use crate::limits::VERSION_DIGITS_MAX;
 use crate::options::MigrationScope;
 use crate::query::sendable;
+use crate::test_databases::is_test_database;
 use crate::value::Value;
 
 /// Where it is noted what was applied.
@@ -224,7 +225,10 @@ fn is_left(executor: &Executor) -> bool {
             let path = pool.path();
             path.is_some() && MigrationScope::leaves(path)
         }
-        Executor::Database(_) | Executor::Read(_) => MigrationScope::leaves(None),
+        // One that was made for the test that runs is nobody else's.
+        Executor::Database(database) | Executor::Read(database) => {
+            MigrationScope::leaves(None) && !is_test_database(&database.name())
+        }
         Executor::Session(_) | Executor::Transaction(_) => false,
     }
 }

@@ -12,6 +12,7 @@ const NAMES_ARE_UTF8: &[u8] = &[];
 /// Tags, by their names in the server's interface.
 mod tag {
     pub const PAGE_SIZE: u8 = 4;
+    pub const FORCE_WRITE: u8 = 24;
     pub const USER_NAME: u8 = 28;
     pub const LC_CTYPE: u8 = 48;
     pub const OVERWRITE: u8 = 54;
@@ -115,6 +116,12 @@ impl DatabaseParameters {
         self
     }
 
+    /// Of a database to create: leaves it to the operating system when what was committed reaches the disk.
+    pub fn unforced_writes(&mut self) -> &mut Self {
+        self.0.number(tag::FORCE_WRITE, 0);
+        self
+    }
+
     /// Of a database to create: takes the place of one that exists.
     pub fn overwrite(&mut self) -> &mut Self {
         self.0.number(tag::OVERWRITE, 1);
@@ -150,7 +157,7 @@ mod tests {
     fn block_for_a_new_database_says_how_it_is_made() {
         let mut block = DatabaseParameters::new("UTF8").unwrap();
         block.default_character_set("UTF8").unwrap();
-        block.page_size(8192).overwrite();
+        block.page_size(8192).overwrite().unforced_writes();
         let bytes = block.finish();
         assert!(bytes.ends_with(b"D\x04UTF8\x04\x04\0\x20\0\0\x36\x04\x01\0\0\0"));
     }

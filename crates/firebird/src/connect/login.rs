@@ -17,7 +17,7 @@ use tsumugi_firebird_proto::{
 };
 
 use super::layers::Layers;
-use super::{Creation, Opening};
+use super::{Creation, ForcedWrites, Opening};
 use crate::cause::Cause;
 use crate::config::Config;
 use crate::limits::{LOGIN_TURNS_MAX, READ_BYTES_MIN};
@@ -255,10 +255,14 @@ impl<'a> Login<'a> {
             Opening::Create(Creation {
                 page_size,
                 character_set,
+                forced_writes,
             }) => {
                 block.default_character_set(character_set)?;
                 if let Some(bytes) = page_size {
                     block.page_size(*bytes);
+                }
+                if *forced_writes == ForcedWrites::Off {
+                    block.unforced_writes();
                 }
                 requests.create(file, &block.finish())?;
             }

@@ -35,6 +35,18 @@ pub struct Creation {
     pub page_size: Option<u32>,
     /// The character set of texts that name none.
     pub character_set: String,
+    /// When what was committed is on the disk.
+    pub forced_writes: ForcedWrites,
+}
+
+/// When what was committed to a database is on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ForcedWrites {
+    /// Before the commit is answered.
+    #[default]
+    On,
+    /// When the operating system writes it: for what may be lost with its machine.
+    Off,
 }
 
 impl Default for Creation {
@@ -42,6 +54,7 @@ impl Default for Creation {
         Creation {
             page_size: None,
             character_set: "UTF8".to_owned(),
+            forced_writes: ForcedWrites::On,
         }
     }
 }
