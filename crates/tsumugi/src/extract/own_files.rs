@@ -13,6 +13,7 @@ use crate::response::Response;
 
 /// Answers with files: `async fn report(files: OwnFiles, Path(name): Path<String>) -> Result<Response> { files.send("reports", &name).await }`. Types by
 /// their extensions, ranges and conditions are as with [`Router::files`](crate::Router::files).
+#[derive(Debug)]
 pub struct OwnFiles {
     worker: Worker,
     /// The request without its body.

@@ -24,7 +24,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let names = scope.elements(call.argument(1));
         let names = names.map(|name| text(scope, name, "the name of a trailer"));
         let names = names.collect::<Result<'_, Vec<String>>>()?;
-        let announced = announcement(names.iter().map(|name| name.as_str()));
+        let announced = announcement(names.iter().map(String::as_str));
         if let Some(value) = announced.map_err(|error| refused(scope, &error))? {
             let headers = &mut exchange.draft.borrow_mut().headers;
             let added = insert_field(headers, TRAILER, value);
