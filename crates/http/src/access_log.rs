@@ -324,8 +324,8 @@ fn write_text(line: &mut Vec<u8>, text: &str) {
     line.push(b'"');
 }
 
-/// RFC 3339 in UTC with milliseconds. `since` is the time since 1970.
-fn write_time(line: &mut Vec<u8>, since: Duration) {
+/// Appends a time as RFC 3339 has it, in UTC with milliseconds. `since` is the time since 1970.
+pub fn write_time(line: &mut Vec<u8>, since: Duration) {
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
     let time = UtcDateTime::from_unix_timestamp(seconds).unwrap_or(UtcDateTime::MAX);
     let (hour, minute, second) = time.as_hms();

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod acme;
 mod admin_pages;
 mod application;
 mod bind;
@@ -20,13 +21,16 @@ mod limit;
 mod limits;
 mod listen;
 mod log;
+mod log_json;
 mod options;
+mod plain_port;
 mod port;
 mod service;
 pub mod session;
 mod stores;
 mod supervisor;
 pub mod table;
+mod test_folder;
 mod traces;
 
 pub use admin_pages::AdminPages;
@@ -46,9 +50,10 @@ pub use limits::{
     TIMER_SECONDS_MIN, WORKERS_MAX,
 };
 pub use listen::Listen;
-pub use log::{begin_log, begin_log_in, end_log, story, streams_apart};
+pub use log::{begin_log, end_log, story, streams_apart};
 pub use options::{Options, PreparedServer, workers};
 pub use port::{PortError, PortMode, PortPrologue};
 pub use service::Service;
 pub use supervisor::report_to_supervisor;
+pub use test_folder::TestFolder;
 pub use traces::TraceExporter;

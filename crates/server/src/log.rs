@@ -1,51 +1,80 @@
 //! What a program that serves writes to a terminal: its log, through the queue that never makes a worker wait, and errors.
-//! Rule: `TSUMUGI_LOG` has the last word on what is shown, and no event is longer than its limit, whatever a client put into it.
+//! Rule: `TSUMUGI_LOG` has the last word on what is shown and `TSUMUGI_LOG_FORMAT` on its form; no event is longer than its limit, whatever a
+//! client put into it.
 
 use std::backtrace::Backtrace;
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use tracing_subscriber::EnvFilter;
-use tsumugi_worker::{ERRORS, OUTPUT};
+use tsumugi_worker::{ERRORS, LogFormat, OUTPUT};
 
 use crate::limits::{LAST_LINES_MS_MAX, LOG_EVENT_BYTES_MAX};
+use crate::log_json::JsonEvents;
 
-/// Begins the log. `level` is what is shown unless `TSUMUGI_LOG` says otherwise.
-pub fn begin_log(level: &str) {
-    begin(level, std::io::stderr().is_terminal());
-}
-
-/// Begins the log at the end of a file.
+/// Begins the log, on standard error or at the end of the file `path`. `level` is what is shown unless `TSUMUGI_LOG` says otherwise; the form is
+/// that of `TSUMUGI_LOG_FORMAT`.
 ///
 /// # Errors
-/// When the file cannot be written.
-pub fn begin_log_in(level: &str, path: &Path) -> Result<()> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    let started = file.and_then(|file| ERRORS.start_to(file));
-    started.with_context(|| format!("cannot write the log to {}", path.display()))?;
-    begin(level, false);
+/// When the file cannot be written, and for a form that there is not.
+pub fn begin_log(level: &str, path: Option<&Path>) -> Result<()> {
+    let format = log_format(std::env::var_os("TSUMUGI_LOG_FORMAT").as_deref())?;
+    if let Some(path) = path {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let started = file.and_then(|file| ERRORS.start_to(file));
+        started.with_context(|| format!("cannot write the log to {}", path.display()))?;
+    }
+    format.set();
+    let filter = EnvFilter::try_from_env("TSUMUGI_LOG").unwrap_or_else(|_| level.into());
+    let events = tracing_subscriber::fmt().with_env_filter(filter);
+    match format {
+        LogFormat::Text => events
+            .with_writer(|| Events)
+            .with_ansi(path.is_none() && std::io::stderr().is_terminal())
+            .init(),
+        LogFormat::Json => events
+            .event_format(JsonEvents)
+            .with_writer(|| Objects)
+            .init(),
+    }
     Ok(())
 }
 
-fn begin(level: &str, is_colored: bool) {
-    tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_env("TSUMUGI_LOG").unwrap_or_else(|_| level.into()))
-        .with_writer(|| Events)
-        .with_ansi(is_colored)
-        .init();
+fn log_format(given: Option<&OsStr>) -> Result<LogFormat> {
+    match given.map(OsStr::to_string_lossy).as_deref() {
+        None | Some("" | "text") => Ok(LogFormat::Text),
+        Some("json") => Ok(LogFormat::Json),
+        Some(other) => bail!("TSUMUGI_LOG_FORMAT is {other:?}; there are text and json"),
+    }
 }
 
-/// Standard error as the log writes to it: one write for each event.
+/// Standard error as events in JSON are written to it, whole as they are.
+struct Objects;
+
+impl Write for Objects {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        // What is dropped is counted, and more cannot be done about it.
+        let _ = ERRORS.write(event);
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Standard error as events in text are written to it: one write for each event.
 struct Events;
 
 impl Write for Events {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // What is dropped is counted, and more cannot be done about it.
-        let _ = ERRORS.write(&shortened(&named(event)));
+        let _ = ERRORS.write(&shortened(&named(event), LOG_EVENT_BYTES_MAX));
         Ok(event.len())
     }
 
@@ -64,16 +93,16 @@ fn named(event: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(named)
 }
 
-/// An event with its middle left out when it is too long: the end has the frames of an error and the fields.
-fn shortened(event: &[u8]) -> Cow<'_, [u8]> {
-    if event.len() <= LOG_EVENT_BYTES_MAX {
+/// An event with its middle left out when it has more bytes than `most`: the end has the frames of an error and the fields.
+pub(crate) fn shortened(event: &[u8], most: usize) -> Cow<'_, [u8]> {
+    if event.len() <= most {
         return Cow::Borrowed(event);
     }
     // Not inside of a character.
     let is_boundary = |at: &usize| event.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
-    let head = LOG_EVENT_BYTES_MAX / 2;
+    let head = most / 2;
     let head = (0..=head).rev().find(is_boundary).unwrap_or(head);
-    let tail = event.len() - LOG_EVENT_BYTES_MAX / 4;
+    let tail = event.len() - most / 4;
     let tail = (tail..event.len()).find(is_boundary).unwrap_or(tail);
     let note = format!(
         " … {} bytes left out (log_event_bytes_max is {LOG_EVENT_BYTES_MAX}) … ",
@@ -131,15 +160,28 @@ mod tests {
     }
 
     #[test]
+    fn form_of_the_log_that_there_is_not_is_refused_by_name() {
+        let of = |text: &str| log_format(Some(OsStr::new(text)));
+        assert_eq!(log_format(None).unwrap(), LogFormat::Text);
+        assert_eq!(of("").unwrap(), LogFormat::Text);
+        assert_eq!(of("json").unwrap(), LogFormat::Json);
+        let refused = of("JSON").unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            r#"TSUMUGI_LOG_FORMAT is "JSON"; there are text and json"#
+        );
+    }
+
+    #[test]
     fn an_event_of_one_byte_more_than_the_limit_loses_its_middle_and_says_so() {
         let fits = "x".repeat(LOG_EVENT_BYTES_MAX);
-        assert_eq!(*shortened(fits.as_bytes()), *fits.as_bytes());
+        assert_eq!(*shortened(fits.as_bytes(), LOG_EVENT_BYTES_MAX), *fits.as_bytes());
         let event = format!("begin{}end", "日".repeat(16 << 20));
         for event in [
             event.as_str(),
             &format!("begin{}", "x".repeat(LOG_EVENT_BYTES_MAX - 4)),
         ] {
-            let text = String::from_utf8(shortened(event.as_bytes()).into_owned()).unwrap();
+            let text = String::from_utf8(shortened(event.as_bytes(), LOG_EVENT_BYTES_MAX).into_owned()).unwrap();
             assert!(text.len() <= LOG_EVENT_BYTES_MAX, "{}", text.len());
             assert!(text.starts_with("begin") && text.ends_with(&event[event.len() - 3..]));
             let (head, rest) = text.split_once(" … ").unwrap();
