@@ -143,6 +143,11 @@ impl Book {
             };
             let at = self.language.place(&target);
             if self.pages.get(&at).is_some_and(|page| *page == target) {
+                // mdBook makes the index of a README.
+                let at = match at.strip_suffix("README.md") {
+                    Some(folder) => format!("{folder}index.md"),
+                    None => at,
+                };
                 return Target::Link(format!("{}{anchor}", relative(place, &at)));
             }
             if let Some(book) = others.iter().find(|book| book.has(&target)) {
@@ -237,7 +242,10 @@ mod tests {
             "docs/ja/guide.md",
             "# G\n\n[h](../how-to/h.md#x) ![p](../p.svg) [top](#g)\n",
         ),
-        ("docs/how-to/h.md", "# H\n\n[g](../guide.md)\n"),
+        (
+            "docs/how-to/h.md",
+            "# H\n\n[g](../guide.md) [t](../../README.md#t)\n",
+        ),
         ("docs/p.svg", "<svg/>"),
         ("crates/a.rs", ""),
     ];
@@ -267,7 +275,7 @@ mod tests {
         check(
             &ENGLISH,
             "docs/how-to/h.md",
-            "# H\n\n[g](../guide.md)\n",
+            "# H\n\n[g](../guide.md) [t](../../index.md#t)\n",
             &[],
         );
         check(

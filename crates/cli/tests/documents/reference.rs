@@ -67,7 +67,14 @@ impl Help {
                 if !does.is_empty() {
                     does.push(' ');
                 }
-                does.push_str(line.trim().trim_start_matches("- "));
+                match line
+                    .trim()
+                    .strip_prefix("- ")
+                    .and_then(|it| it.split_once(':'))
+                {
+                    Some((value, text)) => does.push_str(&format!("`{value}`:{text};")),
+                    None => does.push_str(line.trim()),
+                }
             }
         }
     }
@@ -182,12 +189,9 @@ fn check_metrics(page: &str, metrics: &str) -> usize {
     for line in metrics.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
             let (name, help) = rest.split_once(' ').unwrap();
-            let rows = page
-                .lines()
-                .filter(|row| row.starts_with(&format!("| `{name}` |")));
-            row = rows
-                .last()
-                .unwrap_or_else(|| panic!("{name} is not on the page"));
+            let begin = format!("| `{name}` |");
+            let found = page.lines().find(|row| row.starts_with(&begin));
+            row = found.unwrap_or_else(|| panic!("{name} is not on the page"));
             assert!(
                 row.ends_with(&format!("| {} |", help.replace('|', "\\|"))),
                 "{row}: {help}"
