@@ -126,6 +126,12 @@ pub enum Error {
     /// The client speaks no TLS, or none that the server accepts. The connection closes.
     #[error("the TLS handshake failed: {0}")]
     Handshake(#[source] io::Error),
+    /// An authority has looked who controls a name (RFC 8737), and has seen it. The connection closes.
+    #[error("the connection was a challenge of ACME, in which nothing is spoken")]
+    Challenge,
+    /// TLS cannot be set up on this system.
+    #[error("TLS cannot be set up: {0}")]
+    TlsSetup(String),
 }
 
 impl Error {
@@ -151,6 +157,8 @@ impl Error {
             | Error::Certificate { .. }
             | Error::HandshakeTimeout { .. }
             | Error::Handshake(_)
+            | Error::Challenge
+            | Error::TlsSetup(_)
             | Error::Spool(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

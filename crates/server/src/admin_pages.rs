@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use tsumugi_http::HttpMetrics;
+use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::admin::{self, AdminAnswer, AdminRequest};
 use tsumugi_http::exposition::Exposition;
+use tsumugi_http::{HttpMetrics, ServerTls};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 
 use crate::dashboard::DashboardPages;
@@ -20,6 +21,8 @@ pub struct AdminPages {
     handle: Handle,
     registry: MetricsRegistry,
     access_log: Option<AccessLog>,
+    tls: Option<ServerTls>,
+    acme: Option<CertificateKeeper>,
     dashboard: DashboardPages,
 }
 
@@ -32,6 +35,28 @@ impl AdminPages {
             handle,
             registry,
             access_log: front.access_log.clone(),
+            tls: front.tls.clone(),
+            acme: front.acme.clone(),
+        }
+    }
+}
+
+impl AdminPages {
+    /// When the certificate ends, and how its orders went.
+    fn write_certificate(&self, text: &mut Exposition) {
+        if let Some(end) = self.tls.as_ref().and_then(ServerTls::expires_at) {
+            text.single(
+                "tsumugi_tls_certificate_end_seconds",
+                "When the certificate of TLS ends, in seconds since 1970.",
+                end,
+            );
+        }
+        if let Some(acme) = &self.acme {
+            let name = "tsumugi_acme_orders_total";
+            text.family(name, "Orders of certificates by ACME.");
+            let figures = acme.figures();
+            text.sample(name, &[("outcome", "issued")], figures.issued);
+            text.sample(name, &[("outcome", "failed")], figures.failed);
         }
     }
 }
@@ -68,6 +93,7 @@ impl admin::AdminSource for AdminPages {
         if let Some(tracer) = &state.tracer {
             traces::write_figures(tracer, state.exporter.as_ref(), &mut text);
         }
+        self.write_certificate(&mut text);
         let name = "tsumugi_output_dropped_total";
         text.family(
             name,

@@ -5,16 +5,18 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::acme::{AcmeOptions, AcmePlan};
 use crate::dashboard::DashboardSettings;
 use crate::front::{Front, MetricsRegistry, Mode};
 use crate::handover::{GivenSockets, SocketRole};
 use crate::listen::Listen;
 use crate::traces::{CollectorSettings, TraceExporter, ratio, sampling};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
+use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::admin::AdminServer;
 use tsumugi_http::{AdminToken, ServerTls, TrustedProxies, TrustedProxy, admin};
@@ -31,6 +33,8 @@ pub struct FrontOptions {
     /// The private key of --tls-cert, in PEM (PKCS#8, SEC1 or PKCS#1)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    acme: AcmeOptions,
     /// A proxy or balancer in front of this server: a network (10.0.0.0/8), an address, loopback, or unix for those that connect through UNIX
     /// sockets; may be repeated. What it says of its clients is believed, and of nobody else. After commas the header fields that it sets itself
     /// whatever its client has sent: for, proto, host, port (of X-Forwarded-; for and proto unless others are named), or forwarded (RFC 7239)
@@ -54,9 +58,19 @@ pub struct FrontOptions {
 }
 
 impl FrontOptions {
-    /// The certificate, if one is given.
-    pub fn certificate(&self) -> Option<&Path> {
-        self.tls_cert.as_deref()
+    /// What is asked for of an authority of ACME, if anything is.
+    pub(crate) fn acme(&self) -> Result<Option<AcmePlan>> {
+        let plan = self.acme.plan(&|name| std::env::var(name).ok())?;
+        ensure!(
+            plan.is_none() || self.tls_cert.is_none(),
+            "TSUMUGI_ACME and --tls-cert exclude each other: clear the variable, or leave the option out"
+        );
+        Ok(plan)
+    }
+
+    /// Whether the certificate is in files.
+    pub fn has_certificate_files(&self) -> bool {
+        self.tls_cert.is_some()
     }
 
     /// The proxies that are trusted.
@@ -65,9 +79,12 @@ impl FrontOptions {
     }
 
     /// Opens what the options ask for.
-    pub fn open(&self, mode: Mode) -> Result<Front> {
-        let tls = match (&self.tls_cert, &self.tls_key) {
-            (Some(certificate), Some(key)) => {
+    pub(crate) fn open(&self, mode: Mode, acme: Option<&AcmePlan>) -> Result<Front> {
+        let acme = acme.map(|plan| CertificateKeeper::open(plan.settings.clone()));
+        let acme = acme.transpose().context("--acme")?;
+        let tls = match (&self.tls_cert, &self.tls_key, &acme) {
+            (_, _, Some(keeper)) => Some(ServerTls::from_source(keeper.source())?),
+            (Some(certificate), Some(key), None) => {
                 let tls = ServerTls::new(certificate.clone(), key.clone())?;
                 // Each worker reads the files for itself; this is for the message.
                 tls.read()?;
@@ -90,6 +107,7 @@ impl FrontOptions {
         let (tracer, exporter) = self.tracing()?;
         Ok(Front {
             tls,
+            acme,
             ports: Arc::default(),
             prologues: Arc::default(),
             proxies: self.proxies(),

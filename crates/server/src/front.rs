@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::secret::{Secret, SecretError, Signer};
 use tsumugi_http::{HttpMetrics, ServerTls, TrustedProxies};
@@ -49,6 +50,8 @@ impl Mode {
 pub struct Front {
     /// The certificate of listeners that speak TLS.
     pub tls: Option<ServerTls>,
+    /// What keeps that certificate, where it comes by ACME.
+    pub acme: Option<CertificateKeeper>,
     /// What each listener speaks, by its place in the configuration; those beyond have [`PortMode::Certificate`].
     pub ports: Arc<[PortMode]>,
     /// What balancers send first on each listener, by its place; on those beyond nothing.
@@ -178,7 +181,7 @@ impl MetricsRegistry {
 
 impl Column {
     fn new(worker: usize) -> Column {
-        let (questions, asked) = questions();
+        let (questions, asked) = questions(worker);
         Column {
             worker,
             routes: Arc::default(),

@@ -13,12 +13,14 @@ use crate::{Front, Mode, Program, Service};
 use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
+use tsumugi_acme::{CertificateKeeper, ChallengeKind};
 use tsumugi_http::admin::AdminSource;
 use tsumugi_http::{AlpnProtocol, HttpProtocol, ServerTls};
 use tsumugi_worker::{
     BoundServer, Config, Handle, ListenAddress, Scheduling, ServerPhase, Signals, WorkerHandle,
 };
 
+use crate::acme::AcmePlan;
 use crate::bind::{BoundPages, FrontOptions};
 use crate::handover::{
     AbandonedFiles, GivenSockets, Handover, HandoverOffer, HandoverPart, HandoverParts, SocketRole,
@@ -35,7 +37,8 @@ pub struct Options<T: LimitSet> {
     /// Where to listen: 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path, or fd:NAME for a socket of that name that systemd passes
     /// (one that is passed for an address is taken without it, too); may be repeated. Options follow after commas:
     /// `tls` (TLS here and on others that say it, no longer on every IP address), `alpn=h2` or `alpn=http/1.1` (only this protocol within TLS;
-    /// may be repeated, best first), `h2c` (HTTP/2 without TLS and nothing else),
+    /// may be repeated, best first), `h2c` (HTTP/2 without TLS and nothing else), `redirect` (no TLS: clients are sent to https, at port 443 or
+    /// as in `redirect=8443`; challenges of --acme are answered),
     /// `proxy` (a balancer of --trust-proxy says with the PROXY protocol who connects, before anything else)
     #[arg(
         long = "listen",
@@ -112,6 +115,7 @@ pub struct PreparedServer<T> {
     handover: Option<Handover>,
     given: GivenSockets,
     parts: HandoverParts,
+    challenges: Vec<ChallengeKind>,
 }
 
 impl<T: LimitSet> Options<T> {
@@ -120,7 +124,11 @@ impl<T: LimitSet> Options<T> {
         streams_apart()?;
         let mut described = self.describe();
         let proxies = self.front.proxies();
-        let ports = port::settle(self.listen, self.front.certificate(), &proxies)?;
+        let acme = self.front.acme()?;
+        let has_certificate = self.front.has_certificate_files() || acme.is_some();
+        let ports = port::settle(self.listen, has_certificate, &proxies)?;
+        let challenges = acme.as_ref().map(|plan| plan.challenges(&ports));
+        let challenges = challenges.transpose()?.unwrap_or_default();
         let mut config = Config {
             listen: ports.addresses,
             scheduling: self.scheduling,
@@ -137,7 +145,8 @@ impl<T: LimitSet> Options<T> {
             true => Mode::Development,
             false => Mode::Production,
         };
-        let mut front = self.front.open(mode)?;
+        let mut front = self.front.open(mode, acme.as_ref())?;
+        described.extend(acme.iter().flat_map(AcmePlan::describe));
         front.ports = ports.modes.into();
         front.prologues = ports.prologues.into();
         let limits = Limit::settle(&self.limits, config.limits)?;
@@ -177,6 +186,7 @@ impl<T: LimitSet> Options<T> {
             handover,
             given,
             parts,
+            challenges,
         })
     }
 
@@ -271,6 +281,7 @@ impl<T> PreparedServer<T> {
             handover,
             mut given,
             parts,
+            challenges,
             ..
         } = self;
         Arc::make_mut(&mut front.dashboard.description).listeners = listeners;
@@ -282,6 +293,7 @@ impl<T> PreparedServer<T> {
             handover,
             parts,
             abandoned,
+            acme: front.acme.clone().map(|keeper| (keeper, challenges)),
         };
         start.follow(&mut server)?;
         let access_log = front.access_log.clone();
@@ -315,6 +327,7 @@ struct Start {
     handover: Option<Handover>,
     parts: HandoverParts,
     abandoned: AbandonedFiles,
+    acme: Option<(CertificateKeeper, Vec<ChallengeKind>)>,
 }
 
 impl Start {
@@ -328,6 +341,7 @@ impl Start {
         }
         let supervisor = Supervisor::of_environment();
         let handle = server.handle();
+        let keeper = self.acme.as_ref().map(|(keeper, _)| keeper.clone());
         let mut start = Some(self);
         // The offer lasts as long as the server runs.
         let mut offer = None;
@@ -341,6 +355,9 @@ impl Start {
                 offer = start.complete();
             }
             let _ = &offer;
+            if let (ServerPhase::Ending, Some(keeper)) = (phase, &keeper) {
+                keeper.close();
+            }
             // Whoever took over speaks for the service.
             if let (Some(supervisor), false) = (&supervisor, handle.is_handed_over()) {
                 supervisor.tell(phase, replacement);
@@ -374,6 +391,12 @@ impl Start {
         if let Err(error) = self.answer_pages() {
             tracing::error!(%error, "the admin pages cannot be served");
         }
+        // Not before: an authority is to find this server.
+        if let Some((keeper, challenges)) = self.acme.take()
+            && let Err(error) = keeper.start(challenges)
+        {
+            tracing::error!(%error, "certificates cannot be ordered");
+        }
         let offer = self.handover?.complete(self.parts);
         self.abandoned.remove();
         offer
@@ -384,7 +407,7 @@ impl Start {
 fn url(address: &ListenAddress, front: &Front, listener: usize) -> String {
     let has_tls = match front.mode(listener) {
         PortMode::Certificate => front.tls.is_some(),
-        PortMode::Plain(_) => false,
+        PortMode::Plain(_) | PortMode::Redirect(_) => false,
         PortMode::Tls(_) => true,
     };
     match address {
@@ -398,6 +421,7 @@ fn url(address: &ListenAddress, front: &Front, listener: usize) -> String {
 fn restriction(mode: &PortMode) -> &'static str {
     let protocols = match mode {
         PortMode::Plain(HttpProtocol::Http2) => return ", HTTP/2 only",
+        PortMode::Redirect(_) => return ", redirects to https",
         PortMode::Tls(protocols) => protocols.as_slice(),
         PortMode::Plain(_) | PortMode::Certificate => &[],
     };

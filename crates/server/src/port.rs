@@ -1,9 +1,9 @@
 //! `--listen` of a server of HTTP as a user writes it: an address, then options of its own after commas. Binds nothing, reads no certificate.
 //! Rule: what an address without options speaks is settled once for all of them, so that it depends on no order.
 
-use std::path::Path;
 use std::str::FromStr;
 
+use tsumugi_acme::ChallengeKind;
 use tsumugi_http::{AlpnProtocol, HttpProtocol, TrustedProxies};
 use tsumugi_worker::ListenAddress;
 
@@ -27,6 +27,8 @@ pub enum PortMode {
     Certificate,
     /// No TLS.
     Plain(HttpProtocol),
+    /// No TLS, and clients are sent to this port of https.
+    Redirect(u16),
     /// TLS. The protocols are those that are agreed on, best first; none stands for HTTP/2 and HTTP/1.1.
     Tls(Vec<AlpnProtocol>),
 }
@@ -58,7 +60,7 @@ pub enum PortError {
     Address(String),
     /// No option has this name.
     #[error(
-        "`{option}` is no option of an address; there are tls, alpn=PROTOCOL, h2c and proxy, as in 127.0.0.1:8443,tls,alpn=http/1.1"
+        "`{option}` is no option of an address; there are tls, alpn=PROTOCOL, h2c, redirect and proxy, as in 127.0.0.1:8443,tls,alpn=http/1.1"
     )]
     Unknown {
         /// As it was written.
@@ -83,11 +85,24 @@ pub enum PortError {
     /// The options exclude each other.
     #[error("h2c is HTTP/2 without TLS; for HTTP/2 within TLS write tls,alpn=h2 in place of h2c")]
     Cleartext,
+    /// The options exclude each other.
+    #[error(
+        "redirect sends those who come without TLS to https; write it on an address of its own, without tls and h2c, as in 0.0.0.0:80,redirect"
+    )]
+    Redirect,
+    /// No such port.
+    #[error("redirect={text} is no port; write redirect for 443, or as in redirect=8443")]
+    RedirectPort {
+        /// As it was written.
+        text: String,
+    },
     /// UNIX sockets stay plain.
     #[error("a UNIX socket speaks no TLS; write it without tls, and its path without a comma")]
     Unix,
     /// A certificate is missing.
-    #[error("--listen {text} needs a certificate; give --tls-cert and --tls-key, or leave tls out")]
+    #[error(
+        "--listen {text} needs a certificate; give --tls-cert and --tls-key, or --acme, or leave tls out"
+    )]
     NoCertificate {
         /// As it was written.
         text: String,
@@ -115,12 +130,14 @@ impl FromStr for Port {
         let mut parts = text.split(',');
         let address = parts.next().unwrap_or_default();
         let (mut has_tls, mut is_h2c, mut protocols) = (false, false, Vec::new());
-        let mut prologue = PortPrologue::None;
+        let (mut prologue, mut redirect) = (PortPrologue::None, None);
         for option in parts {
             match option.split_once('=') {
                 None if option == "tls" => has_tls = true,
                 None if option == "h2c" => is_h2c = true,
                 None if option == "proxy" => prologue = PortPrologue::ProxyHeader,
+                None if option == "redirect" => redirect = Some(443),
+                Some(("redirect", text)) => redirect = Some(redirect_port(text)?),
                 Some(("alpn", name)) => {
                     let protocol = AlpnProtocol::from_name(name);
                     let unknown = || PortError::Protocol {
@@ -133,6 +150,9 @@ impl FromStr for Port {
                     return Err(PortError::Unknown { option });
                 }
             }
+        }
+        if redirect.is_some() && (has_tls || is_h2c || !protocols.is_empty()) {
+            return Err(PortError::Redirect);
         }
         if is_h2c && (has_tls || !protocols.is_empty()) {
             return Err(PortError::Cleartext);
@@ -152,10 +172,11 @@ impl FromStr for Port {
         }
         Ok(Port {
             listen,
-            mode: match (has_tls, is_h2c) {
-                (true, _) => PortMode::Tls(protocols),
-                (false, true) => PortMode::Plain(HttpProtocol::Http2),
-                (false, false) => PortMode::Certificate,
+            mode: match (has_tls, is_h2c, redirect) {
+                (_, _, Some(port)) => PortMode::Redirect(port),
+                (true, _, None) => PortMode::Tls(protocols),
+                (false, true, None) => PortMode::Plain(HttpProtocol::Http2),
+                (false, false, None) => PortMode::Certificate,
             },
             prologue,
             text: text.to_owned(),
@@ -163,15 +184,50 @@ impl FromStr for Port {
     }
 }
 
+fn redirect_port(text: &str) -> Result<u16, PortError> {
+    let port = text.parse().ok().filter(|port| *port != 0);
+    port.ok_or_else(|| PortError::RedirectPort {
+        text: text.to_owned(),
+    })
+}
+
+impl SettledPorts {
+    /// By which challenges of ACME an authority can find this server where there is a certificate. None where no address speaks TLS.
+    pub fn challenges(&self) -> Vec<ChallengeKind> {
+        let is_tcp = |address: &ListenAddress| matches!(address, ListenAddress::Tcp(_));
+        let pairs = || self.addresses.iter().zip(&self.modes);
+        let has_tls = pairs().any(|(address, mode)| match mode {
+            PortMode::Certificate => is_tcp(address),
+            PortMode::Tls(_) => true,
+            PortMode::Plain(_) | PortMode::Redirect(_) => false,
+        });
+        if !has_tls {
+            return Vec::new();
+        }
+        let has_plain = pairs().any(|(address, mode)| match mode {
+            PortMode::Plain(protocol) => *protocol != HttpProtocol::Http2 && is_tcp(address),
+            PortMode::Redirect(_) => is_tcp(address),
+            PortMode::Certificate | PortMode::Tls(_) => false,
+        });
+        let has_unix = !self.addresses.iter().all(is_tcp);
+        match (has_plain, has_unix) {
+            (true, _) => vec![ChallengeKind::Http01, ChallengeKind::TlsAlpn01],
+            // A proxy may ask a UNIX socket for port 80.
+            (false, true) => vec![ChallengeKind::TlsAlpn01, ChallengeKind::Http01],
+            (false, false) => vec![ChallengeKind::TlsAlpn01],
+        }
+    }
+}
+
 /// The addresses of all of them, each once, and what is spoken there. Addresses without options are plain once another one says `tls`.
 pub(crate) fn settle(
     ports: Vec<Port>,
-    certificate: Option<&Path>,
+    has_certificate: bool,
     proxies: &TrustedProxies,
 ) -> Result<SettledPorts, PortError> {
     let is_tls = |port: &&Port| matches!(port.mode, PortMode::Tls(_));
     let tls = ports.iter().find(is_tls);
-    if let (Some(port), None) = (tls, certificate) {
+    if let (Some(port), false) = (tls, has_certificate) {
         return Err(PortError::NoCertificate {
             text: port.text.clone(),
         });
@@ -243,13 +299,7 @@ mod tests {
         expected: &str,
     ) {
         let ports: Result<Vec<Port>, PortError> = texts.iter().map(|text| text.parse()).collect();
-        let settled = ports.and_then(|ports| {
-            settle(
-                ports,
-                has_certificate.then_some(Path::new("certificate.pem")),
-                &proxies,
-            )
-        });
+        let settled = ports.and_then(|ports| settle(ports, has_certificate, &proxies));
         let found = match settled {
             Ok(settled) => {
                 let pairs = settled.addresses.iter().zip(&settled.modes);
@@ -269,6 +319,7 @@ mod tests {
         match mode {
             PortMode::Certificate => "certificate".to_owned(),
             PortMode::Plain(protocol) => format!("plain {protocol:?}"),
+            PortMode::Redirect(port) => format!("redirect {port}"),
             PortMode::Tls(protocols) => format!("tls {protocols:?}"),
         }
     }
@@ -295,6 +346,42 @@ mod tests {
             true,
             "[::1]:1 tls [Http2, Http1]; unix:a plain Http2",
         );
+    }
+
+    #[test]
+    fn address_that_redirects_leaves_the_others_their_certificate() {
+        check(
+            &["127.0.0.1:80,redirect", "127.0.0.1:443"],
+            true,
+            "127.0.0.1:80 redirect 443; 127.0.0.1:443 certificate",
+        );
+        check(
+            &["127.0.0.1:80,redirect=8443,proxy", "127.0.0.1:8443,tls"],
+            true,
+            "127.0.0.1:80 proxy redirect 8443; 127.0.0.1:8443 tls []",
+        );
+        check(
+            &["127.0.0.1:80,redirect", "127.0.0.1:80"],
+            true,
+            "127.0.0.1:80 twice",
+        );
+    }
+
+    #[test]
+    fn challenges_are_those_that_an_address_can_answer() {
+        use ChallengeKind::{Http01, TlsAlpn01};
+        let of = |texts: &[&str]| {
+            let ports = texts.iter().map(|text| text.parse().unwrap()).collect();
+            let settled = settle(ports, true, &TrustedProxies::default()).unwrap();
+            settled.challenges()
+        };
+        let http_first = vec![Http01, TlsAlpn01];
+        let tls_first = vec![TlsAlpn01, Http01];
+        assert_eq!(of(&["127.0.0.1:80,redirect", "127.0.0.1:443"]), http_first);
+        assert_eq!(of(&["127.0.0.1:80", "127.0.0.1:443,tls"]), http_first);
+        assert_eq!(of(&["127.0.0.1:443"]), vec![TlsAlpn01]);
+        assert_eq!(of(&["unix:a", "127.0.0.1:443,tls"]), tls_first);
+        assert_eq!(of(&["127.0.0.1:80,redirect", "unix:a"]), vec![]);
     }
 
     #[test]
@@ -350,6 +437,10 @@ mod tests {
                 "write tls as well, as in 127.0.0.1:80,tls,alpn=h2",
             ),
             ("127.0.0.1:80,tls,h2c", "h2c is HTTP/2 without TLS"),
+            ("127.0.0.1:80,redirect,tls", "an address of its own"),
+            ("127.0.0.1:80,h2c,redirect", "an address of its own"),
+            ("127.0.0.1:80,redirect=0", "redirect=0 is no port"),
+            ("127.0.0.1:80,redirect=x", "redirect=x is no port"),
             ("unix:/run/app.sock,tls", "UNIX socket speaks no TLS"),
             ("unix:/run/a,b.sock", "`b.sock` is no option"),
             ("8080,tls", "write the address as well"),
@@ -359,7 +450,7 @@ mod tests {
         check(
             &["127.0.0.1:443,tls"],
             false,
-            "--listen 127.0.0.1:443,tls needs a certificate; give --tls-cert and --tls-key",
+            "--listen 127.0.0.1:443,tls needs a certificate; give --tls-cert and --tls-key, or --acme",
         );
     }
 }

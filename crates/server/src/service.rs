@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT_ENCODING, ALLOW, CONNECTION};
 use http::{HeaderValue, Method, StatusCode, Version};
+use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::{LogEntry, LogLane};
 use tsumugi_http::compress::{AcceptedCodings, Compressor};
 use tsumugi_http::{
@@ -25,6 +26,7 @@ use crate::application::{AdminView, Application, Program, VmFigures};
 use crate::dashboard::{QuestionReceiver, RouteCounter, follow_errors};
 use crate::front::{Column, Front};
 use crate::limits::LAST_REQUEST_REST_MS;
+use crate::plain_port::PlainPort;
 use crate::port::{PortMode, PortPrologue};
 
 /// How often a worker shows the figures of its applications.
@@ -171,6 +173,20 @@ impl<P: Program> Service<P> {
         })
     }
 
+    /// What requests to this listener meet before the application.
+    fn plain_port(&self, listener: usize, peer: Peer) -> PlainPort {
+        let (is_plain, redirect) = match (self.front.mode(listener), peer) {
+            (PortMode::Redirect(port), _) => (true, Some(*port)),
+            (PortMode::Plain(_), _) | (PortMode::Certificate, Peer::Unix) => (true, None),
+            (PortMode::Certificate | PortMode::Tls(_), _) => (false, None),
+        };
+        let acme = self.front.acme.as_ref().filter(|_| is_plain);
+        PlainPort {
+            challenges: acme.map(CertificateKeeper::challenges),
+            redirect,
+        }
+    }
+
     /// Reads certificate and key again, if there are any.
     async fn read_certificate(&self) -> Result<(), BoxError> {
         if let Some(tls) = self.front.tls.clone() {
@@ -233,6 +249,7 @@ struct Records {
 struct RequestHandler<A> {
     app: Current<A>,
     records: Rc<Records>,
+    plain: PlainPort,
 }
 
 impl<A: Application> HttpHandler for RequestHandler<A> {
@@ -249,6 +266,12 @@ impl<A: Application> HttpHandler for RequestHandler<A> {
     async fn handle(&self, request: Box<Request>) -> HttpResponse {
         if request.uri.path() == "*" {
             return of_server(&request.method);
+        }
+        if self.plain.answers()
+            && let Some(response) =
+                Box::pin(self.plain.answer(&request, &self.records.worker)).await
+        {
+            return response;
         }
         let received_at = request.received_at;
         let version = request.version;
@@ -339,6 +362,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
         let handler = Rc::new(RequestHandler {
             app,
             records: Rc::clone(&self.records),
+            plain: self.plain_port(listener, peer),
         });
         let mut origin = ConnectionInfo {
             peer: peer.address(),
@@ -356,6 +380,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
         let shutdown = self.shutdown();
         let (acceptor, protocol) = match (self.front.mode(listener), peer) {
             (PortMode::Plain(protocol), _) => (None, *protocol),
+            (PortMode::Redirect(_), _) => (None, HttpProtocol::Sniffed),
             (PortMode::Certificate, Peer::Unix) => (None, HttpProtocol::Sniffed),
             (PortMode::Certificate | PortMode::Tls(_), _) => {
                 (self.tls.borrow().of(listener), HttpProtocol::Sniffed)

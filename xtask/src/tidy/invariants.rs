@@ -15,6 +15,7 @@ crates/server: knows no language of applications: tsumugi_ruby tsumugi_mruby tsu
 crates/http: knows no database and no language: tsumugi_db tsumugi_kv tsumugi_sql tsumugi_mruby
 crates/rpc: listens on nothing and knows no engine: TcpListener UnixListener fjall
 crates/client: listens on nothing: TcpListener UnixListener
+crates/acme: listens on nothing: TcpListener UnixListener
 crates/mail: listens on nothing: TcpListener UnixListener
 crates/stores: knows no language and keeps no records itself: tsumugi_ruby tsumugi_mruby fjall
 crates/cluster: never asks for the time of day: SystemTime UtcDateTime OffsetDateTime

@@ -1,0 +1,121 @@
+//! One question to the directory over HTTPS, on a connection of its own. Knows no ACME.
+//! Rule: each question has its time and each answer its bytes; only https is spoken.
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::uri::{PathAndQuery, Scheme};
+use http::{HeaderValue, Request, Uri};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use instant_acme::{BodyWrapper, BytesResponse, HttpClient};
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::error::Error;
+use crate::limits::{ANSWER_BYTES_MAX, ANSWER_MAX};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A way to directories. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct AcmeTransport(TlsConnector);
+
+impl AcmeTransport {
+    /// Reads the authorities by which servers are checked: those of this file, else those of the system. Blocks.
+    pub fn open(authority: Option<&Path>) -> Result<AcmeTransport, Error> {
+        let roots = match authority {
+            Some(path) => tsumugi_http::read_authorities(path)
+                .map_err(|error| Error::Authorities(error.to_string()))?,
+            None => system_roots()?,
+        };
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Error::Authorities(error.to_string()))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(AcmeTransport(TlsConnector::from(Arc::new(config))))
+    }
+}
+
+fn system_roots() -> Result<RootCertStore, Error> {
+    let mut roots = RootCertStore::empty();
+    let found = rustls_native_certs::load_native_certs().certs;
+    let (added, _) = roots.add_parsable_certificates(found);
+    match added {
+        0 => Err(Error::Authorities(
+            "there are no certificates to trust: install the package ca-certificates, set SSL_CERT_FILE, or give --acme-ca"
+                .to_owned(),
+        )),
+        _ => Ok(roots),
+    }
+}
+
+impl HttpClient for AcmeTransport {
+    fn request(
+        &self,
+        request: Request<BodyWrapper<Bytes>>,
+    ) -> Pin<Box<dyn Future<Output = Result<BytesResponse, instant_acme::Error>> + Send>> {
+        let connector = self.0.clone();
+        Box::pin(async move {
+            let asked = tokio::time::timeout(ANSWER_MAX, ask(connector, request));
+            match asked.await {
+                Ok(answer) => answer.map_err(instant_acme::Error::Other),
+                Err(_) => {
+                    let reason = format!("no answer within {} s", ANSWER_MAX.as_secs());
+                    Err(instant_acme::Error::Other(reason.into()))
+                }
+            }
+        })
+    }
+}
+
+async fn ask(
+    connector: TlsConnector,
+    mut request: Request<BodyWrapper<Bytes>>,
+) -> Result<BytesResponse, BoxError> {
+    let uri = request.uri().clone();
+    let authority = match uri.authority() {
+        Some(authority) if uri.scheme() == Some(&Scheme::HTTPS) => authority.clone(),
+        _ => return Err(format!("{uri} is no URL of https").into()),
+    };
+    let host = authority.host().trim_matches(['[', ']']).to_owned();
+    let port = authority.port_u16().unwrap_or(443);
+    let stream = TcpStream::connect((&*host, port)).await?;
+    let name = ServerName::try_from(host)?;
+    let stream = connector.connect(name, stream).await.map_err(|error| {
+        let advice = "; --acme-ca names the authority of a directory that the system does not know";
+        io::Error::new(error.kind(), format!("no TLS connection: {error}{advice}"))
+    })?;
+    let path = uri.path_and_query().cloned();
+    let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+    *request.uri_mut() = Uri::from(path);
+    let host = HeaderValue::from_str(authority.as_str())?;
+    request.headers_mut().insert(HOST, host);
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let answered = async {
+        let (parts, body) = sender.send_request(request).await?.into_parts();
+        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?;
+        Ok::<_, BoxError>(BytesResponse {
+            parts,
+            body: Box::new(body.to_bytes()),
+        })
+    };
+    tokio::select! {
+        biased;
+        answered = answered => answered,
+        ended = connection => match ended {
+            Ok(()) => Err("the connection ended before the answer".into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

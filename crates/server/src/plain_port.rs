@@ -1,0 +1,95 @@
+//! What a port without TLS does before the application: answers challenges of ACME, sends clients to https. Knows no route.
+//! Rule: only what came in the clear is sent on, and a client is sent to the host that it asked for.
+
+use http::header::LOCATION;
+use http::{HeaderValue, StatusCode};
+use tsumugi_acme::ChallengeFolder;
+use tsumugi_http::{HttpResponse, Request, RequestScheme};
+use tsumugi_worker::WorkerHandle;
+
+/// What requests of a connection meet before the application. The default leaves all to the application.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlainPort {
+    /// Answers to challenges, where certificates come by ACME.
+    pub challenges: Option<ChallengeFolder>,
+    /// The port of https to which clients are sent, if they are.
+    pub redirect: Option<u16>,
+}
+
+impl PlainPort {
+    /// Whether a request may be answered here.
+    pub fn answers(&self) -> bool {
+        self.challenges.is_some() || self.redirect.is_some()
+    }
+
+    /// The answer, if it is not the application's.
+    pub async fn answer(&self, request: &Request, worker: &WorkerHandle) -> Option<HttpResponse> {
+        if let Some(challenges) = &self.challenges
+            && let Some(token) = ChallengeFolder::token(request.uri.path())
+        {
+            let (challenges, token) = (challenges.clone(), token.to_owned());
+            let read = worker.offload(move || challenges.answer(&token)).await;
+            match read {
+                Ok(Ok(Some(answer))) => return Some(HttpResponse::text(StatusCode::OK, answer)),
+                Ok(Ok(None)) => {}
+                Ok(Err(error)) => {
+                    tracing::error!(%error, "a challenge of ACME cannot be answered");
+                    return Some(HttpResponse::internal_error());
+                }
+                Err(_) => return Some(HttpResponse::unavailable()),
+            }
+        }
+        let port = self.redirect?;
+        (request.scheme == RequestScheme::Http).then(|| sent_on(request, port))
+    }
+}
+
+/// 308, which has a client repeat its request as it was (RFC 9110 section 15.4.9).
+fn sent_on(request: &Request, port: u16) -> HttpResponse {
+    let host = request.host().and_then(without_port);
+    let Some(host) = host else {
+        let reason = "this address is for https, and the request names no host to go on at";
+        return HttpResponse::refusal(StatusCode::BAD_REQUEST, reason);
+    };
+    let path = request.uri.path_and_query();
+    let path = path.map_or("/", |path| path.as_str());
+    let port = match port {
+        443 => String::new(),
+        port => format!(":{port}"),
+    };
+    match HeaderValue::try_from(format!("https://{host}{port}{path}")) {
+        Ok(location) => {
+            let response = HttpResponse::text(StatusCode::PERMANENT_REDIRECT, "over https\n");
+            response.with(LOCATION, location)
+        }
+        Err(_) => HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed target"),
+    }
+}
+
+/// A host without its port.
+fn without_port(host: &str) -> Option<&str> {
+    let end = match host.rfind(']') {
+        Some(end) => end + 1,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    host.get(..end).filter(|host| !host.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_port;
+
+    #[test]
+    fn host_is_taken_without_its_port() {
+        for (host, expected) in [
+            ("a.example", Some("a.example")),
+            ("a.example:80", Some("a.example")),
+            ("[::1]:80", Some("[::1]")),
+            ("[::1]", Some("[::1]")),
+            (":80", None),
+            ("", None),
+        ] {
+            assert_eq!(without_port(host), expected, "{host}");
+        }
+    }
+}
