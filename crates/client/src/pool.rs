@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use tsumugi_trace::{SpanKind, in_wait, span};
 use tsumugi_worker::WorkerHandle;
 
 use super::target::{TargetUrl, UrlOrigin};
@@ -80,14 +81,17 @@ impl Pool {
                 });
             Arc::clone(&host.places)
         };
-        let closed = |_| Error::Connect {
+        let closed = |_: AcquireError| Error::Connect {
             place: target.place(),
             reason: "the client is closed".to_owned(),
         };
         // The host's first: who waits for a busy host must not keep others from theirs.
-        let of_host = host.acquire_owned().await.map_err(closed)?;
-        let of_all = Arc::clone(&self.places).acquire_owned();
-        lease.permits = Some((of_host, of_all.await.map_err(closed)?));
+        let permits = async {
+            let of_host = host.acquire_owned().await?;
+            Ok((of_host, Arc::clone(&self.places).acquire_owned().await?))
+        };
+        let permits = in_wait(|| span(SpanKind::Pool, &target.place()), permits);
+        lease.permits = Some(permits.await.map_err(closed)?);
         Ok(lease)
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use tsumugi_db::Database;
+use tsumugi_trace::{SpanKind, in_wait, span};
 
 use crate::attempt::{LeaseAttempt, TakeOutcome};
 use crate::channel::MessageChannel;
@@ -94,6 +95,12 @@ impl Cluster {
             ttl,
             period: None,
         };
+        let taken = self.take(name, request, wait);
+        let begin = || span(SpanKind::Lock, &format!("lock {}", shown_name(name)));
+        in_wait(begin, taken).await
+    }
+
+    async fn take(&self, name: &str, request: TakeRequest, wait: LockWait) -> Result<Lease> {
         let mut attempt = LeaseAttempt::new(&self.engine, name, request);
         let begun = Instant::now();
         let mut pause = LOCK_POLL_MIN;
@@ -161,8 +168,34 @@ impl Cluster {
     }
 }
 
+/// What traces show of a lock's name: the part that says what it is about, as what is behind may name a person or a thing.
+fn shown_name(name: &str) -> String {
+    match name.find([' ', ':', '/', '.', '|']) {
+        Some(end) => format!("{}…", name.get(..=end).unwrap_or_default()),
+        None => name.to_owned(),
+    }
+}
+
 impl Default for Cluster {
     fn default() -> Cluster {
         Cluster::of_process()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_lock_is_shown_without_what_it_is_of() {
+        for (name, shown) in [
+            ("report", "report"),
+            ("invoice:7", "invoice:…"),
+            ("report 7", "report …"),
+            ("mail/a@example.org", "mail/…"),
+            ("紡:1", "紡:…"),
+        ] {
+            assert_eq!(shown_name(name), shown);
+        }
     }
 }

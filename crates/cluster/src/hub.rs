@@ -8,6 +8,8 @@ use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use tsumugi_trace::{SpanKind, in_wait, span};
+
 use crate::error::{Error, Result};
 use crate::limits::CHANNELS_MAX;
 use crate::message_queue::{ChannelEvent, MessageQueue, QueueReader};
@@ -142,7 +144,10 @@ impl Subscription {
     /// What comes next. Dropping the future loses nothing.
     pub async fn recv(&mut self) -> ChannelEvent {
         match &mut self.reader {
-            Some(reader) => reader.next().await,
+            Some(reader) => {
+                let channel = &self.channel;
+                in_wait(|| span(SpanKind::Channel, channel), reader.next()).await
+            }
             None => pending().await,
         }
     }

@@ -105,7 +105,7 @@ pub struct StatementFigures {
     pub max: Duration,
     /// How long 99 of 100 took at most, up to a quarter more than that.
     pub p99: Duration,
-    /// The route that one of them was for.
+    /// `file:line` of the author's code that asked for one of them, where that is known, or else the route that it was for.
     pub place: Option<Arc<str>>,
 }
 

@@ -75,6 +75,7 @@ impl SmtpConnector {
         let metered = MeteredStream {
             stream,
             left: REPLY_BYTES_MAX,
+            clear: (self.url.encryption == Encryption::StartTls).then(ClearReply::default),
         };
         let stream: Box<dyn AsyncTokioStream> = match self.url.encryption {
             Encryption::Tls => Box::new(EncryptedStream {
@@ -175,7 +176,40 @@ impl SmtpConnection {
 struct MeteredStream {
     stream: TcpStream,
     left: usize,
+    /// Until TLS begins that STARTTLS asks for.
+    clear: Option<ClearReply>,
 }
+
+/// What a server has answered in the clear since it was last written to. Whoever is between could add answers to it that would be taken for those
+/// to what is asked over TLS.
+#[derive(Debug, Default)]
+struct ClearReply(Vec<u8>);
+
+impl ClearReply {
+    /// Adds what came; an error when there is anything behind the reply.
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.extend_from_slice(bytes);
+        let mut rest = self.0.as_slice();
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (line, behind) = rest.split_at(end + 1);
+            // `250-` goes on, `250 ` and `250` are the last line.
+            if line.get(3) == Some(&b'-') {
+                rest = behind;
+                continue;
+            }
+            return match behind {
+                [] => Ok(()),
+                _ => Err(io::Error::other(
+                    "the server, or somebody before it, sends more than one answer before TLS has begun",
+                )),
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The first byte of TLS, which is that of no command.
+const TLS_HANDSHAKE: u8 = 22;
 
 impl AsyncRead for MeteredStream {
     fn poll_read(
@@ -186,6 +220,9 @@ impl AsyncRead for MeteredStream {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let read = buffer.filled().len() - before;
+        if let (Some(clear), Some(came)) = (&mut self.clear, buffer.filled().get(before..)) {
+            clear.add(came)?;
+        }
         match self.left.checked_sub(read) {
             Some(left) => {
                 self.left = left;
@@ -208,6 +245,12 @@ impl AsyncWrite for MeteredStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.left = REPLY_BYTES_MAX;
+        if bytes.first() == Some(&TLS_HANDSHAKE) {
+            self.clear = None;
+        }
+        if let Some(clear) = &mut self.clear {
+            clear.0.clear();
+        }
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -264,5 +307,27 @@ impl AsyncWrite for EncryptedStream {
 impl AsyncTokioStream for EncryptedStream {
     fn peer_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.peer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anything_behind_one_reply_is_refused_before_tls() {
+        for (pieces, is_one) in [
+            (&["220 go\r\n"][..], true),
+            (&["250-a\r\n", "250-", "b\r\n250 c\r\n"], true),
+            (&["250\r\n"], true),
+            (&["220 g"], true),
+            (&["220 go\r\n250 AUTH PLAIN\r\n"], false),
+            (&["220 go\r\n", "2"], false),
+            (&["250-a\r\n250 b\r\n220 go\r\n"], false),
+        ] {
+            let mut reply = ClearReply::default();
+            let mut added = pieces.iter().map(|piece| reply.add(piece.as_bytes()));
+            assert_eq!(added.all(|added| added.is_ok()), is_one, "{pieces:?}");
+        }
     }
 }

@@ -68,6 +68,19 @@ impl Error {
         }
     }
 
+    /// What went wrong, without a word of the server's or of the mail.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Error::Mail(_) => "mail",
+            Error::NoServer | Error::Url(_) => "no server",
+            Error::Timeout { .. } => "timeout",
+            Error::Connect { .. } => "no connection",
+            Error::Refused { .. } => "refused",
+            Error::Protocol { .. } => "connection lost",
+            Error::Folder { .. } => "folder",
+        }
+    }
+
     /// Of the conversation with a server.
     pub(crate) fn of(place: &str, error: lettre::transport::smtp::Error) -> Error {
         let place = place.to_owned();

@@ -3,14 +3,17 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use tsumugi_trace::{SpanKind, span};
 use tsumugi_worker::WorkerHandle;
 
 use crate::address::SmtpUrl;
@@ -170,14 +173,15 @@ impl Mailer {
 
     async fn deliver(&self, mail: &PreparedMail) -> Result<(), Error> {
         let pool = self.pool.as_ref().ok_or(Error::NoServer)?;
-        let ms = self.settings.limits.send_ms_max;
-        match timeout(Duration::from_millis(ms), self.converse(pool, mail)).await {
-            Ok(result) => result,
-            Err(_) => Err(Error::Timeout {
-                place: pool.connector.place(),
-                ms,
-            }),
-        }
+        let (place, ms) = (pool.connector.place(), self.settings.limits.send_ms_max);
+        let span = span(SpanKind::Mail, &place);
+        let mut sending = pin!(timeout(
+            Duration::from_millis(ms),
+            self.converse(pool, mail)
+        ));
+        let sent = poll_fn(|cx| span.enter(|| sending.as_mut().poll(cx))).await;
+        let sent = sent.unwrap_or(Err(Error::Timeout { place, ms }));
+        sent.inspect_err(|error| span.fail(error.kind()))
     }
 
     async fn converse(&self, pool: &Pool, mail: &PreparedMail) -> Result<(), Error> {

@@ -236,6 +236,27 @@ fn server_without_starttls_gets_neither_password_nor_mail() {
 }
 
 #[test]
+fn answers_that_somebody_has_put_behind_that_to_starttls_are_refused() {
+    for (command, injected) in [
+        ("STARTTLS", "220 go\r\n250-here\r\n250 AUTH PLAIN"),
+        // Read with the answer to EHLO, the rest would be taken for what comes over TLS.
+        (
+            "EHLO",
+            "250-here\r\n250 STARTTLS\r\n220 go\r\n250 AUTH PLAIN",
+        ),
+    ] {
+        let server = SmtpServer::with_fault(command, SmtpFault::Answers(injected));
+        let url = server.url().replace("smtp://", "smtp://user:secret@") + "?tls=starttls";
+        alone(over(&url, None), async |mailer| {
+            let error = mailer.send(mail()).await.unwrap_err().to_string();
+            let expected = "more than one answer before TLS has begun";
+            assert!(error.contains(expected), "{command}: {error}");
+            assert_eq!(server.mails(), []);
+        });
+    }
+}
+
+#[test]
 fn mails_are_collected_written_or_refused_as_the_target_says() {
     let with = |target| MailSettings {
         target,

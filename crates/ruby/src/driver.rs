@@ -323,11 +323,15 @@ impl Drop for ParkedFibre {
         let worker = self.host.worker.clone();
         let running = rest.job.as_ref();
         let exchange = running.and_then(|running| running.job.exchange.as_ref());
-        let activity = exchange.and_then(|exchange| exchange.request.activity.clone());
-        let activity = activity.or_else(tsumugi_trace::current);
+        // A conversation that goes on behind its request is the current one.
+        let activity = tsumugi_trace::current();
+        let activity = activity.or_else(|| exchange?.request.activity.clone());
+        // Who looks at it sees what its `ensure` waits for.
+        let hold = activity.as_ref().map(Activity::hold);
         worker.spawn(Activity::scope(activity, async move {
             rest.cancel(|scope, ended| report_after_cancel(scope, &ended))
                 .await;
+            drop(hold);
         }));
     }
 }

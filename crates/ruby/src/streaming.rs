@@ -45,7 +45,11 @@ pub(crate) fn start<A: HasJobs>(
         StreamPlan::Rows(rows) => {
             exchange.streams.close();
             feed(job, worker, limits, head, |sender| async move {
-                send_rows(*rows, sender, &line).await;
+                tokio::select! {
+                    () = send_rows(*rows, sender, &line) => {}
+                    // What is sent breaks off.
+                    () = cancelled() => {}
+                }
             })
         }
         StreamPlan::WebSocket(plan) => HttpBody::Switch(conversation::switch(

@@ -2,6 +2,7 @@
 //! Knows no language and no message. Rule: a list that is too long is not walked, and nothing is after `SHAPE_FAILURES_MAX` failures.
 
 use crate::failure::{Failures, FieldFailure};
+use crate::format::PatternTrials;
 use crate::limits::{SHAPE_CHOICES_SHOWN_MAX, SHAPE_ITEMS_MAX};
 use crate::literal::Literal;
 use crate::scalar;
@@ -29,6 +30,7 @@ pub fn check<V: Values>(
     let mut walk = Walk {
         values,
         failures: Failures::default(),
+        trials: PatternTrials::default(),
         path: String::new(),
     };
     let value = match values.kind(input)? {
@@ -47,6 +49,7 @@ pub fn check<V: Values>(
 struct Walk<'w, V> {
     values: &'w V,
     failures: Failures,
+    trials: PatternTrials,
     /// Where the walk is.
     path: String,
 }
@@ -140,10 +143,15 @@ impl<V: Values> Walk<'_, V> {
             return self.values.keep(input).map(Some);
         }
         let text = self.values.text(input)?;
-        if let Some(failure) = text_failure(rule, &text) {
-            return self.fail(failure);
+        let pattern = rule.pattern.as_ref();
+        let failure = text_failure(rule, &text).or_else(|| {
+            let fits = pattern?.fits_within(&mut self.trials, &text);
+            (!fits).then(|| FieldFailure::key("pattern"))
+        });
+        match failure {
+            Some(failure) => self.fail(failure),
+            None => self.values.keep(input).map(Some),
         }
-        self.values.keep(input).map(Some)
     }
 
     fn number(
@@ -219,6 +227,7 @@ impl<V: Values> Walk<'_, V> {
     }
 }
 
+/// What is wrong with a text, but for its pattern.
 fn text_failure(rule: &Rule, text: &str) -> Option<FieldFailure> {
     if let Some(length) = rule.length {
         let count = text.chars().count();
@@ -232,13 +241,8 @@ fn text_failure(rule: &Rule, text: &str) -> Option<FieldFailure> {
             return Some(choice_failure(choices));
         }
     }
-    if let Some(format) = rule.format.filter(|format| !format.fits(text)) {
-        return Some(FieldFailure::key(format.name()));
-    }
-    let pattern = rule.pattern.as_ref();
-    pattern
-        .filter(|pattern| !pattern.fits(text))
-        .map(|_| FieldFailure::key("pattern"))
+    let format = rule.format.filter(|format| !format.fits(text));
+    format.map(|format| FieldFailure::key(format.name()))
 }
 
 fn number_failure(rule: &Rule, found: &Literal) -> Option<FieldFailure> {

@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use tsumugi_values::{Date, Time};
 
-use crate::limits::{EMAIL_BYTES_MAX, URL_BYTES_MAX};
+use crate::limits::{
+    EMAIL_BYTES_MAX, SHAPE_PATTERN_STEPS_MAX, SHAPE_PATTERN_TRIALS_MAX, URL_BYTES_MAX,
+};
 
 /// A format that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,12 +68,41 @@ impl Format {
 
 /// A condition on a text that the author has: a regular expression that is found in it, or a function.
 #[derive(Clone)]
-pub struct TextPattern(Rc<dyn Fn(&str) -> bool>);
+pub struct TextPattern(Matcher);
+
+#[derive(Clone)]
+enum Matcher {
+    Function(Rc<dyn Fn(&str) -> bool>),
+    /// Within few steps, and within all that are allowed.
+    Expression(Rc<dyn Fn(&str) -> Decision>, Rc<dyn Fn(&str) -> Decision>),
+}
+
+/// Whether a text fits, as far as that was found out: none when the engine gave up.
+pub type Decision = Option<bool>;
+
+/// How many texts of one request may still be hard to decide.
+#[derive(Debug)]
+pub(crate) struct PatternTrials(usize);
+
+impl Default for PatternTrials {
+    fn default() -> PatternTrials {
+        PatternTrials(SHAPE_PATTERN_TRIALS_MAX)
+    }
+}
 
 impl TextPattern {
     /// A function that says whether a text fits.
     pub fn new(fits: impl Fn(&str) -> bool + 'static) -> TextPattern {
-        TextPattern(Rc::new(fits))
+        TextPattern(Matcher::Function(Rc::new(fits)))
+    }
+
+    /// A regular expression with an engine that goes back: `quick` gives up after [`SHAPE_PATTERN_STEPS_MAX`] steps, `whole` after as many as one
+    /// text may cost. Of one request only few texts get to `whole`, so that a long list of hard ones costs no more than those.
+    pub fn expression(
+        quick: impl Fn(&str) -> Decision + 'static,
+        whole: impl Fn(&str) -> Decision + 'static,
+    ) -> TextPattern {
+        TextPattern(Matcher::Expression(Rc::new(quick), Rc::new(whole)))
     }
 
     /// A regular expression that has to be found in the text: `^` and `$` say that it is the whole.
@@ -79,16 +110,34 @@ impl TextPattern {
     /// # Errors
     /// What is wrong with the expression.
     pub fn regex(source: &str) -> Result<TextPattern, Box<fancy_regex::Error>> {
-        let regex = fancy_regex::Regex::new(source)?;
-        // A text on which the engine gives up does not fit.
-        Ok(TextPattern::new(move |text| {
-            regex.is_match(text).unwrap_or(false)
-        }))
+        let whole = fancy_regex::Regex::new(source)?;
+        let quick = fancy_regex::RegexBuilder::new(source)
+            .backtrack_limit(SHAPE_PATTERN_STEPS_MAX)
+            .build()?;
+        Ok(TextPattern::expression(
+            move |text| quick.is_match(text).ok(),
+            move |text| whole.is_match(text).ok(),
+        ))
     }
 
-    /// Whether the text fits.
+    /// Whether the text fits. One on which the engine gives up does not.
     pub fn fits(&self, text: &str) -> bool {
-        (self.0)(text)
+        self.fits_within(&mut PatternTrials::default(), text)
+    }
+
+    /// The same for one of many texts.
+    pub(crate) fn fits_within(&self, trials: &mut PatternTrials, text: &str) -> bool {
+        match &self.0 {
+            Matcher::Function(fits) => fits(text),
+            Matcher::Expression(quick, whole) => match quick(text) {
+                Some(fits) => fits,
+                None if trials.0 == 0 => false,
+                None => {
+                    trials.0 -= 1;
+                    whole(text).unwrap_or(false)
+                }
+            },
+        }
     }
 }
 

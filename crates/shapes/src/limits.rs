@@ -18,6 +18,12 @@ pub const SHAPE_CHOICES_MAX: usize = 1_000;
 /// Choices that a message names.
 pub const SHAPE_CHOICES_SHOWN_MAX: usize = 20;
 
+/// Steps back that a regular expression may take for one text before it counts as one that is hard to decide.
+pub const SHAPE_PATTERN_STEPS_MAX: usize = 10_000;
+
+/// Texts of one request that are hard to decide and for which an expression may take as many steps as it is allowed. Those beyond do not fit.
+pub const SHAPE_PATTERN_TRIALS_MAX: usize = 5;
+
 /// Languages that messages may be in.
 pub const SHAPE_LANGUAGES_MAX: usize = 100;
 

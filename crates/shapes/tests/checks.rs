@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-use tsumugi_shapes::limits::{SHAPE_FAILURES_MAX, SHAPE_ITEMS_MAX};
+use tsumugi_shapes::limits::{
+    SHAPE_CHOICES_SHOWN_MAX, SHAPE_FAILURES_MAX, SHAPE_ITEMS_MAX, SHAPE_PATTERN_TRIALS_MAX,
+};
 use tsumugi_shapes::{
     FormFields, FormNode, FormValues, Format, InputKind, InputShape, Literal, MessageCatalog,
     Outcome, TextPattern, Values, any, boolean, check, file, integer, list, number, object, text,
@@ -318,6 +320,68 @@ fn pattern_and_any_and_length_are_those_of_the_author() {
         ])
     };
     fits(&shape, fitting(), fitting());
+}
+
+#[test]
+fn texts_that_are_hard_to_decide_share_their_trials() {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    let count = |hard: usize| {
+        let trials = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&trials);
+        let quick = |text: &str| (text != "hard").then_some(true);
+        let whole = move |_: &str| {
+            counted.set(counted.get() + 1);
+            Some(true)
+        };
+        let pattern = TextPattern::expression(quick, whole);
+        let item = text().matching(pattern);
+        let shape = InputShape::new()
+            .field("a", list(item.clone()))
+            .field("b", list(item));
+        let mut items = vec![t("hard"); hard];
+        items.push(t("easy"));
+        let input = o([("a", Tree::List(items)), ("b", Tree::List(vec![t("easy")]))]);
+        (messages(&run(&shape, &input)).len(), trials.get())
+    };
+    let max = SHAPE_PATTERN_TRIALS_MAX;
+    assert_eq!(count(max), (0, max));
+    // One more does not fit, and what is easy still does.
+    assert_eq!(count(max + 1), (1, max));
+}
+
+#[test]
+fn expression_on_which_the_engine_gives_up_does_not_fit() {
+    // Each character more doubles the steps.
+    let pattern = || TextPattern::regex("^(?=(a+a+)+$)b?").expect("a pattern");
+    assert!(!pattern().fits(&format!("{}b", "a".repeat(40))));
+    assert!(pattern().fits("aaaa"));
+    let shape = InputShape::new().field("a", list(text().matching(pattern())));
+    let items = vec![t(&format!("{}b", "a".repeat(40))); 20];
+    let outcome = run(&shape, &o([("a", Tree::List(items))]));
+    assert_eq!(messages(&outcome).len(), 20);
+}
+
+#[test]
+fn message_names_as_many_choices_as_the_limit() {
+    for (count, is_cut) in [
+        (SHAPE_CHOICES_SHOWN_MAX, false),
+        (SHAPE_CHOICES_SHOWN_MAX + 1, true),
+    ] {
+        let names: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
+        let shape = InputShape::new().field("a", text().one_of(names));
+        let words = messages(&run(&shape, &o([("a", t("x"))]))).join("");
+        assert!(
+            words.contains(&format!("c{}", SHAPE_CHOICES_SHOWN_MAX - 1)),
+            "{words}"
+        );
+        assert!(
+            !words.contains(&format!("c{SHAPE_CHOICES_SHOWN_MAX}")),
+            "{words}"
+        );
+        assert_eq!(words.contains('…'), is_cut, "{words}");
+    }
 }
 
 #[test]

@@ -160,6 +160,8 @@ pub struct Activity {
     subject: Subject,
     started_at: Instant,
     route: OnceLock<Arc<str>>,
+    /// Of a request only the body of its answer is left, which a task writes.
+    is_stream: AtomicBool,
     /// Its place among those that are shown, or [`UNLISTED`].
     pub(crate) slot: AtomicUsize,
     cancellation: Cancellation,
@@ -182,6 +184,9 @@ pub(crate) struct State {
     /// Spans beyond a limit.
     pub left_out: usize,
     pub has_ended: bool,
+    /// How many keep it from ending, and how it ended meanwhile.
+    holds: usize,
+    ending: Option<Ending>,
 }
 
 impl Activity {
@@ -210,11 +215,12 @@ impl Activity {
             subject: beginning.subject,
             started_at: beginning.started_at,
             route: OnceLock::new(),
+            is_stream: AtomicBool::new(false),
             slot: AtomicUsize::new(UNLISTED),
             cancellation: Cancellation::default(),
             state: Mutex::default(),
         };
-        OwnedActivity(local::place(activity))
+        OwnedActivity(local::allocate(activity))
     }
 
     /// Begins work with a name: a job, a tick. A part of the trace of `parent`, if there is one.
@@ -237,6 +243,19 @@ impl Activity {
     /// The sort of work.
     pub fn kind(&self) -> ActivityKind {
         self.kind
+    }
+
+    /// It has answered, and a task writes the body of that.
+    pub fn begin_stream(&self) {
+        self.is_stream.store(true, Ordering::Relaxed);
+    }
+
+    /// What is under way of it now.
+    pub(crate) fn shown_kind(&self) -> ActivityKind {
+        match self.is_stream.load(Ordering::Relaxed) {
+            true => ActivityKind::Stream,
+            false => self.kind,
+        }
     }
 
     /// What logs call it.
@@ -376,11 +395,32 @@ impl Activity {
         lock(&self.state)
     }
 
-    /// Ends it: what is recorded goes to those who want it. What comes later is left out.
+    /// Keeps it under way for what it still has to do when its owner has ended it, such as an `ensure` that waits. To be dropped on its thread.
+    pub fn hold(self: &Arc<Self>) -> ActivityHold {
+        self.state().holds += 1;
+        ActivityHold(Arc::clone(self))
+    }
+
+    /// Ends it, once nothing holds it.
     fn end(&self, ending: Ending) {
         if !self.is_observed() {
             return;
         }
+        {
+            let mut state = self.state();
+            if state.ending.is_some() {
+                return;
+            }
+            if state.holds > 0 {
+                state.ending = Some(ending);
+                return;
+            }
+        }
+        self.finish(ending);
+    }
+
+    /// What is recorded goes to those who want it. What comes later is left out.
+    fn finish(&self, ending: Ending) {
         let (spans, left_out) = {
             let mut state = self.state();
             if std::mem::replace(&mut state.has_ended, true) {
@@ -424,6 +464,27 @@ impl Activity {
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps an activity under way: see [`Activity::hold`].
+#[derive(Debug)]
+#[must_use = "an activity is held until this is dropped"]
+pub struct ActivityHold(Arc<Activity>);
+
+impl Drop for ActivityHold {
+    fn drop(&mut self) {
+        let ending = {
+            let mut state = self.0.state();
+            state.holds -= 1;
+            match state.holds {
+                0 => state.ending.take(),
+                _ => None,
+            }
+        };
+        if let Some(ending) = ending {
+            self.0.finish(ending);
+        }
+    }
 }
 
 /// An activity with the duty to end it: one that is only dropped has ended as its client left.

@@ -17,7 +17,8 @@ mod span;
 mod tracer;
 
 pub use activity::{
-    Activity, ActivityKind, ActivityStart, Ending, EndingKind, OwnedActivity, RequestId, Subject,
+    Activity, ActivityHold, ActivityKind, ActivityStart, Ending, EndingKind, OwnedActivity,
+    RequestId, Subject,
 };
 pub use context::{SpanId, TraceId, TraceParent, trace_state};
 pub use lane::TraceCounts;
@@ -28,8 +29,8 @@ pub use limits::{
     TRACESTATE_BYTES_MAX, TRACESTATE_MEMBERS_MAX,
 };
 pub use local::Outgoing;
-pub use local::{LogIds, current, is_observed, log_ids, outgoing, within};
+pub use local::{LogIds, current, is_observed, log_ids, outgoing, place, within};
 pub use record::{Attribute, FinishedActivity, FinishedSpan};
-pub use scope::{ActivityScope, SpanScope, in_span};
-pub use span::{Span, SpanKind, span};
+pub use scope::{ActivityScope, SpanScope, WaitScope, in_span, in_wait};
+pub use span::{Span, SpanKind, brief_span, span};
 pub use tracer::{ActivityView, CancelReply, Sampling, TraceSettings, Tracer, WaitView};

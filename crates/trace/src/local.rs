@@ -49,6 +49,11 @@ pub fn is_observed() -> bool {
     IS_OBSERVED.get()
 }
 
+/// The place in the author's code that something is done for now, `file:line`, where that is known.
+pub fn place() -> Option<Arc<str>> {
+    LOCAL.try_with(|local| look(&local.place)).ok().flatten()
+}
+
 /// What lines of the log about the current activity carry.
 pub struct LogIds {
     /// What the request is called.
@@ -220,7 +225,7 @@ pub(crate) fn keep(finished: FinishedActivity) {
 }
 
 /// An activity in memory of one that has ended, where there is some.
-pub(crate) fn place(activity: Activity) -> Arc<Activity> {
+pub(crate) fn allocate(activity: Activity) -> Arc<Activity> {
     let spare = LOCAL.try_with(|local| local.spare.borrow_mut().pop());
     let Some(mut placed) = spare.ok().flatten() else {
         return Arc::new(activity);

@@ -32,6 +32,8 @@ pub enum SpanKind {
     Body,
     /// A place in a pool.
     Pool,
+    /// The client, which is to take or to send something.
+    Client,
     /// A template that is rendered.
     Template,
     /// A mail on its way.
@@ -57,6 +59,7 @@ impl SpanKind {
             SpanKind::Channel => "channel",
             SpanKind::Body => "body",
             SpanKind::Pool => "pool",
+            SpanKind::Client => "client",
             SpanKind::Template => "template",
             SpanKind::Mail => "mail",
             SpanKind::Named => "span",
@@ -73,6 +76,8 @@ pub(crate) struct OpenSpan {
     pub name: Box<str>,
     pub place: Option<Arc<str>>,
     pub since: Instant,
+    /// It becomes a part of the trace.
+    pub is_kept: bool,
     pub error: Option<Box<str>>,
     pub attributes: Vec<(&'static str, Attribute)>,
 }
@@ -86,19 +91,29 @@ pub struct Span(Option<LiveSpan>);
 struct LiveSpan {
     activity: Arc<Activity>,
     id: SpanId,
+    is_kept: bool,
 }
 
 /// Begins a span of the current activity. `name` is cut at [`SPAN_NAME_BYTES_MAX`] bytes.
 pub fn span(kind: SpanKind, name: &str) -> Span {
     match local::is_observed() {
         false => Span(None),
-        true => Span::open(kind, name),
+        true => Span::open(kind, name, true),
+    }
+}
+
+/// Begins a span of the current activity for those who watch what it waits for now. No trace has it: what comes again and again for as long
+/// as something is open, such as the messages of a WebSocket, would leave no room there.
+pub fn brief_span(kind: SpanKind, name: &str) -> Span {
+    match local::is_observed() {
+        false => Span(None),
+        true => Span::open(kind, name, false),
     }
 }
 
 impl Span {
     #[cold]
-    fn open(kind: SpanKind, name: &str) -> Span {
+    fn open(kind: SpanKind, name: &str, mut is_kept: bool) -> Span {
         let Some((activity, parent, place)) = local::observed() else {
             return Span(None);
         };
@@ -106,8 +121,13 @@ impl Span {
         {
             let mut state = activity.state();
             let is_full = activity.is_recorded && state.spans.len() >= TRACE_SPANS_MAX;
-            if state.has_ended || is_full || state.open.len() >= TRACE_SPANS_OPEN_MAX {
+            let has_no_room = state.has_ended || state.open.len() >= TRACE_SPANS_OPEN_MAX;
+            if is_kept && (is_full || has_no_room) {
                 state.left_out += 1;
+                // Who watches still sees it.
+                is_kept = false;
+            }
+            if has_no_room || !is_kept && !activity.is_watched {
                 return Span(None);
             }
             state.open.push(OpenSpan {
@@ -117,28 +137,38 @@ impl Span {
                 name: cut(name).into(),
                 place,
                 since: Instant::now(),
+                is_kept,
                 error: None,
                 attributes: Vec::new(),
             });
         }
         activity.show();
-        Span(Some(LiveSpan { activity, id }))
+        Span(Some(LiveSpan {
+            activity,
+            id,
+            is_kept,
+        }))
+    }
+
+    /// What is in a trace, or will be.
+    fn kept(&self) -> Option<&LiveSpan> {
+        self.0.as_ref().filter(|live| live.is_kept)
     }
 
     /// Whether anybody wants to know more of it: what is costly to find out is not worth it otherwise.
     pub fn is_recorded(&self) -> bool {
-        let live = self.0.as_ref();
+        let live = self.kept();
         live.is_some_and(|live| live.activity.is_recorded)
     }
 
     /// Its name among the spans, unless it is empty.
     pub fn id(&self) -> Option<SpanId> {
-        self.0.as_ref().map(|live| live.id)
+        self.kept().map(|live| live.id)
     }
 
     /// The trace as another server is to be told, with this span as the parent.
     pub fn as_parent(&self) -> Option<TraceParent> {
-        let live = self.0.as_ref()?;
+        let live = self.kept()?;
         Some(TraceParent {
             span_id: live.id,
             ..live.activity.as_parent()
@@ -179,7 +209,7 @@ impl Span {
     pub fn enter<T>(&self, run: impl FnOnce() -> T) -> T {
         match &self.0 {
             None => run(),
-            Some(live) => live.activity.enter(|| within(Some(live.id), None, run)),
+            Some(live) => live.activity.enter(|| within(self.id(), None, run)),
         }
     }
 }
@@ -201,7 +231,7 @@ impl Drop for LiveSpan {
             return;
         };
         let open = state.open.remove(at);
-        if !self.activity.is_recorded {
+        if !self.activity.is_recorded || !open.is_kept {
             return;
         }
         if state.spans.len() >= TRACE_SPANS_MAX {

@@ -266,7 +266,7 @@ impl Activity {
         };
         ActivityView {
             id: self.span_id().to_string(),
-            kind: self.kind().as_str(),
+            kind: self.shown_kind().as_str(),
             worker,
             request_id: self.id().to_string(),
             method: self.subject().method().map(str::to_owned),

@@ -11,7 +11,8 @@ use tsumugi_trace::{
     SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, Sampling, SpanKind, TRACE_SPANS_MAX,
     TRACE_SPANS_OPEN_MAX, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
     TRACES_QUEUED_BYTES_MAX, TRACES_QUEUED_MAX, TRACES_TAKEN_BYTES_MAX, TraceParent, TraceSettings,
-    Tracer, current, in_span, is_observed, log_ids, outgoing, span, within,
+    Tracer, brief_span, current, in_span, in_wait, is_observed, log_ids, outgoing, place, span,
+    within,
 };
 
 fn tracer(sampling: Sampling) -> Tracer {
@@ -321,4 +322,103 @@ fn rate_records_the_first_and_few_of_many() {
     // Whatever the machine takes for it, it is not all of them.
     let recorded = (0..100_000).filter(|_| begin(None).is_recorded()).count();
     assert!(recorded < 100_000);
+}
+
+#[test]
+fn scope_that_is_dropped_ends_its_future_as_a_part_of_its_activity() {
+    struct Seen(Arc<std::sync::Mutex<Option<String>>>);
+    impl Drop for Seen {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() = log_ids().map(|ids| ids.request_id.to_string());
+        }
+    }
+    let (job, seen) = (begin(None), Arc::default());
+    let last = Seen(Arc::clone(&seen));
+    let scope = Activity::scope(Some(job.share()), async move {
+        let _last = last;
+        std::future::pending::<()>().await;
+    });
+    let mut scope = Box::pin(scope);
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(scope.as_mut().poll(&mut cx).is_pending());
+    drop(scope);
+    assert_eq!(*seen.lock().unwrap(), Some(job.id().to_string()));
+}
+
+#[test]
+fn activity_that_is_held_ends_with_its_last_hold() {
+    let tracer = tracer(Sampling::Ratio(1.0));
+    let activity = begin(None);
+    activity.show();
+    let holds = (activity.hold(), activity.hold());
+    let shared = activity.share();
+    activity.end(Ending {
+        status: Some(503),
+        ..Ending::default()
+    });
+    drop(activity);
+    shared.enter(|| drop(span(SpanKind::Sql, "rollback")));
+    drop(holds.0);
+    assert_eq!(tracer.activities(9).0.len(), 1);
+    assert!(tracer.kept().is_empty());
+    drop(holds.1);
+    assert!(tracer.activities(9).0.is_empty());
+    let finished = last(&tracer);
+    assert_eq!((finished.status, finished.spans.len()), (Some(503), 1));
+    assert_eq!(finished.ending, EndingKind::Complete);
+}
+
+#[test]
+fn wait_has_a_span_unless_it_is_ready_at_once() {
+    let tracer = tracer(Sampling::Ratio(1.0));
+    let activity = begin(None);
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut poll = |kind: SpanKind, turns: usize| {
+        let mut left = turns;
+        let future = std::future::poll_fn(move |_| match left {
+            0 => Poll::Ready(()),
+            _ => {
+                left -= 1;
+                Poll::Pending
+            }
+        });
+        let mut wait = pin!(in_wait(|| span(kind, "x"), future));
+        for _ in 0..turns {
+            assert!(activity.enter(|| wait.as_mut().poll(&mut cx)).is_pending());
+        }
+        assert!(activity.enter(|| wait.as_mut().poll(&mut cx)).is_ready());
+    };
+    poll(SpanKind::Lock, 0);
+    poll(SpanKind::Pool, 2);
+    activity.end(Ending::default());
+    let spans: Vec<SpanKind> = last(&tracer).spans.iter().map(|span| span.kind).collect();
+    assert_eq!(spans, [SpanKind::Pool]);
+}
+
+#[test]
+fn brief_span_is_shown_and_in_no_trace() {
+    let tracer = tracer(Sampling::Ratio(1.0));
+    let activity = begin(None);
+    activity.enter(|| {
+        let brief = brief_span(SpanKind::Client, "message");
+        assert!(brief.id().is_none() && !brief.is_recorded());
+        let waits_for = tracer.activities(9).0[0].waits_for.clone().unwrap();
+        assert_eq!((waits_for.kind, &*waits_for.what), ("client", "message"));
+        brief.enter(|| drop(span(SpanKind::Sql, "select 1")));
+        (0..=TRACE_SPANS_MAX).for_each(|_| drop(brief_span(SpanKind::Client, "message")));
+    });
+    activity.end(Ending::default());
+    let finished = last(&tracer);
+    assert_eq!((finished.spans.len(), finished.left_out), (1, 0));
+    assert_eq!(finished.spans[0].parent, finished.span_id);
+}
+
+#[test]
+fn place_is_known_while_something_runs_for_it() {
+    let known: Arc<str> = "app.rb:7".into();
+    assert_eq!(place(), None);
+    within(None, Some(&known), || {
+        assert_eq!(place(), Some(Arc::clone(&known)))
+    });
+    assert_eq!(place(), None);
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::Location;
 
 use http::StatusCode;
 use tsumugi_db::Refusal;
@@ -10,6 +11,7 @@ use tsumugi_http::HttpResponse;
 use tsumugi_server::dispatch::RequestRefusal;
 pub use tsumugi_server::story;
 
+use crate::error_place;
 use crate::invalid::Invalid;
 use tsumugi_server::{ErrorReport, report_error};
 
@@ -33,32 +35,32 @@ pub enum Error {
     Invalid(Box<Invalid>),
     /// The request could not be read.
     #[error(transparent)]
-    Http(#[from] tsumugi_http::Error),
+    Http(tsumugi_http::Error),
     /// A call to another server failed; whether the server may have acted on it, the variant says.
     #[error(transparent)]
-    Call(#[from] tsumugi_client::Error),
+    Call(tsumugi_client::Error),
     /// A mail was not sent.
     #[error(transparent)]
-    Mail(#[from] tsumugi_mail::Error),
+    Mail(tsumugi_mail::Error),
     /// The database failed, or refused the statement.
     #[error(transparent)]
-    Db(#[from] tsumugi_db::Error),
+    Db(tsumugi_db::Error),
     /// The query makes no sense, or is none for this database.
     #[error(transparent)]
-    Sql(#[from] tsumugi_sql::Error),
+    Sql(tsumugi_sql::Error),
     /// The key-value store failed: a database of this process, or what is the same on all engines.
     #[error(transparent)]
-    Kv(#[from] tsumugi_kv::Error),
+    Kv(tsumugi_kv::Error),
     /// The key-value store is behind a network, and failed there, or its address cannot be used. Whether a write may have taken place says
     /// [`fate`](tsumugi_stores::Error::fate).
     #[error(transparent)]
     Store(tsumugi_stores::Error),
     /// A lock or a channel of the cluster failed, or a lock was lost.
     #[error(transparent)]
-    Cluster(#[from] tsumugi_cluster::Error),
+    Cluster(tsumugi_cluster::Error),
     /// A job was not pushed, or another process has begun it anew.
     #[error(transparent)]
-    Jobs(#[from] tsumugi_jobs::Error),
+    Jobs(tsumugi_jobs::Error),
     /// A variable of the environment is missing. Set it.
     #[error("{name} is not set in the environment, or is not UTF-8")]
     Environment {
@@ -82,16 +84,44 @@ pub enum Error {
     Usage(Cow<'static, str>),
     /// Anything else.
     #[error(transparent)]
-    Other(#[from] Box<dyn std::error::Error>),
+    Other(Box<dyn std::error::Error>),
+}
+
+/// Errors of other crates, which keep the place of the `?` that makes them.
+macro_rules! kinds {
+    ($($kind:ident: $source:ty),* $(,)?) => {$(
+        impl From<$source> for Error {
+            #[track_caller]
+            fn from(error: $source) -> Error {
+                error_place::note(stringify!($kind), Location::caller());
+                Error::$kind(error)
+            }
+        }
+    )*};
+}
+
+kinds! {
+    Http: tsumugi_http::Error,
+    Call: tsumugi_client::Error,
+    Mail: tsumugi_mail::Error,
+    Db: tsumugi_db::Error,
+    Sql: tsumugi_sql::Error,
+    Kv: tsumugi_kv::Error,
+    Cluster: tsumugi_cluster::Error,
+    Jobs: tsumugi_jobs::Error,
+    Other: Box<dyn std::error::Error>,
 }
 
 impl From<tsumugi_stores::Error> for Error {
+    #[track_caller]
     fn from(error: tsumugi_stores::Error) -> Error {
-        match error {
+        let error = match error {
             tsumugi_stores::Error::Kv(error) => Error::Kv(error),
             tsumugi_stores::Error::Worker(error) => Error::other(error),
             error => Error::Store(error),
-        }
+        };
+        error_place::note(error.class(), Location::caller());
+        error
     }
 }
 
@@ -135,7 +165,9 @@ impl Error {
     }
 
     /// An error of another crate.
+    #[track_caller]
     pub fn other(error: impl std::error::Error + 'static) -> Error {
+        error_place::note("Other", Location::caller());
         Error::Other(Box::new(error))
     }
 
@@ -214,7 +246,9 @@ impl Error {
 
 /// Leaves an error for the dashboard: its class, its story, and what was run.
 pub(crate) fn report(class: &str, story: &str, subject: &dyn fmt::Display) {
+    let place = error_place::take(class);
     report_error(|| ErrorReport {
+        place,
         class: class.to_owned(),
         message: story.to_owned(),
         subject: subject.to_string(),
@@ -232,6 +266,7 @@ impl From<RequestRefusal> for Error {
 }
 
 impl From<std::io::Error> for Error {
+    #[track_caller]
     fn from(error: std::io::Error) -> Error {
         Error::other(error)
     }

@@ -10,7 +10,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tsumugi::{Db, Error, Kv, On, Plugin, Program, Result, Router, Settings, State, Worker, get};
+use tsumugi::{
+    Db, Error, Kv, On, Plugin, Program, Result, Router, Settings, State, StreamResponse,
+    WebSocketResponse, WebSocketUpgrade, Worker, get,
+};
 use tsumugi_http::admin::{self, AdminListener};
 use tsumugi_server::{AdminPages, Front, MetricsRegistry, Service};
 use tsumugi_testkit::postgres::Server;
@@ -78,8 +81,35 @@ async fn fail(_: State<App>) -> Result<()> {
     Err(Error::Usage("broken on purpose".into()))
 }
 
+async fn broken(app: State<App>) -> Result<()> {
+    app.db.query("select nothing", []).await?;
+    Ok(())
+}
+
+/// The line of the `?` in it.
+const BROKEN_LINE: u32 = line!() - 5;
+
+async fn stream(_: State<App>) -> StreamResponse {
+    StreamResponse::new("text/plain", async |out| {
+        let _running = Running::begin();
+        out.write("one").await?;
+        std::future::pending().await
+    })
+}
+
+async fn talk(_: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
+    upgrade.accept(async |socket| {
+        let _running = Running::begin();
+        socket.receive().await?;
+        Ok(())
+    })
+}
+
 fn routes() -> Router<App> {
     Router::new()
+        .route("/broken", get(broken))
+        .route("/stream", get(stream))
+        .route("/talk", get(talk))
         .route("/sql", get(sql))
         .route("/kv", get(kv))
         .route("/sleep", get(sleep))
@@ -247,6 +277,13 @@ fn request_is_shown_while_it_waits_and_dropped_when_it_is_cancelled() {
         "{errors}"
     );
     assert_eq!(error["message"], "broken on purpose");
+    assert_eq!(rig.get("/broken").0, 500);
+    let errors = rig.data("errors");
+    let mut all = errors["errors"].as_array().unwrap().iter();
+    let broken = all.find(|error| error["class"] == "Db").unwrap();
+    let place = broken["place"].as_str().unwrap_or_default();
+    let expected = format!("dashboard.rs:{BROKEN_LINE}");
+    assert!(place.ends_with(&expected), "{expected} in {broken}");
     // It is counted once its answer has gone.
     until("the error is counted", || {
         let overview = rig.data("overview");
@@ -254,6 +291,52 @@ fn request_is_shown_while_it_waits_and_dropped_when_it_is_cancelled() {
         routes.any(|row| row["route"] == "GET /fail" && row["errors"] == 1)
     });
 
+    rig.handle.drain();
+    assert_eq!(rig.thread.join().unwrap().unwrap().code(), 0);
+}
+
+#[test]
+fn stream_and_conversation_are_shown_and_dropped_when_they_are_cancelled() {
+    let database = Server::shared().database();
+    let rig = Rig::start(&database.url());
+    until("the application is loaded", || rig.get("/clean").0 == 200);
+    let upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n\
+        sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    for (route, kind, fields, last) in [
+        ("/stream", "stream", "", "one"),
+        (
+            "/talk",
+            "websocket",
+            upgrade,
+            "by the operator of the server",
+        ),
+    ] {
+        let mut client = TcpStream::connect(rig.address).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!("GET {route} HTTP/1.1\r\nhost: x\r\n{fields}\r\n");
+        client.write_all(head.as_bytes()).unwrap();
+        let is_shown = || {
+            let shown = rig.waiting(route);
+            shown["kind"] == *kind && shown["cancellable"] == true
+        };
+        until("it is shown as what it is", is_shown);
+        let shown = rig.waiting(route);
+        assert_eq!(rig.cancel(&shown["id"]), 200, "{shown}");
+        let mut came = Vec::new();
+        let mut piece = [0; 1_024];
+        // A WebSocket is ended by its client once it has heard why.
+        while !came.ends_with(last.as_bytes()) || kind == "stream" {
+            match client.read(&mut piece) {
+                Ok(read @ 1..) => came.extend_from_slice(&piece[..read]),
+                _ => break,
+            }
+        }
+        let text = String::from_utf8_lossy(&came);
+        assert!(text.contains(last), "{text}");
+        assert!(!text.ends_with("0\r\n\r\n"), "it breaks off: {text}");
+        drop(client);
+        until("the handler is dropped", || rig.cancel(&shown["id"]) == 404);
+    }
     rig.handle.drain();
     assert_eq!(rig.thread.join().unwrap().unwrap().code(), 0);
 }

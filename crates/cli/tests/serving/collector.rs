@@ -1,9 +1,15 @@
 //! A collector of traces for tests, over HTTP/1.1 or gRPC: takes what is sent, by its own reading of OTLP's messages. Not a test.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A span as it was sent.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +71,50 @@ pub fn over_http() -> (SpanCollection, String) {
     (collected, address)
 }
 
-fn answer(mut stream: TcpStream, collected: &SpanCollection) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
+/// The same that answers its first message when what is returned last is dropped.
+pub fn slow() -> (SpanCollection, String, Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (gate, held) = channel();
+    let collected = SpanCollection::default();
+    let own = collected.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            let _ = held.recv();
+            answer(stream, &own);
+        }
+    });
+    (collected, address, gate)
+}
+
+/// The same over TLS, with the certificate and the key of this folder; its address by name.
+pub fn over_https(folder: &Path) -> (SpanCollection, String) {
+    let certificate = CertificateDer::from_pem_file(folder.join("cert.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(folder.join("key.pem")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let collected = SpanCollection::default();
+    let own = collected.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            answer(StreamOwned::new(connection, stream.unwrap()), &own);
+        }
+    });
+    (collected, format!("localhost:{port}"))
+}
+
+fn answer(stream: impl Read + Write, collected: &SpanCollection) {
+    let mut reader = BufReader::new(stream);
     let (mut head, mut line) = (String::new(), String::new());
     while reader.read_line(&mut line).is_ok_and(|read| read > 0) && line != "\r\n" {
         head.push_str(&line.to_ascii_lowercase());
@@ -82,7 +130,9 @@ fn answer(mut stream: TcpStream, collected: &SpanCollection) {
     if reader.read_exact(&mut body).is_ok() {
         collected.heads.lock().unwrap().push_str(&head);
         collected.add(&body);
+        let stream = reader.get_mut();
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        let _ = stream.flush();
     }
 }
 

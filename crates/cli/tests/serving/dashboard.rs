@@ -2,6 +2,7 @@
 //! request is cancelled. Not the page itself, which a browser tests.
 
 mod data;
+mod waits;
 
 use std::fs;
 use std::io::Write;
@@ -259,8 +260,19 @@ fn page_of_the_dashboard_is_served_with_a_policy_that_keeps_others_away() {
     );
     for name in ["app.js", "style.css"] {
         let path = format!("/dashboard/{name}");
-        let file = ask(&rig.admin, &raw("GET", &path, "Host: localhost\r\n", ""));
+        let ask_again = |fields: &str| {
+            let fields = format!("Host: localhost\r\n{fields}");
+            ask(&rig.admin, &raw("GET", &path, &fields, ""))
+        };
+        let file = ask_again("");
         assert_eq!(file.status(), 200, "{name}");
+        let packed = ask_again("Accept-Encoding: gzip\r\n");
+        assert_eq!(packed.field("content-encoding"), Some("gzip"));
+        assert!(packed.body.len() < file.body.len());
+        let known = format!("If-None-Match: {}\r\n", file.field("etag").unwrap());
+        let again = ask_again(&known);
+        assert_eq!((again.status(), &*again.body), (304, &b""[..]));
+        assert!(again.field("content-security-policy").is_some());
     }
 }
 
@@ -544,4 +556,11 @@ fn dashboard_answers_while_every_worker_is_stuck() {
     }
     let overview = rig.data("overview");
     assert_eq!(overview["routes"][0]["route"], "GET /");
+    // Those who ask see who does not answer, and what only a worker knows is refused with its number.
+    until("the worker is named", || {
+        rig.data("overview")["silent_workers"][0]["worker"] == 0
+    });
+    let records = ask(&rig.admin, &call("GET", "records?store=x", "", ""));
+    assert_eq!(records.status(), 503);
+    assert!(records.text().contains("no answer within 5000 ms"));
 }

@@ -5,8 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::collector::{SpanCollection, over_grpc, over_http, silent};
+use crate::collector::{SpanCollection, over_grpc, over_http, over_https, silent, slow};
 use crate::rig::{Answer, Served, ask, folder, get, request, until};
+use crate::tls::certify;
 
 const HTTP: &str = "http/protobuf";
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -26,7 +27,17 @@ get("/") { "x" }
 
 /// A server that sends its traces to this endpoint, and its address.
 fn traced(endpoint: &str, protocol: &str, options: &[&str]) -> (Served, String) {
-    let folder = folder(&[("app.rb", APP.as_bytes())]);
+    traced_in(folder(&[]), endpoint, protocol, options)
+}
+
+/// The same in a folder that may have the certificate of the collector.
+fn traced_in(
+    folder: tempfile::TempDir,
+    endpoint: &str,
+    protocol: &str,
+    options: &[&str],
+) -> (Served, String) {
+    std::fs::write(folder.path().join("app.rb"), APP).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
         .args([
             "serve",
@@ -43,6 +54,10 @@ fn traced(endpoint: &str, protocol: &str, options: &[&str]) -> (Served, String) 
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
         .env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
         .env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=geheim")
+        .env(
+            "OTEL_EXPORTER_OTLP_CERTIFICATE",
+            folder.path().join("cert.pem"),
+        )
         .env("OTEL_SERVICE_NAME", "shop")
         .stderr(Stdio::piped())
         .stdout(Stdio::null())
@@ -59,7 +74,14 @@ fn check(address: &str, collected: &SpanCollection) {
     let (_, port) = address.rsplit_once(':').unwrap();
     let answer = ask(address, "GET", &format!("/caller/{port}"), PARENT);
     assert_eq!(answer.text(), format!("{TRACE} 200 1"));
-    let all = ["GET /caller/:port", "GET /called", "select ? as one", "ask"];
+    let outgoing = format!("GET 127.0.0.1:{port}");
+    let all = [
+        "GET /caller/:port",
+        "GET /called",
+        "select ? as one",
+        "ask",
+        &outgoing,
+    ];
     until("all spans", || {
         all.iter().all(|name| !collected.named(name).is_empty())
     });
@@ -79,7 +101,7 @@ fn check(address: &str, collected: &SpanCollection) {
     assert_eq!(statement.attribute("code.line.number"), "4");
     let named = only("ask");
     assert_eq!(named.parent, request.id);
-    let call = only(&format!("GET 127.0.0.1:{port}"));
+    let call = only(&outgoing);
     assert_eq!(call.parent, named.id);
     let called = only("GET /called");
     assert_eq!((&called.parent, &*called.state), (&call.id, "shop=7"));
@@ -168,4 +190,67 @@ fn collector_that_never_answers_costs_no_request() {
     }
     served.signal("-TERM");
     assert_eq!(served.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn traces_go_over_tls_to_a_collector_whose_certificate_is_known() {
+    let folder = folder(&[]);
+    certify(folder.path());
+    let (collected, collector) = over_https(folder.path());
+    let (_served, address) = traced_in(folder, &format!("https://{collector}"), HTTP, &[]);
+    assert_eq!(get(&address, "/").status(), 200);
+    until("the span", || !collected.named("GET /").is_empty());
+    assert!(collected.head().starts_with("post /v1/traces http/1.1\r\n"));
+}
+
+#[test]
+fn trace_of_a_caller_over_http2_goes_on() {
+    let (collected, collector) = over_http();
+    let (_served, address) = traced(&format!("http://{collector}"), HTTP, &[]);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let stream = tokio::net::TcpStream::connect(&address).await.unwrap();
+        let (client, connection) = h2::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        let mut client = client.ready().await.unwrap();
+        for (parent, version) in [("00f067aa0ba902b7", "00"), ("00f067aa0ba902b8", "ff")] {
+            let request = http::Request::builder()
+                .uri(format!("http://{address}/"))
+                .header("traceparent", format!("{version}-{TRACE}-{parent}-01"))
+                .body(())
+                .unwrap();
+            let (answer, _) = client.send_request(request, true).unwrap();
+            assert_eq!(answer.await.unwrap().status(), 200);
+        }
+    });
+    until("both spans", || collected.named("GET /").len() == 2);
+    let spans = collected.named("GET /");
+    let mut of_caller = spans.iter().filter(|span| span.trace_id == TRACE);
+    assert_eq!(of_caller.next().unwrap().parent, "00f067aa0ba902b7");
+    // What cannot be read begins a trace of its own.
+    assert!(of_caller.next().is_none(), "{spans:?}");
+}
+
+#[test]
+fn slow_collector_costs_no_request_and_every_span_is_accounted_for() {
+    let (collected, collector, gate) = slow();
+    let admin = ["--admin", "unix:admin.sock"];
+    let (served, address) = traced(&format!("http://{collector}"), HTTP, &admin);
+    for _ in 0..300 {
+        assert_eq!(get(&address, "/").status(), 200);
+    }
+    drop(gate);
+    let socket = served.path("admin.sock");
+    let of = |name: &str| figure(&socket, &format!("tsumugi_{name}_total"));
+    until("all are sent or counted", || {
+        let counted = of("trace_spans_sent") + of("trace_spans_failed") + of("traces_dropped");
+        counted == 300 && of("traces_recorded") == 300
+    });
+    get(&address, "/caller/1");
+    until("the collector takes what comes later", || {
+        !collected.named("GET /caller/:port").is_empty()
+    });
 }

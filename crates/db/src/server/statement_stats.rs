@@ -63,7 +63,7 @@ impl StatementStats {
                 rows,
                 took,
                 is_failed: outcome.is_err(),
-                place: route_scope::current(),
+                place: route_scope::place(),
             });
         }
         if self.log != StatementLog::Statements {

@@ -13,6 +13,7 @@ use crate::error::{Error, FailedStatement, Result};
 use crate::execution::ExecuteResult;
 use crate::log;
 use crate::options::{Options, TransactionOptions};
+use crate::route_scope;
 use crate::rows::Rows;
 use crate::rows::packed::PackedRows;
 use crate::statement_context::StatementContext;
@@ -67,6 +68,8 @@ pub(super) struct Statement {
     pub(super) values: Vec<Value>,
     /// What it is a part of, where statements are counted or logged.
     pub(super) activity: Option<Arc<Activity>>,
+    /// Where it was asked for, where statements are counted.
+    pub(super) place: Option<Arc<str>>,
 }
 
 impl Statement {
@@ -78,6 +81,9 @@ impl Statement {
                 true => tsumugi_trace::current(),
                 false => None,
             },
+            place: statement_table::are_kept()
+                .then(route_scope::place)
+                .flatten(),
         }
     }
 

@@ -487,10 +487,7 @@ fn note(
             rows,
             took: started.elapsed(),
             is_failed: fault.is_some(),
-            place: statement
-                .activity
-                .as_ref()
-                .and_then(|activity| activity.route().cloned()),
+            place: statement.place.clone(),
         });
     }
     if options.log == StatementLog::Statements {

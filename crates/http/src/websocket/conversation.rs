@@ -20,6 +20,7 @@ use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{self, error::ProtocolError, protocol::Role},
 };
+use tsumugi_trace::{SpanKind, brief_span, in_wait};
 
 use super::{
     frame_gate::FrameGate,
@@ -44,7 +45,7 @@ pub struct WebSocket {
     closed: Rc<RefCell<Option<Close>>>,
     protocol: Option<String>,
     traffic: Rc<Traffic>,
-    /// What to close with because a message found no room.
+    /// What to close with because a message found no room, or because somebody has cancelled the conversation.
     refused: RefCell<Option<Close>>,
 }
 
@@ -58,8 +59,9 @@ impl WebSocket {
     /// The next message; none when the client has closed or gone, or the server leaves. An error when it broke a rule or a limit,
     /// which has ended the conversation. One reader at a time.
     pub async fn receive(&self) -> Result<Option<Message>> {
-        let received = poll_fn(|cx| self.inbox.borrow_mut().poll_recv(cx)).await;
-        received.transpose()
+        let received = poll_fn(|cx| self.inbox.borrow_mut().poll_recv(cx));
+        let received = in_wait(|| brief_span(SpanKind::Client, "receive"), received);
+        received.await.transpose()
     }
 
     /// Sends a message; waits while the client is slow.
@@ -74,7 +76,14 @@ impl WebSocket {
             self.refused.replace(Some(error.into()));
         })?;
         let sent = self.outbox.send(OutgoingFrame::Message(message, queued));
+        let sent = in_wait(|| brief_span(SpanKind::Client, "send"), sent);
         sent.await.map_err(|_| Error::Closed)
+    }
+
+    /// An operator ends the conversation: its handler, which is to give an error now, is not to blame.
+    pub fn mark_cancelled(&self) {
+        let close = Close::new(Close::POLICY, "ended by the operator of the server");
+        self.refused.replace(Some(close));
     }
 
     /// Ends the conversation for a reason, after what was sent before. Without it a handler that returns ends it with 1000.

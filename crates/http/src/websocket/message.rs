@@ -79,6 +79,7 @@ impl Close {
     /// Stands for an end without a word; never sent.
     pub(crate) const GONE: u16 = 1006;
     pub(crate) const NO_TEXT: u16 = 1007;
+    pub(crate) const POLICY: u16 = 1008;
     pub(crate) const TOO_LARGE: u16 = 1009;
     pub(crate) const FAILED: u16 = 1011;
     pub(crate) const TRY_AGAIN: u16 = 1013;

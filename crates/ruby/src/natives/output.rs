@@ -63,10 +63,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 /// `fields` is the text of an object; its name is that of [`LogFormat::FIELDS`].
 fn log_with_fields(level: &str, message: &str, fields: &str) {
     match level {
-        "debug" => tracing::debug!(target: "app", fields.json = fields, "{message}"),
-        "info" => tracing::info!(target: "app", fields.json = fields, "{message}"),
-        "warn" => tracing::warn!(target: "app", fields.json = fields, "{message}"),
-        _ => tracing::error!(target: "app", fields.json = fields, "{message}"),
+        "debug" => tracing::debug!(target: "app", { fields.json = fields }, "{message}"),
+        "info" => tracing::info!(target: "app", { fields.json = fields }, "{message}"),
+        "warn" => tracing::warn!(target: "app", { fields.json = fields }, "{message}"),
+        _ => tracing::error!(target: "app", { fields.json = fields }, "{message}"),
     }
 }
 

@@ -9,7 +9,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;
 use tsumugi_mruby::{NativeReply, Raise, Result, Root, Scope, Suspension, Value};
 use tsumugi_server::dispatch::{StopSignal, TimerPeriod};
-use tsumugi_trace::{SpanKind, span};
+use tsumugi_trace::{SpanKind, in_wait, span};
 
 use crate::answer::{Answer, Operation, answer, nil, operation, raise};
 use crate::driver::{self, Bounds};
@@ -216,7 +216,7 @@ impl ChannelPlace {
 
 impl Channel {
     async fn push(self: Rc<Self>, value: ChannelPlace) -> Answer {
-        take_turn(&self.room).await;
+        take_turn(&self.room, "push").await;
         if self.closed.get() {
             return raise("Tsumugi::Channel::Closed", "the channel is closed");
         }
@@ -227,7 +227,7 @@ impl Channel {
 
     /// `array` has the values.
     async fn pop(self: Rc<Self>, array: Root) -> Answer {
-        take_turn(&self.ready).await;
+        take_turn(&self.ready, "pop").await;
         if self.closed.get() {
             // Who was served before the end comes first.
             tokio::task::yield_now().await;
@@ -258,8 +258,9 @@ impl Channel {
 }
 
 /// Waits for a permit and uses it up.
-async fn take_turn(permits: &Semaphore) {
-    if let Ok(permit) = permits.acquire().await {
+async fn take_turn(permits: &Semaphore, call: &str) {
+    let turn = in_wait(|| span(SpanKind::Channel, call), permits.acquire());
+    if let Ok(permit) = turn.await {
         permit.forget();
     }
 }

@@ -16,6 +16,7 @@ mod history;
 mod latency;
 mod moment;
 mod overview;
+mod page_files;
 mod parts;
 mod question;
 mod reloads;
@@ -82,10 +83,6 @@ const ENDPOINTS: &[(&str, ApiEndpoint)] = &[
     ("trace", ApiEndpoint::View(traces::trace)),
 ];
 
-const PAGE: &str = include_str!("page/index.html");
-const SCRIPT: &str = include_str!("page/app.js");
-const STYLE: &str = include_str!("page/style.css");
-
 /// Nothing from elsewhere, nothing inline, and no page around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
      form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
@@ -138,18 +135,12 @@ impl DashboardPages {
             return HttpResponse::text(StatusCode::METHOD_NOT_ALLOWED, text)
                 .with(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
-        let (body, media_type) = match path {
-            "/dashboard/" => (PAGE, "text/html; charset=utf-8"),
-            "/dashboard/app.js" => (SCRIPT, "text/javascript; charset=utf-8"),
-            "/dashboard/style.css" => (STYLE, "text/css; charset=utf-8"),
-            "/" | "/dashboard" => {
-                return HttpResponse::new(StatusCode::SEE_OTHER, "")
-                    .with(LOCATION, HeaderValue::from_static("/dashboard/"));
-            }
-            _ => return HttpResponse::not_found(),
-        };
-        HttpResponse::new(StatusCode::OK, body)
-            .with(CONTENT_TYPE, HeaderValue::from_static(media_type))
+        if path == "/" || path == "/dashboard" {
+            return HttpResponse::new(StatusCode::SEE_OTHER, "")
+                .with(LOCATION, HeaderValue::from_static("/dashboard/"));
+        }
+        let found = page_files::page_file(path, &request.headers);
+        found.unwrap_or_else(HttpResponse::not_found)
     }
 
     /// Answers one endpoint.
@@ -181,9 +172,13 @@ impl DashboardPages {
             (_, None) => return Err(ApiError::not_found("the dashboard has no such data")),
         };
         let query = || ApiQuery::parse(request.uri.query().unwrap_or_default());
+        self.state.call_workers();
         let answer = match endpoint {
-            ApiEndpoint::View(view) => view(&self.state, &query()?),
-            ApiEndpoint::Question(ask) => ask(&self.state, query()?).await,
+            ApiEndpoint::View(view) => view(&self.state, &query()?).map(|value| self.shown(value)),
+            ApiEndpoint::Question(ask) => {
+                let answer = ask(&self.state, query()?).await;
+                answer.map(|value| self.shown(value))
+            }
             ApiEndpoint::Action(act) => {
                 let body = body_of(&mut request).await?;
                 let wanted = cut(&body.to_string());
@@ -193,6 +188,15 @@ impl DashboardPages {
             }
         };
         answer.map(|value| json_response(StatusCode::OK, &value))
+    }
+
+    /// Data with the workers that do not answer, where there are such.
+    fn shown(&self, mut value: Value) -> Value {
+        let silent = self.state.silent_workers();
+        if let (false, Some(fields)) = (silent.is_empty(), value.as_object_mut()) {
+            fields.insert("silent_workers".to_owned(), Value::Array(silent));
+        }
+        value
     }
 
     async fn login(&self, request: &mut Box<Request>) -> Result<HttpResponse, ApiError> {

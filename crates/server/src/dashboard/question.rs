@@ -1,13 +1,14 @@
-//! Questions that only an application on its worker can answer, asked from the admin thread. Knows no answer.
-//! Rule: a worker that is stuck costs the asker a limit of time and nothing else, and at most `QUESTIONS_MAX` wait for one worker.
+//! Questions that only an application on its worker can answer, asked from the admin thread; and since when a worker has taken none. Knows no answer.
+//! Rule: a worker that is stuck keeps nobody waiting who asks another one, and at most `DASHBOARD_QUESTIONS_MAX` wait for one worker.
 
-use std::time::Duration;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::limits::DASHBOARD_QUESTIONS_MAX;
+use crate::limits::{DASHBOARD_QUESTIONS_MAX, DASHBOARD_SILENCE_MS};
 
 /// What an application is asked. `None` as an answer: not mine, ask another worker.
 #[non_exhaustive]
@@ -25,33 +26,116 @@ pub enum AdminQuestion {
 /// What an application answers: nothing where the question is not for it, an error as a text for people.
 pub type QuestionAnswer = Option<Result<Value, String>>;
 
-type Asked = (AdminQuestion, oneshot::Sender<QuestionAnswer>);
+#[derive(Debug)]
+enum WorkerMessage {
+    /// Only whether the worker takes it.
+    Call,
+    Question(AdminQuestion, oneshot::Sender<QuestionAnswer>),
+}
+
+/// Whether a worker takes what it is sent.
+#[derive(Debug, Default)]
+struct WorkerPresence {
+    /// When something was sent behind which nothing has been taken.
+    called_at: Mutex<Option<Instant>>,
+    taken: Notify,
+}
+
+impl WorkerPresence {
+    fn called_at(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.called_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn confirm(&self) {
+        self.called_at().take();
+        self.taken.notify_waiters();
+    }
+}
 
 /// Where a worker is asked.
 #[derive(Clone, Debug)]
-pub(crate) struct QuestionSender(mpsc::Sender<Asked>);
+pub(crate) struct QuestionSender {
+    worker: usize,
+    messages: mpsc::Sender<WorkerMessage>,
+    presence: Arc<WorkerPresence>,
+}
 
 /// Where a worker finds what it is asked.
 #[derive(Debug)]
-pub(crate) struct QuestionReceiver(mpsc::Receiver<Asked>);
+pub(crate) struct QuestionReceiver {
+    messages: mpsc::Receiver<WorkerMessage>,
+    presence: Arc<WorkerPresence>,
+}
 
-pub(crate) fn questions() -> (QuestionSender, QuestionReceiver) {
-    let (sender, receiver) = mpsc::channel(DASHBOARD_QUESTIONS_MAX);
-    (QuestionSender(sender), QuestionReceiver(receiver))
+pub(crate) fn questions(worker: usize) -> (QuestionSender, QuestionReceiver) {
+    let (sender, messages) = mpsc::channel(DASHBOARD_QUESTIONS_MAX);
+    let presence = Arc::<WorkerPresence>::default();
+    let sender = QuestionSender {
+        worker,
+        messages: sender,
+        presence: Arc::clone(&presence),
+    };
+    (sender, QuestionReceiver { messages, presence })
 }
 
 impl QuestionReceiver {
     pub async fn next(&mut self) -> Option<(AdminQuestion, oneshot::Sender<QuestionAnswer>)> {
-        self.0.recv().await
+        loop {
+            let message = self.messages.recv().await?;
+            self.presence.confirm();
+            if let WorkerMessage::Question(question, answer) = message {
+                return Some((question, answer));
+            }
+        }
     }
 }
 
 impl QuestionSender {
-    /// The worker's answer; none from one that is stuck, busy with other questions or has none.
-    pub(super) async fn ask(&self, question: AdminQuestion, limit: Duration) -> QuestionAnswer {
+    /// The number of the worker.
+    pub fn worker(&self) -> usize {
+        self.worker
+    }
+
+    /// Has the worker show that it is there. Costs nothing while it was called before and has not taken that.
+    pub fn call(&self) {
+        let mut called_at = self.presence.called_at();
+        // One that has ended takes nothing, and is not silent either.
+        if called_at.is_none() && !self.messages.is_closed() {
+            *called_at = Some(Instant::now());
+            // Where there is no room the worker is asked already, and shows that it is there with what it takes.
+            let _ = self.messages.try_send(WorkerMessage::Call);
+        }
+    }
+
+    /// Since when the worker has taken nothing, where that is longer than `DASHBOARD_SILENCE_MS`.
+    pub fn silent_since(&self) -> Option<Instant> {
+        let called_at = *self.presence.called_at();
+        let silence = Duration::from_millis(DASHBOARD_SILENCE_MS);
+        called_at.filter(|called_at| called_at.elapsed() >= silence)
+    }
+
+    /// Resolves once the worker takes what it is sent.
+    pub(super) async fn present(&self) {
+        self.call();
+        loop {
+            let mut taken = pin!(self.presence.taken.notified());
+            // Before the look, so that nothing is missed behind it.
+            taken.as_mut().enable();
+            if self.presence.called_at().is_none() {
+                return;
+            }
+            taken.await;
+        }
+    }
+
+    /// The worker's answer; none from one that is busy with other questions or has none.
+    pub(super) async fn ask(&self, question: AdminQuestion) -> QuestionAnswer {
         let (sender, answer) = oneshot::channel();
-        self.0.try_send((question, sender)).ok()?;
-        timeout(limit, answer).await.ok()?.ok()?
+        let message = WorkerMessage::Question(question, sender);
+        self.messages.try_send(message).ok()?;
+        answer.await.ok()?
     }
 }
 
@@ -59,18 +143,23 @@ impl QuestionSender {
 mod tests {
     use super::*;
 
-    #[test]
-    fn question_beyond_the_limit_is_not_asked() {
-        let (sender, _receiver) = questions();
-        let question = AdminQuestion::Named {
+    #[tokio::test]
+    async fn question_beyond_the_limit_is_not_asked() {
+        let (sender, mut receiver) = questions(0);
+        let question = || AdminQuestion::Named {
             name: "x",
             parameters: Value::Null,
         };
         for _ in 0..DASHBOARD_QUESTIONS_MAX {
             let (answer, _) = oneshot::channel();
-            sender.0.try_send((question.clone(), answer)).unwrap();
+            let message = WorkerMessage::Question(question(), answer);
+            sender.messages.try_send(message).unwrap();
         }
-        let (answer, _) = oneshot::channel();
-        assert!(sender.0.try_send((question, answer)).is_err());
+        assert!(sender.ask(question()).await.is_none());
+        // The worker shows with any of them that it is there.
+        sender.call();
+        assert!(sender.presence.called_at().is_some());
+        receiver.next().await.unwrap();
+        assert!(sender.presence.called_at().is_none());
     }
 }

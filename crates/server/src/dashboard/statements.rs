@@ -47,7 +47,7 @@ pub(super) fn explain(dashboard: &Dashboard, body: Value) -> ApiFuture<'_> {
             parameters: body,
         };
         // The pool may have to open a connection first.
-        dashboard.ask_any_within(question, EXPLAIN_MAX * 2).await
+        dashboard.ask_one_within(question, EXPLAIN_MAX * 2).await
     })
 }
 

@@ -15,8 +15,7 @@ use crate::limits::{DASHBOARD_SPANS_MAX, DASHBOARD_TRACES_MAX};
 pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {
     let tracer = dashboard.tracer.as_ref();
     let kept = tracer.map_or_else(Vec::new, |tracer| tracer.kept());
-    let traces = kept.iter().map(|activity| row(activity)).collect();
-    let mut answer = list("traces", traces, DASHBOARD_TRACES_MAX);
+    let mut answer = rows_of(&kept);
     let exporter = dashboard.exporter.as_ref();
     let figures = exporter.map(|exporter| exporter.figures());
     answer["exporter"] = json!({
@@ -26,6 +25,11 @@ pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {
         "failed": figures.map_or(0, |figures| figures.failed),
     });
     Ok(answer)
+}
+
+fn rows_of(kept: &[Arc<FinishedActivity>]) -> Value {
+    let traces = kept.iter().map(|activity| row(activity)).collect();
+    list("traces", traces, DASHBOARD_TRACES_MAX)
 }
 
 fn row(activity: &FinishedActivity) -> Value {
@@ -125,4 +129,68 @@ fn microseconds(time: Duration) -> u64 {
 
 fn ms(time: Duration) -> f64 {
     time.as_micros() as f64 / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use tsumugi_trace::{
+        Activity, ActivityKind, Ending, Sampling, SpanKind, TRACE_SPANS_MAX, TraceParent,
+        TraceSettings, Tracer, span,
+    };
+
+    use super::*;
+
+    /// What a worker keeps of activities with so many spans each, all of one trace.
+    fn kept(spans: impl Iterator<Item = usize>) -> Vec<Arc<FinishedActivity>> {
+        let tracer = Tracer::new(TraceSettings {
+            sampling: Sampling::Ratio(1.0),
+            watches: false,
+            keeps: true,
+            sends: false,
+        });
+        tracer.attach(0);
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let parent = TraceParent::parse(parent.as_bytes());
+        for count in spans {
+            let activity = Activity::begin_named(ActivityKind::Job, "j".into(), parent);
+            activity.enter(|| (0..count).for_each(|_| drop(span(SpanKind::Sleep, "s"))));
+            activity.end(Ending::default());
+        }
+        tracer.kept()
+    }
+
+    #[test]
+    fn one_trace_more_than_the_limit_is_left_out() {
+        for (count, more) in [
+            (DASHBOARD_TRACES_MAX, false),
+            (DASHBOARD_TRACES_MAX + 1, true),
+        ] {
+            let answer = rows_of(&kept(std::iter::repeat_n(0, count)));
+            assert_eq!(
+                answer["traces"].as_array().unwrap().len(),
+                DASHBOARD_TRACES_MAX
+            );
+            assert_eq!(answer["more"], more);
+        }
+    }
+
+    #[test]
+    fn one_span_more_than_the_limit_is_left_out() {
+        for more in [0, 1] {
+            // Each activity has a span of its own.
+            let mut left = DASHBOARD_SPANS_MAX + more;
+            let counts = std::iter::from_fn(|| {
+                let own = left.checked_sub(1)?.min(TRACE_SPANS_MAX);
+                left -= own + 1;
+                Some(own)
+            });
+            let kept = kept(counts);
+            let answer = spans_of(&kept, kept[0].trace_id).unwrap();
+            assert_eq!(
+                answer["spans"].as_array().unwrap().len(),
+                DASHBOARD_SPANS_MAX
+            );
+            assert_eq!(answer["more"], more == 1);
+        }
+    }
 }

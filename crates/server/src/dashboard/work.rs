@@ -51,7 +51,7 @@ pub(super) fn remove(dashboard: &Dashboard, body: Value) -> ApiFuture<'_> {
 fn change<'d>(dashboard: &'d Dashboard, name: &'static str, parameters: Value) -> ApiFuture<'d> {
     Box::pin(async move {
         let question = AdminQuestion::Named { name, parameters };
-        dashboard.ask_any(question).await
+        dashboard.ask_one(question).await
     })
 }
 

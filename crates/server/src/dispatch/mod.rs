@@ -9,6 +9,7 @@ mod drain;
 mod files;
 mod permit;
 mod refusal;
+mod shown_activity;
 mod tail;
 mod timer_figures;
 mod timers;
@@ -23,12 +24,13 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use tsumugi_http::{Allow, HttpResponse, Match, Request, RouteMatch, RouteTable};
-use tsumugi_trace::Activity;
 
 pub use drain::{HasJobs, JobGuard, RunningWork, StopSignal};
 pub use files::{PublicFolders, below};
 use permit::Permits;
 pub use refusal::{RefusalCount, RequestRefusal};
+use shown_activity::ShownActivity;
+pub use shown_activity::cancelled;
 pub use tail::{RequestLine, SharedSender, StreamKind, client_gone, feed, send_back};
 pub use timer_figures::{TimerDescription, TimerKind};
 pub(crate) use timer_figures::{TimerFigures, timers};
@@ -360,34 +362,6 @@ impl<A: Dispatch> Rest<A> {
         });
         summarise(&mut response, pattern, waited);
         response
-    }
-}
-
-/// A request that others see, and may cancel, while it waits.
-struct ShownActivity(Option<Arc<Activity>>);
-
-impl ShownActivity {
-    /// The request that is being polled.
-    fn new() -> ShownActivity {
-        let activity = tsumugi_trace::current();
-        if let Some(activity) = &activity {
-            activity.allow_cancel();
-            activity.show();
-        }
-        ShownActivity(activity)
-    }
-
-    fn is_cancelled(&self, cx: &Context<'_>) -> bool {
-        let activity = self.0.as_ref();
-        activity.is_some_and(|activity| activity.poll_cancelled(cx).is_ready())
-    }
-}
-
-impl Drop for ShownActivity {
-    fn drop(&mut self) {
-        if let Some(activity) = &self.0 {
-            activity.forbid_cancel();
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use tokio::task::LocalSet;
 use tsumugi_http::exposition::Exposition;
-use tsumugi_trace::Tracer;
+use tsumugi_trace::{FinishedActivity, Tracer};
 
 use super::messages::{export, span_count};
 use super::settings::CollectorSettings;
@@ -99,6 +99,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn next_batch(tracer: &Tracer) -> Vec<Arc<FinishedActivity>> {
+    tracer.take_queued(TRACES_BATCH_MAX)
+}
+
 impl Shared {
     async fn work(&self) {
         let transport = match Transport::open(&self.settings) {
@@ -112,7 +116,7 @@ impl Shared {
         let mut is_failing = false;
         loop {
             let is_closing = self.closing.load(Ordering::Acquire);
-            let batch = self.tracer.take_queued(TRACES_BATCH_MAX);
+            let batch = next_batch(&self.tracer);
             if batch.is_empty() {
                 if is_closing {
                     return;
@@ -187,4 +191,27 @@ pub(crate) fn write_figures(
         "Spans that were sent to the collector and not taken.",
         figures.failed,
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use tsumugi_trace::{Activity, ActivityKind, Ending, Sampling, TraceSettings};
+
+    use super::*;
+
+    #[test]
+    fn one_request_more_than_a_batch_takes_is_in_the_next() {
+        let tracer = Tracer::new(TraceSettings {
+            sampling: Sampling::Ratio(1.0),
+            watches: false,
+            keeps: false,
+            sends: true,
+        });
+        tracer.attach(0);
+        for _ in 0..=TRACES_BATCH_MAX {
+            Activity::begin_named(ActivityKind::Job, "j".into(), None).end(Ending::default());
+        }
+        assert_eq!(next_batch(&tracer).len(), TRACES_BATCH_MAX);
+        assert_eq!(next_batch(&tracer).len(), 1);
+    }
 }

@@ -45,7 +45,7 @@ impl CollectorSettings {
         CollectorSettings::read(&|name| std::env::var(name).ok())
     }
 
-    fn read(lookup: Lookup<'_>) -> Result<Option<CollectorSettings>> {
+    pub(super) fn read(lookup: Lookup<'_>) -> Result<Option<CollectorSettings>> {
         let value = |name: &str| lookup(name).filter(|value| !value.trim().is_empty());
         let is = |name: &str, wanted: &str| {
             value(name).is_some_and(|value| value.eq_ignore_ascii_case(wanted))

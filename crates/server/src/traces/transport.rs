@@ -189,3 +189,45 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    /// What comes of a collector over HTTP that answers so many bytes.
+    async fn send_to_one_that_answers(bytes: usize) -> Result<u64> {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let endpoint = format!("http://{}", listener.local_addr()?);
+        let settings = CollectorSettings::read(&|name| {
+            (name == "OTEL_EXPORTER_OTLP_ENDPOINT").then(|| endpoint.clone())
+        });
+        let settings = settings?.context("there is an endpoint")?;
+        let collector = async {
+            let (mut stream, _) = listener.accept().await?;
+            let mut head = [0; 4_096];
+            let _ = stream.read(&mut head).await?;
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {bytes}\r\n\r\n");
+            let answer = [head.into_bytes(), vec![0; bytes]].concat();
+            // Whoever has enough leaves.
+            let _ = stream.write_all(&answer).await;
+            let _ = stream.read(&mut [0]).await;
+            anyhow::Ok(())
+        };
+        let transport = Transport::open(&settings)?;
+        let message = ExportRequest::default();
+        let (sent, collector) = tokio::join!(transport.send(&settings, &message), collector);
+        collector?;
+        sent
+    }
+
+    #[tokio::test]
+    async fn answer_of_one_byte_more_than_the_limit_is_an_error() {
+        let fits = send_to_one_that_answers(COLLECTOR_ANSWER_BYTES_MAX).await;
+        assert_eq!(fits.unwrap(), 0);
+        let more = send_to_one_that_answers(COLLECTOR_ANSWER_BYTES_MAX + 1).await;
+        let error = more.unwrap_err().to_string();
+        assert!(error.contains("its answer cannot be read"), "{error}");
+    }
+}

@@ -1,5 +1,5 @@
 //! A server for mail in this process: enough of SMTP to take a mail, a thread for each connection, and one fault at a command of choice.
-//! It speaks no TLS and knows no users.
+//! It speaks no TLS, which it offers only to fail at it, and knows no users.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,10 +17,10 @@ pub struct TakenMail {
     pub text: String,
 }
 
-/// What goes wrong at the command that a server is told: `EHLO`, `MAIL`, `RCPT`, `DATA`, `.` (the end of a mail) or `NOOP`.
+/// What goes wrong at the command that a server is told: `EHLO`, `STARTTLS`, `MAIL`, `RCPT`, `DATA`, `.` (the end of a mail) or `NOOP`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmtpFault {
-    /// It answers this line.
+    /// It answers this, one line or several.
     Answers(&'static str),
     /// It answers nothing and keeps the connection.
     IsSilent,
@@ -128,7 +128,11 @@ impl Shared {
                 continue;
             }
             match word.as_str() {
-                "EHLO" => say("250-here\r\n250-8BITMIME\r\n250 SMTPUTF8")?,
+                "EHLO" => {
+                    let offers_tls = self.fault.is_some_and(|(word, _)| word == "STARTTLS");
+                    let tls = if offers_tls { "250-STARTTLS\r\n" } else { "" };
+                    say(&format!("250-here\r\n250-8BITMIME\r\n{tls}250 SMTPUTF8"))?;
+                }
                 "MAIL" => {
                     from = address(&line);
                     to.clear();

@@ -24,6 +24,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tsumugi_trace::{SpanKind, in_wait, span};
 
 pub(crate) use lease::{Exclusive, Shared};
 use member::Member;
@@ -217,7 +218,8 @@ impl<L: Link> ConnectionPool<L> {
         // A caller that gives up between being served and being polled hands the connection back.
         let waiting = waiting::Waiting::new(&self.0, waiter);
         self.0.dispatch();
-        match tokio::time::timeout(self.0.settings.acquire_timeout, waiting.served()).await {
+        let served = tokio::time::timeout(self.0.settings.acquire_timeout, waiting.served());
+        match in_wait(|| span(SpanKind::Pool, "connection"), served).await {
             Ok(served) => {
                 let counts = &self.0.counts;
                 counts.wait.set(counts.wait.get() + begun.elapsed());

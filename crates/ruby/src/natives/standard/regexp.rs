@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fancy_regex::RegexBuilder;
+use fancy_regex::{Regex, RegexBuilder};
 use tsumugi_mruby::{Kind, Result, Root, Scope, Value};
 
 use super::match_data::{self, publish};
@@ -139,14 +139,26 @@ fn compile_cached<'s>(
     Ok(made)
 }
 
-fn compile(source: &str, options: u8, limits: &Limits) -> std::result::Result<Pattern, String> {
-    let regex = RegexBuilder::new(&translate(source))
+/// The expression of a pattern that was compiled, which gives up after so many steps back.
+pub(crate) fn within_steps(pattern: &Pattern, steps_max: usize) -> Option<Regex> {
+    let mut builder = builder(&pattern.source, pattern.options);
+    builder.backtrack_limit(steps_max).build().ok()
+}
+
+fn builder(source: &str, options: u8) -> RegexBuilder {
+    let mut builder = RegexBuilder::new(&translate(source));
+    builder
         .oniguruma_mode(true)
         .multi_line(true)
         .ignore_numbered_groups_when_named_groups_exist(true)
         .case_insensitive(options & IGNORECASE != 0)
         .ignore_whitespace(options & EXTENDED != 0)
-        .dot_matches_new_line(options & MULTILINE != 0)
+        .dot_matches_new_line(options & MULTILINE != 0);
+    builder
+}
+
+fn compile(source: &str, options: u8, limits: &Limits) -> std::result::Result<Pattern, String> {
+    let regex = builder(source, options)
         .backtrack_limit(limits.regexp_backtracks_max)
         .delegate_size_limit(limits.regexp_bytes_max)
         .max_prog_size(limits.regexp_bytes_max)

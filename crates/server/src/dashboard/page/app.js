@@ -41,6 +41,8 @@ const WORDS = {
   state_login: ["Locked", "要ログイン"],
   trouble_none: ["The server does not answer; this page goes on asking.", "サーバーが応答しません。問い合わせを続けています。"],
   trouble_since: ["The server does not answer; this page goes on asking. What it shows is from {time}.", "サーバーが応答しません。問い合わせを続けています。表示は {time} のものです。"],
+  trouble_silent: ["A worker does not answer: {workers}. What it has is missing here, and requests on it wait.", "応答しないワーカーがあります: {workers}。この表示にはその分が含まれず、そのワーカーのリクエストは待たされています。"],
+  silent_since: ["{worker}, since {time}", "{worker}({time} から)"],
   trouble_refused: ["The server refuses: {error}", "サーバーが拒否しました: {error}"],
   unknown_view: ["There is no such view.", "そのような画面はありません。"],
 
@@ -107,6 +109,8 @@ const WORDS = {
   wait_channel: ["channel", "チャネル"],
   wait_body: ["body", "ボディ"],
   wait_pool: ["pool", "プール"],
+  wait_client: ["client", "クライアント"],
+  wait_mail: ["mail", "メール"],
 
   statements_none: ["No statement has been run yet.", "まだ SQL 文は実行されていません。"],
   sort_by: ["Sorted by", "並べ替え"],
@@ -1462,7 +1466,7 @@ const shell = {
     try {
       const data = await view.ask(asking.signal);
       if (this.asking !== asking) return;
-      this.answered();
+      this.answered(data.silent_workers ?? []);
       view.show(data);
       this.refreshFacts();
     } catch (error) {
@@ -1479,19 +1483,25 @@ const shell = {
     if (!this.paused) this.timer = setTimeout(() => this.ask(), wait);
   },
 
-  answered() {
+  answered(silent) {
     this.answeredAt = Date.now();
-    byId("trouble").hidden = true;
+    const workers = silent.map((one) => t("silent_since", { worker: count(one.worker), time: moment(one.since_at) })).join("; ");
+    if (silent.length) this.trouble(t("trouble_silent", { workers }));
+    else byId("trouble").hidden = true;
     this.state(this.paused ? "paused" : "live");
   },
 
   failed({ status, message }) {
     const words = status ? t("trouble_refused", { error: message })
       : this.answeredAt ? t("trouble_since", { time: moment(this.answeredAt + clockAhead) }) : t("trouble_none");
-    // An alert is read out when it changes, so it is left as it is while it says the same.
+    this.trouble(words);
+    this.state("failing");
+  },
+
+  /** Says what is wrong. An alert is read out when it changes, so it is left as it is while it says the same. */
+  trouble(words) {
     if (byId("trouble").hidden || byId("trouble").textContent !== words) byId("trouble").textContent = words;
     byId("trouble").hidden = false;
-    this.state("failing");
   },
 
   state(name) {
