@@ -1,6 +1,6 @@
 // graphile-worker under Node, with its local queue and with ends that are written together.
 import { createRequire } from "node:module";
-import { POOL, RUNNING, counter, count, how, print, push, until, url } from "./common.mjs";
+import { POOL, RUNNING, counter, count, how, print, push, until, url } from "./load.mjs";
 
 const require = createRequire(import.meta.url);
 const { Logger, makeWorkerUtils, run } = require("graphile-worker");

@@ -1,6 +1,6 @@
 // pg-boss under Node: its calls fetch and complete in batches, several at a time, without the pauses that its own workers make between two fetches.
 import PgBoss from "pg-boss";
-import { POOL, RUNNING, counter, how, print, push, until, url } from "./common.mjs";
+import { POOL, RUNNING, counter, how, print, push, until, url } from "./load.mjs";
 
 const QUEUE = "empty";
 const LANES = 4;

@@ -12,13 +12,14 @@ use tsumugi_db::Error as DatabaseError;
 
 use crate::backoff::back_off;
 use crate::error::{Error, Result};
+use crate::job_claim::{JobClaim, JobEnd};
 use crate::kind::{JobKind, millis};
 use crate::limits::{
-    EXPIRED_MAX, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX, LOOK_SKIPPED_MAX, ORPHANS_EVERY,
+    EXPIRED_MAX, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX, LOOK_SKIPPED_MAX, ORPHAN_DOUBT, ORPHANS_EVERY,
 };
 use crate::queue::{JobQueue, integer, maybe_integer, text};
 use crate::sql::{JobEngine, Sql};
-use crate::statements::{self, JobClaim, JobEnd};
+use crate::statements;
 use crate::worker_name::WorkerName;
 
 /// A job that this process has claimed.
@@ -279,7 +280,7 @@ impl Claimer {
                 self.suspects.borrow_mut().insert(claim, now);
                 continue;
             };
-            if now.duration_since(since) < ORPHANS_EVERY {
+            if now.duration_since(since) < ORPHAN_DOUBT {
                 self.suspects.borrow_mut().insert(claim, since);
                 continue;
             }

@@ -30,6 +30,7 @@ mod backoff;
 mod claims;
 mod error;
 mod figures;
+mod job_claim;
 mod kind;
 pub mod limits;
 mod queue;

@@ -74,6 +74,7 @@ pub(crate) const RECORDS_MAX: u32 = 8;
 pub(crate) const EXPIRED_MAX: usize = 100;
 /// How long a worker that always finds jobs goes on without a look at what is due and at claims that have run out.
 pub(crate) const LOOK_SKIPPED_MAX: Duration = Duration::from_millis(200);
-/// How often workers look for jobs whose processes have died, while some run. One that is seen to be so twice is begun again: a connection that was only
-/// lost is there again by then.
+/// How often workers look for jobs whose processes have died, while some run.
 pub(crate) const ORPHANS_EVERY: Duration = Duration::from_secs(1);
+/// For how long a job must seem to be left before it is begun again: a session that was only lost, or went with its server, is there again by then.
+pub(crate) const ORPHAN_DOUBT: Duration = Duration::from_secs(2);

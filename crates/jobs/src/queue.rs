@@ -10,10 +10,11 @@ use tsumugi_db::{
 };
 
 use crate::error::{Error, Result};
+use crate::job_claim::JobClaim;
 use crate::kind::{JobPush, check_key, millis};
 use crate::limits::{JOB_POLL_WITH_NOTICES, JOBS_LISTED_MAX};
 use crate::sql::{JobEngine, Sql, unix_millis};
-use crate::statements::{self, JobClaim, PushNotice};
+use crate::statements::{self, PushNotice};
 use crate::table::{JobTables, state};
 use crate::trace::trace_here;
 use crate::wake::wake_process;

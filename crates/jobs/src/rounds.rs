@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_at_once_is_done_in_one_round_and_each_has_its_answer() {
+    fn callers_at_once_share_a_round_and_each_has_its_answer() {
         on_a_thread(async {
             let (rounds, sizes) = (Rounds::default(), RefCell::new(Vec::new()));
             let (all, seen) = (&rounds, &sizes);

@@ -49,6 +49,10 @@ impl Sql {
         }
     }
 
+    pub fn engine(&self) -> JobEngine {
+        self.engine
+    }
+
     pub fn add(mut self, text: &str) -> Sql {
         self.text.push_str(text);
         self

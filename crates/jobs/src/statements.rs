@@ -1,6 +1,7 @@
 //! Every statement about jobs, for the three databases. Runs none. Rule: what ends or renews a claim names the job, its attempt and its state, so that
 //! one who was replaced changes nothing.
 
+use crate::job_claim::{JobClaim, JobEnd};
 use crate::kind::{JobPush, millis};
 use crate::sql::{JobEngine, Sql};
 use crate::table::state::{DEAD, READY, RUNNING, SCHEDULED};
@@ -74,24 +75,40 @@ pub(crate) fn notify(engine: JobEngine) -> Sql {
     Sql::new(engine, "select pg_notify('tsumugi_jobs', '')")
 }
 
-/// Milliseconds until the next scheduled job is due and until the next claim runs out, and the least place of one that is ready.
+/// Jobs that are ready, on PostgreSQL. It plans by statistics, and those of a queue are of another time: by `state = 1` it takes the ready ones for a few, and
+/// sorts all of them for each claim. Of these expressions it has no statistics and takes all rows for such, so that it reads the first of the index.
+pub(crate) const POSTGRES_READY: &str = "state + 0 <> 0 and state + 0 <> 2 and state + 0 <> 3";
+
+/// The condition for jobs of these kinds that are ready.
+fn ready<'a>(sql: Sql, names: impl IntoIterator<Item = &'a str>) -> Sql {
+    match sql.engine() {
+        JobEngine::Postgres => sql
+            .add(POSTGRES_READY)
+            .add(" and case when name in ")
+            .list(names)
+            .add(" then 1 else 0 end <> 0"),
+        _ => sql.add("state = 1 and name in ").list(names),
+    }
+}
+
+/// Milliseconds until the next scheduled job is due and until the next claim runs out, and the place of one that is ready.
 pub(crate) fn look<'a>(engine: JobEngine, names: impl IntoIterator<Item = &'a str>) -> Sql {
-    let from = if engine == JobEngine::Firebird {
-        " from rdb$database"
-    } else {
-        ""
+    let (limit, from) = match engine {
+        JobEngine::Firebird => (" rows 1)", " from rdb$database"),
+        _ => (" limit 1)", ""),
     };
-    Sql::new(
+    let sql = Sql::new(
         engine,
         "select (select min(due_at) from tsumugi_jobs where state = 0) - ",
     )
     .now()
     .add(", (select min(due_at) from tsumugi_jobs where state = 2) - ")
     .now()
-    .add(", (select min(sort_order) from tsumugi_jobs where state = 1 and name in ")
-    .list(names)
-    .add(")")
-    .add(from)
+    .add(", (select sort_order from tsumugi_jobs where ");
+    ready(sql, names)
+        .add(" order by sort_order, id")
+        .add(limit)
+        .add(from)
 }
 
 /// Makes what is due ready.
@@ -108,38 +125,34 @@ const CLAIMED: &str = "id, name, arguments, attempt, failures, retries, sort_ord
 /// Claims jobs of these kinds; answers them. On Firebird [`candidates`] and [`claim_one`] do.
 pub(crate) fn claim<'a>(
     engine: JobEngine,
-    names: impl IntoIterator<Item = &'a str> + Clone,
+    names: impl IntoIterator<Item = &'a str>,
     count: usize,
     lease: i64,
     worker: &str,
 ) -> Sql {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let set = "update tsumugi_jobs set state = 2, attempt = attempt + 1, claimed_by = ";
-    let sql = match engine {
-        JobEngine::Postgres => Sql::new(
-            engine,
-            "with due as (select id as due_id from tsumugi_jobs where state = 1 and name in ",
-        )
-        .list(names.clone())
-        .add(" order by sort_order, id limit ")
-        .bind(count)
-        .add(" for update skip locked) ")
-        .add(set),
-        _ => Sql::new(engine, set),
-    };
-    let sql = sql.bind(worker).add(", due_at = ").now_plus(lease);
-    match engine {
-        JobEngine::Postgres => sql
-            .add(" from due where id = due_id returning ")
-            .add(CLAIMED),
-        _ => sql
-            .add(" where id in (select id from tsumugi_jobs where state = 1 and name in ")
-            .list(names)
+    let next = |sql: Sql, names| {
+        let sql = sql.add("select id from tsumugi_jobs where ");
+        ready(sql, names)
             .add(" order by sort_order, id limit ")
             .bind(count)
-            .add(") returning ")
-            .add(CLAIMED),
-    }
+    };
+    let set = |sql: Sql| {
+        sql.add("update tsumugi_jobs set state = 2, attempt = attempt + 1, claimed_by = ")
+            .bind(worker)
+            .add(", due_at = ")
+            .now_plus(lease)
+    };
+    let sql = match engine {
+        JobEngine::Postgres => {
+            let sql = next(Sql::new(engine, "with due as ("), names);
+            // By an array the rows are found one by one, whatever the statistics say.
+            set(sql.add(" for update skip locked) "))
+                .add(" where id = any (array(select id from due))")
+        }
+        _ => next(set(Sql::new(engine, "")).add(" where id in ("), names).add(")"),
+    };
+    sql.add(" returning ").add(CLAIMED)
 }
 
 /// Jobs that may be claimed, each with its attempt. Their arguments are read by [`claimed`]: what another one ends meanwhile has none any more.
@@ -183,13 +196,6 @@ pub(crate) fn claim_one(engine: JobEngine, id: i64, attempt: i64, lease: i64, wo
     .bind(attempt)
 }
 
-/// A claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct JobClaim {
-    pub id: i64,
-    pub attempt: i64,
-}
-
 fn of_claim(sql: Sql, claim: JobClaim) -> Sql {
     sql.add(" where id = ")
         .bind(claim.id)
@@ -202,14 +208,6 @@ fn of_claim(sql: Sql, claim: JobClaim) -> Sql {
 /// The job has ended well.
 pub(crate) fn done(engine: JobEngine, claim: JobClaim) -> Sql {
     of_claim(Sql::new(engine, "delete from tsumugi_jobs"), claim)
-}
-
-/// A job that has ended well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct JobEnd {
-    pub claim: JobClaim,
-    /// Whether it may have kept a key of its own.
-    pub is_keyed: bool,
 }
 
 /// These jobs have ended well, on PostgreSQL: answers the ids of those that were still claimed so. One text for any number of them, and one commit.

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use tsumugi_db::{Database, Executor};
 
 use crate::error::Result;
+use crate::job_claim::JobEnd;
 use crate::rounds::Rounds;
 use crate::sql::JobEngine;
-use crate::statements::JobEnd;
 
 /// States of a row. A job that has ended well has none.
 pub(crate) mod state {
@@ -32,9 +32,12 @@ const POSTGRES: [&str; 3] = [
      name text not null, queue text not null, arguments text not null, state integer not null, sort_order integer not null, \
      attempt integer not null, failures integer not null, retries integer not null, unique_key text unique, \
      due_at bigint not null, pushed_at bigint not null, claimed_by text, error text, trace text)",
-    "create index tsumugi_jobs_ready on tsumugi_jobs (sort_order, id) where state = 1",
+    POSTGRES_NEXT,
     "create index tsumugi_jobs_due on tsumugi_jobs (state, due_at)",
 ];
+/// Of the jobs that are ready, by the condition that statements have for these.
+const POSTGRES_NEXT: &str = "create index tsumugi_jobs_next on tsumugi_jobs (sort_order, id) \
+                             where state + 0 <> 0 and state + 0 <> 2 and state + 0 <> 3";
 const POSTGRES_KEYS: &str = "create table tsumugi_job_keys (name text collate \"C\" primary key, job_id bigint, made_at bigint not null)";
 
 const SQLITE: [&str; 3] = [
@@ -82,6 +85,10 @@ pub async fn make_job_tables(executor: &Executor) -> Result<bool> {
     if !is_new {
         for (column, add) in added {
             is_changed |= executor.make_column(JOBS, column, &[add]).await?;
+        }
+        if executor.dialect().name == "PostgreSQL" {
+            let make = [POSTGRES_NEXT, "drop index if exists tsumugi_jobs_ready"];
+            is_changed |= executor.make_index("tsumugi_jobs_next", &make).await?;
         }
     }
     Ok(is_changed)

@@ -16,13 +16,13 @@ use tsumugi_trace::{Activity, Ending};
 
 use crate::claims::{ClaimAnswer, ClaimedJob, Claimer, Wanted};
 use crate::error::{Error, Result};
+use crate::job_claim::JobClaim;
 use crate::kind::{JobKind, WorkerOptions};
 use crate::limits::{
     FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, JOB_KINDS_MAX, JOB_POLL_DEFAULT, JOB_POLL_WITH_NOTICES,
     RECORDS_MAX,
 };
 use crate::queue::JobQueue;
-use crate::statements::JobClaim;
 use crate::trace::begin_job;
 use crate::wake::Wake;
 

@@ -227,7 +227,7 @@ fn process_that_is_not_to_run_jobs_keeps_them() {
 }
 
 #[test]
-fn what_waits_for_a_commit_is_run_behind_it_and_not_where_it_is_undone() {
+fn after_commit_runs_behind_the_commit_and_not_where_that_is_undone() {
     let routes = || Router::new().route("/", get(commits));
     trial::run(routes, async |client: &Client<Pusher>| {
         assert_eq!(client.get("/").await.text(), "[false]");

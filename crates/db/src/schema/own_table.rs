@@ -45,6 +45,23 @@ impl Executor {
         Ok(count.and_then(ValueRef::as_integer) != Some(0))
     }
 
+    /// Whether there is an index of this name, which is of small letters.
+    ///
+    /// # Errors
+    /// As [`Executor::query`].
+    pub async fn has_index(&self, name: &str) -> Result<bool> {
+        let sql = match self.dialect().name {
+            "PostgreSQL" => "select case when to_regclass(?) is null then 0 else 1 end",
+            "SQLite" => "select count(*) from sqlite_master where type = 'index' and name = ?",
+            _ => {
+                "select count(*) from rdb$indices where trim(rdb$index_name) = upper(cast(? as varchar(63)))"
+            }
+        };
+        let rows = self.query_catalog(sql, [Value::from(name)]).await?;
+        let count = rows.first().and_then(|row| row.value(0));
+        Ok(count.and_then(ValueRef::as_integer) != Some(0))
+    }
+
     /// Makes the table of this name by these statements unless it is there, and says whether it did: in this transaction, or else in one of its own.
     ///
     /// # Errors
@@ -62,6 +79,15 @@ impl Executor {
         let is_missing =
             async |executor: &Executor| Ok(!executor.has_column(table, column).await?);
         self.change_own(add, is_missing).await
+    }
+
+    /// Makes an index of a table that an older version has made, by these statements unless it is there, in the same way.
+    ///
+    /// # Errors
+    /// As [`Executor::make_table`].
+    pub async fn make_index(&self, name: &str, make: &[&str]) -> Result<bool> {
+        let is_missing = async |executor: &Executor| Ok(!executor.has_index(name).await?);
+        self.change_own(make, is_missing).await
     }
 
     /// Runs the statements under the lock of the schema, where something is missing: before the lock, and with it.

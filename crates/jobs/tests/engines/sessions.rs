@@ -175,3 +175,53 @@ fn worker_that_has_nothing_to_do_reads_a_few_entries_of_an_index_at_each_look() 
         assert!(entries <= looks * 5, "{entries} entries in {looks} scans");
     });
 }
+
+#[test]
+fn claims_of_a_long_queue_read_little_of_it_whatever_statistics_say() {
+    const BEGUN: i64 = 200;
+    at(&Place::postgres(), async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        queue.prepare().await.unwrap();
+        // What is ready is not in the statistics.
+        for (state, count) in [(0, 5_000), (1, 20_000)] {
+            let insert = format!(
+                "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at) \
+                 select 'a', 'default', '{{}}', {state}, 0, 0, 0, 0, 4000000000000, 0 from generate_series(1, {count})"
+            );
+            queue.database().execute(insert, []).await.unwrap();
+            if state == 0 {
+                queue
+                    .database()
+                    .execute("analyze tsumugi_jobs", [])
+                    .await
+                    .unwrap();
+            }
+        }
+        let own = diary.clone();
+        let theirs = place.queue().await;
+        let mut options = patient();
+        options.running = 10;
+        let worker = Running::start(&theirs, &[kind("a")], options, move |_| {
+            own.add("begun");
+            Box::pin(async { Ok(()) })
+        });
+        let before = reads(&queue).await;
+        let enough = usize::try_from(BEGUN).unwrap();
+        eventually("some are run", async || diary.count() >= enough).await;
+        worker.end().await;
+        // What it has read is told when its connections are closed, or after a while.
+        theirs.database().close();
+        drop(theirs);
+        let deleted = "select n_tup_del from pg_stat_user_tables where relname = 'tsumugi_jobs'";
+        eventually("it is told", async || {
+            let rows = here(&queue).query(deleted, []).await.unwrap();
+            let count = rows.first().and_then(|row| row.value(0)?.as_integer());
+            count.unwrap_or_default() >= BEGUN
+        })
+        .await;
+        let (after, begun) = (reads(&queue).await, i64::try_from(diary.count()).unwrap());
+        let read = after.0 - before.0 + after.1 - before.1;
+        // Each claim by itself would read all of them, of which there are twenty at least.
+        assert!(read < 20_000 + 100 * begun, "{read} for {begun} jobs");
+    });
+}

@@ -16,6 +16,14 @@ async fn make_old(place: &Place) {
         _ => "alter table tsumugi_jobs drop column trace",
     };
     queue.database().execute(drop_column, []).await.unwrap();
+    if let Place::Postgres(_) = place {
+        for sql in [
+            "drop index tsumugi_jobs_next",
+            "create index tsumugi_jobs_ready on tsumugi_jobs (sort_order, id) where state = 1",
+        ] {
+            queue.database().execute(sql, []).await.unwrap();
+        }
+    }
     push_old(&queue, "old").await;
 }
 
@@ -54,6 +62,10 @@ fn table_of_an_older_version_gets_what_it_lacks_at_the_first_use_and_its_jobs_ar
         push_old(&queue, "older").await;
         check_run(&queue, &["new", "old", "older"]).await;
         assert!(!make_job_tables(&here(&queue)).await.unwrap());
+        if let Place::Postgres(_) = place {
+            let index = async |name| here(&queue).has_index(name).await.unwrap();
+            assert!(index("tsumugi_jobs_next").await && !index("tsumugi_jobs_ready").await);
+        }
     });
 }
 
