@@ -27,6 +27,7 @@ mod plain_port;
 mod port;
 mod service;
 pub mod session;
+mod shortened;
 mod stores;
 mod supervisor;
 pub mod table;

@@ -14,7 +14,7 @@ use tsumugi_http::access_log::write_time;
 use tsumugi_worker::LogFormat;
 
 use crate::limits::LOG_EVENT_BYTES_MAX;
-use crate::log::shortened;
+use crate::shortened::shortened;
 
 /// Writes each event as a JSON object.
 pub(crate) struct JsonEvents;

@@ -25,7 +25,13 @@ fn faults(document: &Value, schema: &Value, value: &Value, path: &str) -> Vec<St
     let mut faults = Vec::new();
     for (word, rule) in schema.as_object().unwrap() {
         match word.as_str() {
-            "$schema" | "$id" | "$defs" | "title" | "description" | "format" | "required"
+            "$schema"
+            | "$id"
+            | "$defs"
+            | "title"
+            | "description"
+            | "format"
+            | "required"
             | "additionalProperties" => {}
             "$ref" => {
                 let name = rule.as_str().unwrap().strip_prefix('#').unwrap();
