@@ -21,7 +21,7 @@ use crate::{
     encoding::Encoding,
     error::{Error, Result},
     limits::HttpLimits,
-    trailers::{TrailerError, Trailers},
+    trailers::{ResponseTrailers, TrailerError},
 };
 
 /// The response was broken off by its sender. The connection ends without the end of the body.
@@ -73,7 +73,7 @@ pub struct Sender {
     shared: Rc<Shared>,
     /// Runs only while the sender waits for room.
     timer: Option<Pin<Box<Sleep>>>,
-    trailers: Option<Box<Trailers>>,
+    trailers: Option<Box<ResponseTrailers>>,
 }
 
 /// The end that the connection reads from.
@@ -169,7 +169,7 @@ impl Sender {
     /// Lets the fields follow the body that a head like this one announces: see [`trailers::announcement`](crate::trailers::announcement).
     pub fn announce(&mut self, head: &HeaderMap) {
         if head.contains_key(http::header::TRAILER) {
-            self.trailers = Some(Box::new(Trailers::announced_by(head)));
+            self.trailers = Some(Box::new(ResponseTrailers::announced_by(head)));
         }
     }
 

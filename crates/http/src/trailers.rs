@@ -35,17 +35,17 @@ pub enum TrailerError {
 
 /// What a response sends behind its body: fields that its head has announced.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trailers {
+pub(crate) struct ResponseTrailers {
     announced: Vec<HeaderName>,
     fields: HeaderMap,
 }
 
-impl Trailers {
+impl ResponseTrailers {
     /// None of them yet; the head has announced what its field `Trailer` names.
-    pub fn announced_by(head: &HeaderMap) -> Trailers {
+    pub fn announced_by(head: &HeaderMap) -> ResponseTrailers {
         let names = words(head, TRAILER);
         let names = names.filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok());
-        Trailers {
+        ResponseTrailers {
             announced: names.collect(),
             fields: HeaderMap::new(),
         }
@@ -199,10 +199,10 @@ mod tests {
         HeaderValue::try_from("v".repeat(length)).unwrap()
     }
 
-    fn announced(names: &str) -> Trailers {
+    fn announced(names: &str) -> ResponseTrailers {
         let mut head = HeaderMap::new();
         head.insert(TRAILER, HeaderValue::from_str(names).unwrap());
-        Trailers::announced_by(&head)
+        ResponseTrailers::announced_by(&head)
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_sends_is_bounded_and_without_forbidden_fields() {
+    fn received_trailers_are_bounded_and_without_forbidden_fields() {
         let mut fields = HeaderMap::new();
         fields.append("x-sum", value(1));
         fields.append("x-sum", value(2));
