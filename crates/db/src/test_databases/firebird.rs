@@ -8,7 +8,8 @@ use tsumugi_firebird::{
 };
 use tsumugi_firebird_proto::GdsCode;
 
-use super::{PREFIX, TestContents, TestDatabase, address, refuse};
+use super::address;
+use super::test_database::{PREFIX, TestContents, TestDatabase, refuse};
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
 use crate::limits::{TEST_DATABASE_PAUSE, TEST_DATABASE_TRIES_MAX, TIMEOUT_MAX};

@@ -6,23 +6,19 @@ mod address;
 mod firebird;
 mod postgres;
 mod sqlite;
+mod test_database;
 
 use std::path::Path;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use firebird::FirebirdTests;
 use postgres::PostgresTests;
 use sqlite::SqliteTests;
 
-/// How the names of all databases of tests begin.
-const PREFIX: &str = "tsumugi_test_";
-
-/// Whether a database of this name was made for a test.
-pub(crate) fn is_test_database(name: &str) -> bool {
-    name.starts_with(PREFIX)
-}
+pub(crate) use test_database::is_test_database;
+pub use test_database::{TestContents, TestDatabase};
 
 /// The databases of one run of tests, on one thread. End it with [`TestDatabases::end`]; what a run has left that was killed is removed when the next
 /// one opens.
@@ -37,41 +33,12 @@ enum Engine {
     Firebird(Box<FirebirdTests>),
 }
 
-/// A database of one test.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestDatabase {
-    url: String,
-    name: String,
-    contents: TestContents,
-}
-
-/// What is in a database when a test gets it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TestContents {
-    /// Nothing: it is migrated by who wants it so.
-    Nothing,
-    /// What is in the template.
-    Template,
-}
-
-impl TestDatabase {
-    /// Its URL, with the options of the one that was named. It may have a password.
-    pub fn url(&self) -> &str {
-        &self.url
-    }
-
-    /// What is in it.
-    pub fn contents(&self) -> TestContents {
-        self.contents
-    }
-}
-
 impl TestDatabases {
     /// Databases as the one at `url`: on the same server, or else files below folders that belong to the run; without a URL files of SQLite. Removes
     /// what runs have left that were killed.
     ///
     /// # Errors
-    /// [`Error::Usage`] of a database with tables that no test has made. As [`Database::connect`](crate::Database::connect).
+    /// [`Error::Usage`](crate::Error::Usage) of a database with tables that no test has made. As [`Database::connect`](crate::Database::connect).
     pub async fn open(url: Option<&str>, folder: &Path) -> Result<TestDatabases> {
         let engine = match url {
             Some(url) if url.starts_with("postgres:") || url.starts_with("postgresql:") => {
@@ -100,7 +67,7 @@ impl TestDatabases {
     /// A database that nothing has used: a copy of the template, or an empty one. A file is made in `folder`, which is the test's.
     ///
     /// # Errors
-    /// [`Error::Usage`] where the user of the URL may make none, which says what to grant; what the database says.
+    /// [`Error::Usage`](crate::Error::Usage) where the user of the URL may make none, which says what to grant; what the database says.
     pub async fn fresh(&mut self, folder: &Path) -> Result<TestDatabase> {
         self.made += 1;
         match &mut self.engine {
@@ -143,42 +110,4 @@ fn run_number() -> u32 {
         bytes = std::process::id().to_be_bytes();
     }
     u32::from_be_bytes(bytes) >> 1
-}
-
-/// Refuses a database with tables; `place` says which one it is.
-fn refuse(place: &str, tables: &[String]) -> Result<()> {
-    let Some((first, rest)) = tables.split_first() else {
-        return Ok(());
-    };
-    let more = match rest.len() {
-        0 => "",
-        _ => ", …",
-    };
-    Err(Error::usage(format!(
-        "DATABASE_URL names {place}, which has tables that no test has made ({first}{more}): tests get databases of their own, made beside the one that is named, which has to be empty. \
-         Name an empty database in DATABASE_URL, or none: then tests run on SQLite"
-    )))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn database_with_tables_is_refused_with_what_to_do() {
-        assert!(refuse("a database", &[]).is_ok());
-        let tables = ["users", "orders"].map(str::to_owned);
-        let error = refuse("the PostgreSQL database shop", &tables).unwrap_err();
-        let text = error.to_string();
-        for part in [
-            "the PostgreSQL database shop",
-            "(users, …)",
-            "an empty database",
-            "or none",
-        ] {
-            assert!(text.contains(part), "{text}");
-        }
-        let error = refuse("it", &tables[..1]).unwrap_err().to_string();
-        assert!(error.contains("(users)"), "{error}");
-    }
 }

@@ -2,7 +2,8 @@
 //! SQL may name schemas. A run is alive for as long as it holds an advisory lock of its number in the database that is named.
 //! Rule: what is dropped was made beside that database, by this run or by one whose lock is free.
 
-use super::{PREFIX, TestContents, TestDatabase, address, refuse};
+use super::address;
+use super::test_database::{PREFIX, TestContents, TestDatabase, refuse};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::limits::SCHEMA_LOCK_MAX;

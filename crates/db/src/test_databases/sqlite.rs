@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{PREFIX, TestContents, TestDatabase, refuse};
+use super::test_database::{PREFIX, TestContents, TestDatabase, refuse};
 use crate::error::{Error, Result};
 use crate::options::{self, Location, Options};
 
