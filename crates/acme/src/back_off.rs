@@ -10,6 +10,15 @@ use crate::limits::{
     REFUSED_REST, REFUSED_REST_MAX, SUCCESS_REST_MAX, UNREACHED_REST, UNREACHED_REST_MAX,
 };
 
+/// What a try that failed cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TryCost {
+    /// Nothing that an authority counts, so that the next one may come soon.
+    Nothing,
+    /// The authority counts it.
+    Counted,
+}
+
 /// A number from 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chance(f64);
@@ -35,10 +44,10 @@ pub(crate) fn renewal_at(dates: &CertificateDates, chance: Chance) -> i64 {
 }
 
 /// The pause after this many failures in a row, of which there is one at least.
-pub(crate) fn rest_after(failures: u32, is_cheap: bool, chance: Chance) -> Duration {
-    let (first, longest) = match is_cheap {
-        true => (UNREACHED_REST, UNREACHED_REST_MAX),
-        false => (REFUSED_REST, REFUSED_REST_MAX),
+pub(crate) fn rest_after(failures: u32, cost: TryCost, chance: Chance) -> Duration {
+    let (first, longest) = match cost {
+        TryCost::Nothing => (UNREACHED_REST, UNREACHED_REST_MAX),
+        TryCost::Counted => (REFUSED_REST, REFUSED_REST_MAX),
     };
     let doublings = failures.clamp(1, 16) - 1;
     let whole = first.saturating_mul(1 << doublings).min(longest);
@@ -76,17 +85,19 @@ mod tests {
 
     #[test]
     fn pauses_double_and_keep_to_five_failures_an_hour() {
-        let rest = |failures, is_cheap| rest_after(failures, is_cheap, Chance(0.0)).as_secs();
+        let rest = |failures, cost| rest_after(failures, cost, Chance(0.0)).as_secs();
         let cheap: Vec<u64> = [1, 2, 3, 7, 100]
-            .map(|failures| rest(failures, true))
+            .map(|failures| rest(failures, TryCost::Nothing))
             .into();
         assert_eq!(cheap, [10, 20, 40, 600, 600]);
-        let refused: Vec<u64> = [1, 2, 3, 4, 5].map(|failures| rest(failures, false)).into();
+        let refused: Vec<u64> = [1, 2, 3, 4, 5]
+            .map(|failures| rest(failures, TryCost::Counted))
+            .into();
         assert_eq!(refused, [120, 240, 480, 960, 1_920]);
         // The first is at once, the sixth after the pauses of five.
         assert!(refused.iter().sum::<u64>() > 3_600);
-        assert_eq!(rest(u32::MAX, false), 6 * 3_600);
-        assert_eq!(rest_after(1, true, Chance(1.0)).as_secs(), 11);
+        assert_eq!(rest(u32::MAX, TryCost::Counted), 6 * 3_600);
+        assert_eq!(rest_after(1, TryCost::Nothing, Chance(1.0)).as_secs(), 11);
     }
 
     #[test]

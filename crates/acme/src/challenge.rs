@@ -1,10 +1,8 @@
 //! What proves to an authority that this server has a name: files with tokens for HTTP-01, certificates for TLS-ALPN-01. Asks no authority.
 //! Rule: the tokens are files of the cache, so that each process that shares it answers, whichever of them has ordered.
 
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair};
@@ -17,50 +15,6 @@ use crate::limits::TOKEN_BYTES_MAX;
 
 /// Where HTTP-01 is asked (RFC 8555, 8.3).
 const PREFIX: &str = "/.well-known/acme-challenge/";
-
-/// How an authority looks whether this server has a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChallengeKind {
-    /// By a request to port 80 (RFC 8555, 8.3).
-    Http01,
-    /// By a handshake on port 443 (RFC 8737).
-    TlsAlpn01,
-}
-
-impl ChallengeKind {
-    /// The registered name.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChallengeKind::Http01 => "http-01",
-            ChallengeKind::TlsAlpn01 => "tls-alpn-01",
-        }
-    }
-
-    /// Where the authority connects to.
-    pub fn port(self) -> u16 {
-        match self {
-            ChallengeKind::Http01 => 80,
-            ChallengeKind::TlsAlpn01 => 443,
-        }
-    }
-}
-
-impl fmt::Display for ChallengeKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-impl FromStr for ChallengeKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ChallengeKind, String> {
-        [ChallengeKind::Http01, ChallengeKind::TlsAlpn01]
-            .into_iter()
-            .find(|kind| kind.name() == text)
-            .ok_or_else(|| "expected http-01 or tls-alpn-01".to_owned())
-    }
-}
 
 /// The answers of HTTP-01 that an authority may ask for now. Cheap to clone; usable from any thread.
 #[derive(Clone, Debug)]
@@ -155,12 +109,5 @@ mod tests {
     fn certificate_of_a_challenge_needs_a_digest() {
         assert!(alpn_certificate("a.example", &[7; 32]).is_ok());
         assert!(alpn_certificate("a.example", &[7; 31]).is_err());
-    }
-
-    #[test]
-    fn kind_is_read_by_its_registered_name() {
-        assert_eq!("http-01".parse(), Ok(ChallengeKind::Http01));
-        assert_eq!("tls-alpn-01".parse(), Ok(ChallengeKind::TlsAlpn01));
-        assert!("dns-01".parse::<ChallengeKind>().is_err());
     }
 }

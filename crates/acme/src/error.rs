@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use instant_acme::Problem;
 
-use crate::challenge::ChallengeKind;
+use crate::back_off::TryCost;
+use crate::challenge_kind::ChallengeKind;
 use crate::limits::NAMES_MAX;
 
 /// What went wrong.
@@ -109,12 +110,16 @@ fn advice(hint: Option<&'static str>) -> String {
 }
 
 impl Error {
-    /// Whether the try cost the authority nothing that it counts, so that the next one may come soon.
-    pub(crate) fn is_cheap(&self) -> bool {
+    /// What the try cost.
+    pub(crate) fn cost(&self) -> TryCost {
         match self {
-            Error::Unreachable { .. } | Error::Protocol { .. } | Error::Cache { .. } => true,
-            Error::Refused { kind, .. } => matches!(&**kind, "badNonce" | "serverInternal"),
-            _ => false,
+            Error::Unreachable { .. } | Error::Protocol { .. } | Error::Cache { .. } => {
+                TryCost::Nothing
+            }
+            Error::Refused { kind, .. } if matches!(&**kind, "badNonce" | "serverInternal") => {
+                TryCost::Nothing
+            }
+            _ => TryCost::Counted,
         }
     }
 
@@ -214,11 +219,11 @@ mod tests {
             text.contains("too many certificates (it counts orders"),
             "{text}"
         );
-        assert!(!error.is_cheap());
+        assert_eq!(error.cost(), TryCost::Counted);
         let nonce = problem(r#"{"type":"urn:ietf:params:acme:error:badNonce"}"#);
         let error = Error::refused(&nonce);
         assert_eq!(error.to_string(), "the authority refuses: badNonce");
-        assert!(error.is_cheap());
+        assert_eq!(error.cost(), TryCost::Nothing);
         let parts = problem(
             r#"{"type":"urn:ietf:params:acme:error:compound","detail":"some","subproblems":[{"detail":"first"},{"detail":"some"}]}"#,
         );

@@ -11,7 +11,8 @@ use tsumugi_http::CertificateSource;
 use crate::back_off::{Chance, renewal_at, rest_after, rest_after_success};
 use crate::cache::{AcmeCache, FileStamp};
 use crate::certificate::AcmeCertificate;
-use crate::challenge::{ChallengeFolder, ChallengeKind};
+use crate::challenge::ChallengeFolder;
+use crate::challenge_kind::ChallengeKind;
 use crate::error::Error;
 use crate::limits::LOOK_EVERY;
 use crate::order::OrderPlan;
@@ -261,7 +262,7 @@ impl Keeper {
     fn failed(&self, memory: &mut KeeperMemory, error: &Error) {
         memory.failures = memory.failures.saturating_add(1);
         self.source.count_failed();
-        let rest = rest_after(memory.failures, error.is_cheap(), Chance::draw());
+        let rest = rest_after(memory.failures, error.cost(), Chance::draw());
         memory.next_try = Instant::now().checked_add(rest);
         let (names, next) = (self.settings.names_text(), shown(rest));
         match self.source.dates() {

@@ -18,6 +18,7 @@ mod back_off;
 mod cache;
 mod certificate;
 mod challenge;
+mod challenge_kind;
 mod error;
 mod keeper;
 mod limits;
@@ -26,7 +27,8 @@ mod settings;
 mod source;
 mod transport;
 
-pub use self::challenge::{ChallengeFolder, ChallengeKind};
+pub use self::challenge::ChallengeFolder;
+pub use self::challenge_kind::ChallengeKind;
 pub use self::error::Error;
 pub use self::keeper::CertificateKeeper;
 pub use self::limits::NAMES_MAX;

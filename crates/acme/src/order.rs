@@ -10,7 +10,8 @@ use rcgen::{CertificateParams, DistinguishedName, KeyPair};
 
 use crate::account;
 use crate::cache::AcmeCache;
-use crate::challenge::{ChallengeKind, alpn_certificate};
+use crate::challenge::alpn_certificate;
+use crate::challenge_kind::ChallengeKind;
 use crate::error::{Error, hint, kind_of, text_of};
 use crate::limits::{ORDER_MAX, POLL_MAX};
 use crate::settings::{AcmeSettings, DomainName};

@@ -13,6 +13,7 @@ use crate::dashboard::DashboardSettings;
 use crate::front::{Front, MetricsRegistry, Mode};
 use crate::handover::{GivenSockets, SocketRole};
 use crate::listen::Listen;
+use crate::port::CertificatePresence;
 use crate::traces::{CollectorSettings, TraceExporter, ratio, sampling};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -68,9 +69,12 @@ impl FrontOptions {
         Ok(plan)
     }
 
-    /// Whether the certificate is in files.
-    pub fn has_certificate_files(&self) -> bool {
-        self.tls_cert.is_some()
+    /// Whether there is a certificate to come.
+    pub(crate) fn certificate(&self, acme: Option<&AcmePlan>) -> CertificatePresence {
+        match self.tls_cert.is_some() || acme.is_some() {
+            true => CertificatePresence::Given,
+            false => CertificatePresence::Missing,
+        }
     }
 
     /// The proxies that are trusted.

@@ -125,8 +125,8 @@ impl<T: LimitSet> Options<T> {
         let mut described = self.describe();
         let proxies = self.front.proxies();
         let acme = self.front.acme()?;
-        let has_certificate = self.front.has_certificate_files() || acme.is_some();
-        let ports = port::settle(self.listen, has_certificate, &proxies)?;
+        let certificate = self.front.certificate(acme.as_ref());
+        let ports = port::settle(self.listen, certificate, &proxies)?;
         let challenges = acme.as_ref().map(|plan| plan.challenges(&ports));
         let challenges = challenges.transpose()?.unwrap_or_default();
         let mut config = Config {

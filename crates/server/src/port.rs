@@ -43,6 +43,15 @@ pub enum PortPrologue {
     ProxyHeader,
 }
 
+/// Whether the options name where a certificate comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CertificatePresence {
+    /// They do.
+    Given,
+    /// They do not.
+    Missing,
+}
+
 /// Where to listen, and by the place of each address what is spoken there.
 #[derive(Debug)]
 pub(crate) struct SettledPorts {
@@ -222,12 +231,12 @@ impl SettledPorts {
 /// The addresses of all of them, each once, and what is spoken there. Addresses without options are plain once another one says `tls`.
 pub(crate) fn settle(
     ports: Vec<Port>,
-    has_certificate: bool,
+    certificate: CertificatePresence,
     proxies: &TrustedProxies,
 ) -> Result<SettledPorts, PortError> {
     let is_tls = |port: &&Port| matches!(port.mode, PortMode::Tls(_));
     let tls = ports.iter().find(is_tls);
-    if let (Some(port), false) = (tls, has_certificate) {
+    if let (Some(port), CertificatePresence::Missing) = (tls, certificate) {
         return Err(PortError::NoCertificate {
             text: port.text.clone(),
         });
@@ -298,8 +307,12 @@ mod tests {
         has_certificate: bool,
         expected: &str,
     ) {
+        let certificate = match has_certificate {
+            true => CertificatePresence::Given,
+            false => CertificatePresence::Missing,
+        };
         let ports: Result<Vec<Port>, PortError> = texts.iter().map(|text| text.parse()).collect();
-        let settled = ports.and_then(|ports| settle(ports, has_certificate, &proxies));
+        let settled = ports.and_then(|ports| settle(ports, certificate, &proxies));
         let found = match settled {
             Ok(settled) => {
                 let pairs = settled.addresses.iter().zip(&settled.modes);
@@ -372,7 +385,12 @@ mod tests {
         use ChallengeKind::{Http01, TlsAlpn01};
         let of = |texts: &[&str]| {
             let ports = texts.iter().map(|text| text.parse().unwrap()).collect();
-            let settled = settle(ports, true, &TrustedProxies::default()).unwrap();
+            let settled = settle(
+                ports,
+                CertificatePresence::Given,
+                &TrustedProxies::default(),
+            );
+            let settled = settled.unwrap();
             settled.challenges()
         };
         let http_first = vec![Http01, TlsAlpn01];

@@ -56,6 +56,11 @@ impl LatePort {
         *self.state.target() = Target::Port(port);
         self.state.changed.notify_all();
     }
+
+    /// Has connections wait from now on, those that are open excepted.
+    pub fn hold(&self) {
+        *self.state.target() = Target::Unknown;
+    }
 }
 
 impl Drop for LatePort {

@@ -51,6 +51,7 @@ pub struct Pebble {
     http: LatePort,
     tls: LatePort,
     process: ServerProcess,
+    port: u16,
     management: u16,
 }
 
@@ -71,6 +72,7 @@ impl Pebble {
             http: LatePort::open(),
             tls: LatePort::open(),
             settings,
+            port: 0,
             management: 0,
             folder,
         }
@@ -78,18 +80,25 @@ impl Pebble {
 
     /// Lets it begin: it looks for challenges at these ports of 127.0.0.1, and answers who waits.
     pub fn open(&mut self, http: u16, tls: u16) {
-        self.lead_to(http, tls);
         self.begin();
+        self.lead_to(http, tls);
     }
 
-    /// From now on it looks for challenges at other ports.
+    /// Has who asks its directory wait until [`Pebble::lead_to`].
+    pub fn hold(&self) {
+        self.directory.hold();
+    }
+
+    /// From now on it looks for challenges at other ports, and answers who waits.
     pub fn lead_to(&self, http: u16, tls: u16) {
         self.http.lead_to(http);
         self.tls.lead_to(tls);
+        self.directory.lead_to(self.port);
     }
 
-    /// Ends it with all that it knows, and begins another one at the same address.
+    /// Ends it with all that it knows, and begins another one at the same address, where who asks waits until [`Pebble::lead_to`].
     pub fn replace(&mut self) {
+        self.hold();
         let log = self.folder.join("log");
         self.process
             .end(Signal::SIGKILL, || log_of([log.as_path()]));
@@ -100,8 +109,7 @@ impl Pebble {
         for _ in 0..START_TRIES_MAX {
             let (port, management) = (free_port(), free_port());
             if self.run(port, management) {
-                self.management = management;
-                self.directory.lead_to(port);
+                (self.port, self.management) = (port, management);
                 return;
             }
         }
