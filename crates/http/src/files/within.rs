@@ -58,6 +58,7 @@ pub async fn read_own_file<O: Offload>(
     path: &str,
 ) -> Result<Bytes, OwnFileError> {
     let given = path.to_owned();
+    let folder = nonempty(&folder).to_owned();
     let Some(relative) = below(path) else {
         return Err(OwnFileError::Outside {
             path: given,
@@ -88,7 +89,7 @@ enum OwnFile {
 }
 
 fn read(folder: &Path, relative: &Path) -> io::Result<OwnFile> {
-    let root = fs::canonicalize(nonempty(folder))?;
+    let root = fs::canonicalize(folder)?;
     let path = fs::canonicalize(root.join(relative))?;
     if !path.starts_with(&root) {
         return Ok(OwnFile::Outside);
