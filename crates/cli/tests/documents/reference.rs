@@ -72,7 +72,7 @@ impl Help {
                     .strip_prefix("- ")
                     .and_then(|it| it.split_once(':'))
                 {
-                    Some((value, text)) => does.push_str(&format!("`{value}`:{text};")),
+                    Some((value, text)) => does.push_str(&format!("`{value}`: {};", text.trim())),
                     None => does.push_str(line.trim()),
                 }
             }
@@ -221,7 +221,7 @@ fn reference_of_metrics_has_every_family_that_a_server_shows() {
         "{page}"
     );
     let app = "plugin(:db) { DB.connect }\nplugin(:kv) { KV.open \"#{Tsumugi.data_dir}/store\" }\njobs db\njob(:a) { }\n\
-        get(\"/\") { kv[\"a\"] = \"1\"; jobs.push :a; kv[\"a\"] }";
+        get(\"/\") { kv[\"a\"] = \"1\"; jobs.push :a, after: 3600; kv[\"a\"] }";
     let options = ["--admin", "127.0.0.1:0", "--access-log", "access.log"];
     let (mut served, address) = start(app, &[], &options);
     let admin = served.word_after("admin pages on http://");
