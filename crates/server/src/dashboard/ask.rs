@@ -140,12 +140,10 @@ mod tests {
     /// Longer than a test may take.
     const LONG: Duration = Duration::from_secs(600);
 
-    fn question() -> AdminQuestion {
-        AdminQuestion::Named {
-            name: "x",
-            parameters: Value::Null,
-        }
-    }
+    const QUESTION: AdminQuestion = AdminQuestion::Named {
+        name: "x",
+        parameters: Value::Null,
+    };
 
     /// A worker that answers this.
     async fn answer(mut asked: QuestionReceiver, value: QuestionAnswer) {
@@ -168,7 +166,7 @@ mod tests {
         let (senders, mut receivers): (Vec<_>, Vec<_>) = (0..3).map(questions).unzip();
         let local = LocalSet::new();
         local.spawn_local(answer(receivers.remove(1), Some(Ok(json!(7)))));
-        let answered = local.run_until(ask(&senders, &question(), LONG, None));
+        let answered = local.run_until(ask(&senders, &QUESTION, LONG, None));
         assert_eq!(answered.await.unwrap(), 7);
     }
 
@@ -176,7 +174,7 @@ mod tests {
     async fn workers_that_are_all_stuck_are_named_after_one_limit() {
         let (senders, _stuck): (Vec<_>, Vec<_>) = (0..3).map(questions).unzip();
         let limit = Duration::from_millis(20);
-        let error = ask(&senders, &question(), limit, None).await.unwrap_err();
+        let error = ask(&senders, &QUESTION, limit, None).await.unwrap_err();
         assert!(error.text.ends_with("0, 1, 2"), "{}", error.text);
     }
 
@@ -186,11 +184,11 @@ mod tests {
         let local = LocalSet::new();
         local.spawn_local(answer(receivers.remove(0), None));
         local.spawn_local(answer(receivers.remove(0), Some(Ok(json!(7)))));
-        let answered = local.run_until(ask(&senders, &question(), LONG, None));
+        let answered = local.run_until(ask(&senders, &QUESTION, LONG, None));
         assert_eq!(answered.await.unwrap(), 7);
         let (senders, mut receivers): (Vec<_>, Vec<_>) = (0..1).map(questions).unzip();
         local.spawn_local(answer(receivers.remove(0), None));
-        let answered = local.run_until(ask(&senders, &question(), LONG, None));
+        let answered = local.run_until(ask(&senders, &QUESTION, LONG, None));
         assert_eq!(
             answered.await.unwrap_err().text,
             "no worker has an answer to this"
@@ -209,7 +207,7 @@ mod tests {
                 Some(_) => LONG,
                 None => Duration::from_millis(200),
             };
-            let asked = ask(&senders, &question(), limit, next_after);
+            let asked = ask(&senders, &QUESTION, limit, next_after);
             let answered = local.run_until(asked).await;
             // Which one is there first is not certain.
             match (next_after, is_asked.get()) {

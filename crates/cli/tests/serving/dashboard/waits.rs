@@ -70,13 +70,13 @@ fn rest(mut stream: TcpStream) -> Vec<u8> {
 }
 
 fn rig() -> Rig {
-    let database = postgres::Server::shared().database();
-    Rig::start(&app(&database.url()), &LONG)
+    Rig::start(&app("sqlite::memory:"), &LONG)
 }
 
 #[test]
 fn wait_is_shown_with_its_kind_its_name_and_its_place() {
-    let rig = rig();
+    let database = postgres::Server::shared().database();
+    let rig = Rig::start(&app(&database.url()), &LONG);
     let plain = |path: &str| raw("GET", path, "Host: x\r\n", "");
     let check = |route: &str, kind: &str, what: &str, line: &str| {
         let shown = rig.waiting(route, kind);
