@@ -74,11 +74,14 @@ pub struct TextPattern(Matcher);
 enum Matcher {
     Function(Rc<dyn Fn(&str) -> bool>),
     /// Within few steps, and within all that are allowed.
-    Expression(Rc<dyn Fn(&str) -> Decision>, Rc<dyn Fn(&str) -> Decision>),
+    Expression(
+        Rc<dyn Fn(&str) -> PatternDecision>,
+        Rc<dyn Fn(&str) -> PatternDecision>,
+    ),
 }
 
 /// Whether a text fits, as far as that was found out: none when the engine gave up.
-pub type Decision = Option<bool>;
+pub type PatternDecision = Option<bool>;
 
 /// How many texts of one request may still be hard to decide.
 #[derive(Debug)]
@@ -99,8 +102,8 @@ impl TextPattern {
     /// A regular expression with an engine that goes back: `quick` gives up after [`SHAPE_PATTERN_STEPS_MAX`] steps, `whole` after as many as one
     /// text may cost. Of one request only few texts get to `whole`, so that a long list of hard ones costs no more than those.
     pub fn expression(
-        quick: impl Fn(&str) -> Decision + 'static,
-        whole: impl Fn(&str) -> Decision + 'static,
+        quick: impl Fn(&str) -> PatternDecision + 'static,
+        whole: impl Fn(&str) -> PatternDecision + 'static,
     ) -> TextPattern {
         TextPattern(Matcher::Expression(Rc::new(quick), Rc::new(whole)))
     }

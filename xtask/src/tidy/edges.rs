@@ -22,12 +22,12 @@ tsumugi-wire:
 tsumugi-pg: tsumugi-allocator tsumugi-wire tsumugi-pg-proto tsumugi-testkit
 tsumugi-firebird: tsumugi-wire tsumugi-firebird-proto tsumugi-testkit
 tsumugi-db: tsumugi-trace tsumugi-firebird tsumugi-firebird-proto tsumugi-testkit tsumugi-pg tsumugi-pg-proto tsumugi-sql tsumugi-values
-tsumugi-cluster: tsumugi-db tsumugi-testkit
+tsumugi-cluster: tsumugi-trace tsumugi-db tsumugi-testkit
 tsumugi-jobs: tsumugi-trace tsumugi-db tsumugi-testkit
 tsumugi-http: tsumugi-trace tsumugi-allocator tsumugi-worker tsumugi-testkit
 tsumugi-client: tsumugi-trace tsumugi-worker tsumugi-http
 tsumugi-acme: tsumugi-http
-tsumugi-mail: tsumugi-worker tsumugi-http tsumugi-client tsumugi-testkit
+tsumugi-mail: tsumugi-trace tsumugi-worker tsumugi-http tsumugi-client tsumugi-testkit
 tsumugi-rpc: tsumugi-allocator tsumugi-worker tsumugi-http tsumugi-kv tsumugi-testkit
 tsumugi-stores: tsumugi-trace tsumugi-worker tsumugi-wire tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-cluster tsumugi-testkit
 tsumugi-server: tsumugi-acme tsumugi-rpc tsumugi-trace tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster tsumugi-jobs tsumugi-testkit

@@ -39,7 +39,31 @@ get("/push") { jobs.push(:fails, card: "4111").to_s }
 fn check_database(url: &str, kind: &str) {
     let rig = Rig::start(&format!("URL = {url:?}{WITH_DATABASE}"), &[]);
     check_statements(&rig, kind);
+    check_trace(&rig, kind);
     check_jobs(&rig);
+}
+
+/// A statement in the trace of the request that it was for.
+fn check_trace(rig: &Rig, kind: &str) {
+    let find = || {
+        let traces = rig.data("traces");
+        let mut traces = rows(&traces, "traces").iter();
+        let found = traces.find(|trace| trace["route"] == "GET /find/:id")?;
+        found["trace_id"].as_str().map(str::to_owned)
+    };
+    until("the trace of a request", || find().is_some());
+    let trace = rig.data(&format!("trace?id={}", find().unwrap()));
+    let statement = row(&trace, "spans", "name", "select id, text from notes");
+    let system = match kind {
+        "postgres" => "postgresql",
+        "firebird" => "firebirdsql",
+        _ => "sqlite",
+    };
+    let attributes = &statement["attributes"];
+    assert_eq!(attributes["db.system.name"], system, "{trace}");
+    assert_eq!(attributes["db.response.returned_rows"], 0, "{trace}");
+    assert_eq!(statement["parent"], rows(&trace, "spans")[0]["id"]);
+    assert_eq!(statement["place"], "app.rb:7", "{trace}");
 }
 
 /// Counted, shown without values, explained; and the pool that they ran on.

@@ -176,7 +176,7 @@ fn conversation_is_under_way_until_it_is_cancelled() {
 }
 
 #[test]
-fn what_ensure_waits_for_is_shown_until_it_has_ended() {
+fn ensure_of_a_cancelled_request_is_shown_until_it_has_ended() {
     let mut rig = rig();
     let client = begin(&rig, &raw("GET", "/cleanup", "Host: x\r\n", ""));
     let shown = rig.waiting("/cleanup", "sleep");
