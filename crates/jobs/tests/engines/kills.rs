@@ -8,7 +8,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::{Instant, sleep, timeout};
 use tsumugi_db::{Database, Executor, Options, TransactionOptions, values};
 use tsumugi_jobs::{ClaimedJob, JobKind, JobPush, JobQueue, JobState, JobWorker, WorkerOptions};
 use tsumugi_testkit::Dice;
@@ -159,23 +160,44 @@ async fn hurry(queue: &JobQueue) {
     }
 }
 
+/// The lines that a child says, from a thread of their own: it may say nothing more once there is nothing to do.
+fn said_by(lines: BufReader<ChildStdout>) -> UnboundedReceiver<String> {
+    let (sender, said) = unbounded_channel();
+    std::thread::spawn(move || {
+        for line in lines.lines().map_while(Result::ok) {
+            // There is no reader once it is killed.
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    said
+}
+
 /// Starts a process, and kills it where a job is in this state, after so many others were.
 async fn kill_in(queue: &JobQueue, url: &str, state: &str, skipped: u64) {
-    let (_child, mut lines) = child(url);
-    let mut seen = 0;
-    let mut line = String::new();
+    let (_child, lines) = child(url);
+    let mut said = said_by(lines);
+    let (begun, mut seen, mut count) = (Instant::now(), 0, 0);
     // What is not reached is over when there is nothing more to do, or soon: then it is killed at any time.
-    for _ in 0..40 {
-        line.clear();
-        lines.read_line(&mut line).unwrap();
-        let Some((_, said)) = line.split_once("at ") else {
-            continue;
+    while count < 40 {
+        let line = match timeout(Duration::from_millis(50), said.recv()).await {
+            Ok(Some(line)) => line,
+            Ok(None) => return,
+            Err(_) => String::new(),
         };
-        seen += u64::from(said.starts_with(state));
+        if let Some((_, said)) = line.split_once("at ") {
+            count += 1;
+            seen += u64::from(said.starts_with(state));
+        }
         let counts = queue.counts().await.unwrap();
         if seen > skipped || counts.ready + counts.running == 0 {
             return;
         }
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "{state}: {counts:?}"
+        );
     }
 }
 
