@@ -201,9 +201,9 @@ fn push_has_the_words_of_ruby() {
             .job(async |_: &App, _: Note, _: &ClaimedJob| {})
     };
     trial::run(routes, async |client: &Client<App>| {
-        let text = client.get("/").await.text();
+        let reply = client.get("/").await;
         let expected = "[(\"scheduled\", 7)] 0 true a job is due at a time or after one, not both";
-        assert_eq!(text, expected);
+        assert_eq!(reply.text(), expected);
     });
 }
 
