@@ -130,25 +130,25 @@ fn jobs_are_run_until_they_end_well_and_their_effects_happen_once() {
 }
 
 /// What a push may say, and what is done with jobs that wait.
-async fn words(app: State<App>) -> Result<String> {
+async fn words(app: State<Pusher>) -> Result<String> {
     let later = PushOptions {
         after: Some(Duration::from_secs(3_600)),
         priority: Some(7),
         ..PushOptions::default()
     };
-    let id = app.jobs.push_by(&Note { n: 1 }, later.clone()).await?;
-    let listed = app.jobs.list(None, 0, 10).await?;
+    let id = app.0.push_by(&Note { n: 1 }, later.clone()).await?;
+    let listed = app.0.list(None, 0, 10).await?;
     let seen: Vec<_> = listed
         .iter()
         .map(|job| (job.state.name(), job.priority))
         .collect();
-    let retried = app.jobs.retry_dead::<Note>().await?;
-    let dropped = app.jobs.drop(id.unwrap_or_default()).await?;
+    let retried = app.0.retry_dead::<Note>().await?;
+    let dropped = app.0.drop(id.unwrap_or_default()).await?;
     let both = PushOptions {
         at: Some(std::time::SystemTime::now()),
         ..later
     };
-    let error = app.jobs.push_by(&Note { n: 1 }, both).await.unwrap_err();
+    let error = app.0.push_by(&Note { n: 1 }, both).await.unwrap_err();
     Ok(format!("{seen:?} {retried} {dropped} {error}"))
 }
 
@@ -157,7 +157,9 @@ struct Pusher(Jobs);
 
 impl Plugin for Pusher {
     async fn start(worker: &Worker) -> Result<Pusher> {
-        let db = Db::connect("sqlite::memory:", Options::default()).await?;
+        // Not in memory, which other tests of this process would share.
+        let url = format!("sqlite:{}/app.db", worker.data_dir().display());
+        let db = Db::connect(&url, Options::default()).await?;
         let options = WorkerOptions {
             run: false,
             ..WorkerOptions::default()
@@ -194,13 +196,12 @@ async fn commits(app: State<Pusher>) -> Result<String> {
 
 #[test]
 fn push_has_the_words_of_ruby() {
-    URL.set("sqlite::memory:".to_owned());
     let routes = || {
         Router::new()
             .route("/", get(words))
-            .job(async |_: &App, _: Note, _: &ClaimedJob| {})
+            .job(async |_: &Pusher, _: Note, _: &ClaimedJob| {})
     };
-    trial::run(routes, async |client: &Client<App>| {
+    trial::run(routes, async |client: &Client<Pusher>| {
         let reply = client.get("/").await;
         let expected = "[(\"scheduled\", 7)] 0 true a job is due at a time or after one, not both";
         assert_eq!(reply.text(), expected);
