@@ -75,7 +75,7 @@ fn the_access_log_has_a_line_for_every_request() {
 
 #[test]
 fn admin_pages_answer_while_the_worker_is_stuck_and_say_when_it_drains() {
-    let app = "DATABASE = DB.connect('sqlite::memory:')\nDATABASE.query('select 1')\nget('/') { 'x' }\nget('/stuck') { i = 0; i += 1 while i < 3_000_000_000; 'y' }\nget('/slow') { sleep 3; 'z' }";
+    let app = "DATABASE = DB.connect('sqlite::memory:')\nDATABASE.query('select 1')\nget('/') { 'x' }\nget('/stuck') { i = 0; i += 1 while i < 3_000_000_000; 'y' }\nget('/slow') { sleep 8; 'z' }";
     let all: &[(&str, &[u8])] = &[("app.rb", app.as_bytes())];
     let options = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
     let mut served = serve(folder(all), &options);
@@ -86,6 +86,11 @@ fn admin_pages_answer_while_the_worker_is_stuck_and_say_when_it_drains() {
         get(&address, "/");
     }
     get(&address, "/missing");
+    // A request is counted once its answer has gone.
+    until("all are counted", || {
+        let text = get(&admin, "/metrics").text();
+        text.contains("tsumugi_http_request_duration_seconds_count 6\n")
+    });
     let metrics = get(&admin, "/metrics");
     assert_eq!(
         metrics.field("content-type"),
@@ -115,15 +120,15 @@ fn admin_pages_answer_while_the_worker_is_stuck_and_say_when_it_drains() {
     until("figures of the database", || {
         get(&admin, "/metrics").text().contains(line)
     });
+    let is_in_flight = || {
+        let text = get(&admin, "/metrics").text();
+        text.contains("tsumugi_http_requests_in_flight{worker=\"0\"} 1")
+    };
     let mut stuck = TcpStream::connect(&address).unwrap();
     stuck
         .write_all(request("GET", "/stuck", "").as_bytes())
         .unwrap();
-    until("the stuck request", || {
-        get(&admin, "/metrics")
-            .text()
-            .contains("tsumugi_http_requests_in_flight{worker=\"0\"} 1")
-    });
+    until("the stuck request", is_in_flight);
     assert_eq!(get(&admin, "/healthz").text(), "alive\n");
     assert_eq!(Answer::read(stuck).status(), 500);
     assert_eq!(get(&admin, "/other").status(), 404);
@@ -131,11 +136,7 @@ fn admin_pages_answer_while_the_worker_is_stuck_and_say_when_it_drains() {
     let mut slow = TcpStream::connect(&address).unwrap();
     slow.write_all(request("GET", "/slow", "").as_bytes())
         .unwrap();
-    until("the slow request", || {
-        get(&admin, "/metrics")
-            .text()
-            .contains("tsumugi_http_requests_in_flight{worker=\"0\"} 1")
-    });
+    until("the slow request", is_in_flight);
     served.signal("-TERM");
     until("the drain", || get(&admin, "/ready").status() == 503);
     assert_eq!(get(&admin, "/healthz").status(), 200);
