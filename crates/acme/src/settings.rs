@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(folder("https://a.example/../.."), "a.example");
         for (text, expected) in [
             ("http://a.example/dir", "begin it with https://"),
-            ("a.example/dir", "begin it with https://"),
+            ("a.example/dir", "it is no URL"),
             ("https://user@a.example/dir", "no user"),
             ("https://", "no URL"),
         ] {

@@ -10,8 +10,8 @@ use crate::bench::Bench;
 use crate::report::{Suite, SuiteOutcome};
 use crate::stop::Interruption;
 use crate::{
-    PartVerdict, arena, builder, driver, fibre, firebird, http, jobs, kv, native, pool, reads, soak,
-    validate, workers, world,
+    PartVerdict, arena, builder, driver, fibre, firebird, http, jobs, kv, native, pool, reads,
+    soak, validate, workers, world,
 };
 
 /// What can be asked for.

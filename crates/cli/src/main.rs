@@ -52,7 +52,8 @@ First steps:
   tsumugi serve --dev               on http://127.0.0.1:8080, reloading as you edit
   tsumugi test                      its tests
 
-The log goes to standard error. TSUMUGI_LOG=debug shows more, TSUMUGI_LOG=error less.
+The log goes to standard error. TSUMUGI_LOG=debug shows more, TSUMUGI_LOG=error less;
+TSUMUGI_LOG_FORMAT=json writes each event as a JSON object.
 Exit codes: 0 ok, 1 failed, 2 wrong usage.";
 
 const SERVE: &str = "\
@@ -82,6 +83,7 @@ const TEST: &str = "\
 Examples:
   tsumugi test                                    test/*_test.rb beside app.rb
   tsumugi test blog.rb test/post_test.rb --name login
+  DATABASE_URL=postgres://localhost/blog_test tsumugi test
 
 A file of tests:
   test \"a task is added\" do
@@ -90,7 +92,8 @@ A file of tests:
     assert_match \"Milk\", follow_redirect.body
   end
 
-Each test runs on an application loaded anew, with an empty data folder. There are
+Each test runs on an application loaded anew, with an empty data folder and a database of its own,
+to which migrations/ is applied: a file, or one beside the empty database that DATABASE_URL names. There are
 get post put patch delete head (json: form: body: query: headers:), response.status, headers,
 body, json, pieces(n) and events(n) of streams; assert, refute, assert_equal, assert_match,
 refute_match, assert_raises, assert_status, flunk; setup and teardown.";
@@ -207,18 +210,14 @@ fn main() -> ExitCode {
         Command::Kv(arguments) => arguments.log_file(),
         _ => None,
     };
-    match log_file.map(|path| tsumugi_server::begin_log_in(level, path)) {
-        None => tsumugi_server::begin_log(level),
-        Some(Ok(())) => {}
-        Some(Err(error)) => {
-            // There is no reader when it cannot be written.
-            let _ = writeln!(
-                &ERRORS,
-                "tsumugi: {}",
-                tsumugi_server::story(error.as_ref())
-            );
-            return ExitCode::FAILURE;
-        }
+    if let Err(error) = tsumugi_server::begin_log(level, log_file) {
+        // There is no reader when it cannot be written.
+        let _ = writeln!(
+            &ERRORS,
+            "tsumugi: {}",
+            tsumugi_server::story(error.as_ref())
+        );
+        return ExitCode::FAILURE;
     }
     let is_in_file = log_file.is_some();
     let result = match arguments.command {

@@ -87,9 +87,7 @@ pub use self::{
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},
     switch::{Switch, Upgraded},
-    tls::{
-        Acceptor, AlpnProtocol, CertificateSource, ServerTls, read_authorities, read_identity,
-    },
+    tls::{Acceptor, AlpnProtocol, CertificateSource, ServerTls, read_authorities, read_identity},
     trusted_proxies::{ForwardingField, TrustedProxies, TrustedProxy, TrustedProxyError},
     version::version_hint,
 };

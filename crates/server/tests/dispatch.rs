@@ -19,7 +19,7 @@ use tsumugi_server::dispatch::{
     RequestRefusal, answer,
 };
 
-const LIMIT_MS: u64 = 50;
+const LIMIT_MS: u64 = 2_000;
 
 struct App {
     lifecycle: Lifecycle<()>,
@@ -168,7 +168,7 @@ fn deadline_counts_from_the_end_of_the_head() {
         let app = App::waiting(Duration::from_secs(3600), 1);
         let response = app.get().await;
         assert_eq!(response.status, StatusCode::GATEWAY_TIMEOUT);
-        let expected = "the handler took longer than request_ms_max (50 ms)\n";
+        let expected = "the handler took longer than request_ms_max (2000 ms)\n";
         assert_eq!(text(response).await, expected);
     });
 }
@@ -216,8 +216,20 @@ fn drain_stops_the_timers_first() {
 
 #[test]
 fn time_in_which_files_are_looked_for_is_no_time_of_the_handler() {
-    const BUSY: Duration = Duration::from_millis(300);
     let folder = tempfile::tempdir().unwrap();
+    // What this thread itself waits for the machine is counted too, and is little of one of these.
+    let is_apart = [300, 1_000, 4_000].into_iter().any(|milliseconds| {
+        let busy = Duration::from_millis(milliseconds);
+        let (waited, ran) = waited_and_ran(folder.path(), busy);
+        println!("{busy:?}: {waited:?} {ran:?}");
+        waited >= busy / 2 && ran < busy / 2
+    });
+    assert!(is_apart);
+}
+
+/// Of a request for which files are looked for by a thread that is busy for so long: how long it waited for that, and the rest.
+fn waited_and_ran(folder: &std::path::Path, busy_for: Duration) -> (Duration, Duration) {
+    let mut times = (Duration::ZERO, Duration::ZERO);
     let limits = tsumugi_worker::WorkerLimits {
         offload_threads_max: 1,
         ..tsumugi_worker::WorkerLimits::default()
@@ -225,13 +237,13 @@ fn time_in_which_files_are_looked_for_is_no_time_of_the_handler() {
     let served = tsumugi_worker::alone(limits, async |worker| {
         let files = Files::new(OnWorker(worker.clone()), HttpLimits::default());
         let public = files
-            .folder(folder.path().to_owned(), &CachePolicy::Revalidate)
+            .folder(folder.to_owned(), &CachePolicy::Revalidate)
             .await
             .unwrap();
         let folders = PublicFolders::new(vec![(String::new(), public)]);
         let app = App::with_folders(folders, Duration::ZERO, 1);
         // The only thread that may look is busy.
-        let busy = worker.offload(|| std::thread::park_timeout(BUSY));
+        let busy = worker.offload(move || std::thread::park_timeout(busy_for));
         let begun = Instant::now();
         let visited = async {
             let response = app.visit("/none").await;
@@ -239,11 +251,11 @@ fn time_in_which_files_are_looked_for_is_no_time_of_the_handler() {
         };
         let (_, (total, response)) = tokio::join!(busy, visited);
         let waited = response.summary.waited;
-        let ran = total.saturating_sub(waited);
-        assert!(waited >= BUSY / 2 && ran < BUSY / 2, "{waited:?} {ran:?}");
+        times = (waited, total.saturating_sub(waited));
         assert_eq!(text(response).await, "at once");
     });
     served.unwrap();
+    times
 }
 
 #[test]

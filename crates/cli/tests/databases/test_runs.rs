@@ -196,7 +196,8 @@ fn role_that_may_make_no_database_is_told_what_to_grant() {
         site.write(name, text);
     }
     let mut command = site.command(&["test"]);
-    let role = tsumugi_testkit::postgres::User::TRUST;
+    // One that may make no database.
+    let role = tsumugi_testkit::postgres::User::SCRAM;
     command.env("DATABASE_URL", database.url_as(role));
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();

@@ -127,7 +127,7 @@ fn scheduling_applies_to_application_workers_and_not_to_kv_workers() {
         expected.sort_unstable();
         // A thread that a worker starts has its name until it takes its own.
         let found = || policies(served.child.id(), "(tsumugi-worker-");
-        let latest = Instant::now() + Duration::from_secs(10);
+        let latest = Instant::now() + Duration::from_secs(60);
         while found() != expected && Instant::now() < latest {
             tsumugi_testkit::pause();
         }

@@ -81,7 +81,7 @@ fn client_that_leaves_ends_the_listening() {
     for (clients_left, expected) in [(clients, "3"), (Vec::new(), "0")] {
         let begun = std::time::Instant::now();
         while served.psql(count).trim() != expected {
-            assert!(begun.elapsed().as_secs() < 20, "never {expected}");
+            assert!(begun.elapsed().as_secs() < 60, "never {expected}");
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         drop(clients_left);

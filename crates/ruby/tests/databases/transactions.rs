@@ -541,7 +541,7 @@ fn deadline_in_a_statement_undoes_the_transaction() {
         get('/write') {{ db.transaction {{ db.execute 'insert into t values (1)' }}.to_s }}",
         database.url()
     );
-    let rig = crate::rig::Rig::with(&app, |settings| settings.limits.request_ms_max = 300);
+    let rig = crate::rig::Rig::with(&app, |settings| settings.limits.request_ms_max = 2_000);
     assert_eq!(rig.get("/slow").status, 504);
     assert_eq!(rig.get("/write").text(), "1");
 }

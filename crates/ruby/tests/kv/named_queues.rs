@@ -88,7 +88,7 @@ fn time_to_live_is_read_and_changed() {
                 r#"[true,true,"1"]"#,
             ),
             (
-                "kv.touch('a', ttl: 0.05); sleep 0.1; [kv['a'], kv.ttl('a')]",
+                "kv.touch('a', ttl: 1); sleep 1.2; [kv['a'], kv.ttl('a')]",
                 "[null,null]",
             ),
             (

@@ -65,9 +65,9 @@ fn name_is_one_store() {
 #[test]
 fn store_may_have_a_time_to_live_of_its_own() {
     let rig = Rig::serve(
-        "plugin(:kv) { KV.open 'memory:ttl', ttl: 0.05 }
+        "plugin(:kv) { KV.open 'memory:ttl', ttl: 1 }
          get('/') { kv['a'] = '1'; kv.set('b', '1', ttl: nil); kv.fetch('c') { 1 }; kv.fetch('d', ttl: nil) { 1 }
-                    kv.set_multi({ 'e' => '1' }); before = kv.count; sleep 0.1
+                    kv.set_multi({ 'e' => '1' }); before = kv.count; sleep 1.2
                     [before, kv.scan.keys] }",
     );
     assert_eq!(rig.get("/").text(), r#"[5,["b","d"]]"#);
@@ -76,12 +76,12 @@ fn store_may_have_a_time_to_live_of_its_own() {
 #[test]
 fn counters_texts_and_queues_take_no_time_to_live() {
     for store in EMBEDDED {
-        let opening = opening(store, "lasting", "ttl: 0.05");
+        let opening = opening(store, "lasting", "ttl: 1");
         let rig = Rig::serve(&format!(
             "{opening}{HELPERS}
-             get('/') {{ kv.incr('n'); kv.append('a', 'x'); kv.push('p'); kv['s'] = '1'; sleep 0.1
+             get('/') {{ kv.incr('n'); kv.append('a', 'x'); kv.push('p'); kv['s'] = '1'; sleep 1.2
                [kv.number('n'), kv['a'], kv.key?('s'), kv.pop] }}
-             get('/begun') {{ kv.cas('m', nil, [0].pack('Q>')); kv.incr('m'); n = kv.number('m'); sleep 0.1; [n, kv.key?('m')] }}
+             get('/begun') {{ kv.cas('m', nil, [0].pack('Q>')); kv.incr('m'); n = kv.number('m'); sleep 1.2; [n, kv.key?('m')] }}
              get('/refused') {{ [failed {{ kv.incr('n', ttl: 5) }}, failed {{ kv.append('a', 'y', ttl: 5) }},
                failed {{ kv.append('a', 'y', ',', ttl: 5) }}].uniq }}"
         ));

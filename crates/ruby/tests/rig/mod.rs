@@ -141,7 +141,7 @@ impl Rig {
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
-        let limit = Some(Duration::from_secs(20));
+        let limit = Some(Duration::from_secs(120));
         stream.set_read_timeout(limit).unwrap();
         stream.set_write_timeout(limit).unwrap();
         stream

@@ -193,7 +193,7 @@ mod tests {
         let timer = TimerFigures::begin(described, Duration::from_secs(1));
         assert!(listed());
         assert!(timer.look().last_at.is_none() && timer.look().last.is_none());
-        timer.next_in(Duration::from_secs(1));
+        timer.next_in(Duration::from_secs(3_600));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
