@@ -29,7 +29,7 @@ impl Clock {
         }
     }
 
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970, a fraction of one cut off.
     pub(crate) fn now_ms(&self) -> u64 {
         match self {
             Self::System => SystemTime::now()
@@ -38,8 +38,22 @@ impl Clock {
             Self::Manual(now) => now.load(SeqCst),
         }
     }
+
+    /// By how many milliseconds it may be later than [`now_ms`](Self::now_ms) says. A time to live is counted from then: who asked for a
+    /// second has his record for a second.
+    pub(crate) const fn cut_off_ms(&self) -> u64 {
+        match self {
+            Self::System => 1,
+            Self::Manual(_) => 0,
+        }
+    }
 }
 
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whole milliseconds that are at least as long.
+pub(crate) fn millis_ceil(duration: Duration) -> u64 {
+    millis(duration.saturating_add(Duration::from_nanos(999_999)))
 }

@@ -252,7 +252,8 @@ impl KvDatabase {
     pub fn lifetime(&self, key: &[u8]) -> Result<Option<Lifetime>> {
         check_key(key)?;
         let expires_ms = self.engine()?.expires_ms(key)?;
-        let now_ms = self.open.shared.clock.now_ms();
+        let clock = &self.open.shared.clock;
+        let now_ms = clock.now_ms().saturating_add(clock.cut_off_ms());
         Ok(expires_ms.map(|expires_ms| match expires_ms {
             0 => Lifetime::Unlimited,
             expires_ms => Lifetime::Left(Duration::from_millis(expires_ms.saturating_sub(now_ms))),

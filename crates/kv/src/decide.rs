@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use bytes::{BufMut, Bytes, BytesMut};
 use smallvec::{SmallVec, smallvec};
 
-use crate::clock::millis;
+use crate::clock::millis_ceil;
 use crate::error::{Error, Result};
 use crate::limits::TTL_MAX;
 use crate::queue::{place_at, place_key, place_of, queue_prefix};
@@ -42,13 +42,16 @@ pub(crate) struct WriteDecision {
 #[derive(Clone, Copy)]
 pub(crate) struct DecisionContext {
     pub(crate) now_ms: u64,
+    /// As [`Clock::cut_off_ms`](crate::clock::Clock::cut_off_ms).
+    pub(crate) cut_off_ms: u64,
     pub(crate) value_max: usize,
 }
 
 impl DecisionContext {
     fn expires_ms(self, ttl: Option<Duration>) -> u64 {
         ttl.map_or(0, |ttl| {
-            self.now_ms.saturating_add(millis(ttl.min(TTL_MAX))).max(1)
+            let ttl_ms = millis_ceil(ttl.min(TTL_MAX)).saturating_add(self.cut_off_ms);
+            self.now_ms.saturating_add(ttl_ms).max(1)
         })
     }
 
@@ -350,5 +353,28 @@ fn push_last(
             ));
         }
         sequence = sequence.wrapping_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(cut_off_ms: u64) -> DecisionContext {
+        DecisionContext {
+            now_ms: 1_000,
+            cut_off_ms,
+            value_max: 1,
+        }
+    }
+
+    #[test]
+    fn time_to_live_is_no_shorter_than_was_asked_for_counted_from_any_fraction_of_a_millisecond() {
+        let ttl = Some(Duration::from_millis(2));
+        assert_eq!(context(0).expires_ms(ttl), 1_002);
+        assert_eq!(context(1).expires_ms(ttl), 1_003);
+        let ttl = Some(Duration::from_micros(1_500));
+        assert_eq!(context(0).expires_ms(ttl), 1_002);
+        assert_eq!(context(1).expires_ms(None), 0);
     }
 }

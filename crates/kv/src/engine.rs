@@ -71,6 +71,7 @@ impl EngineShared {
     pub(crate) fn decision_context(&self) -> DecisionContext {
         DecisionContext {
             now_ms: self.clock.now_ms(),
+            cut_off_ms: self.clock.cut_off_ms(),
             value_max: self.spec.value_max,
         }
     }

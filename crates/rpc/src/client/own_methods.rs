@@ -20,7 +20,8 @@ use crate::proto::RecordState;
 
 /// A time to live as it is on the wire, where 0 is for ever.
 fn millis(ttl: Duration) -> u64 {
-    u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1)
+    let up = ttl.saturating_add(Duration::from_nanos(999_999));
+    u64::try_from(up.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 impl Client {

@@ -258,7 +258,11 @@ impl StoreEngine for RedisStore {
             Value::Int(-2) => Ok(None),
             Value::Int(-1) => Ok(Some(Lifetime::Unlimited)),
             Value::Int(ms) => match u64::try_from(ms) {
-                Ok(ms) => Ok(Some(Lifetime::Left(Duration::from_millis(ms)))),
+                // One was added when it was set: see `request::milliseconds`.
+                Ok(ms) => {
+                    let left = Duration::from_millis(ms.saturating_sub(1));
+                    Ok(Some(Lifetime::Left(left)))
+                }
                 Err(_) => Err(unexpected()),
             },
             _ => Err(unexpected()),

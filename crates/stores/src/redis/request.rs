@@ -250,11 +250,10 @@ fn time(ttl: Option<Duration>) -> Bytes {
     })
 }
 
-/// Redis takes no time of nothing; what is less than a millisecond is one.
+/// At least as long as was asked for: Redis counts from a millisecond that it has cut off, and takes no time of nothing.
 fn milliseconds(ttl: Duration) -> u64 {
-    u64::try_from(ttl.min(TTL_MAX).as_millis())
-        .unwrap_or(u64::MAX)
-        .max(1)
+    let at_least = ttl.min(TTL_MAX) + Duration::from_nanos(1_999_999);
+    u64::try_from(at_least.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What a write may answer, so that its answer is read as no other.
@@ -402,9 +401,11 @@ mod tests {
     }
 
     #[test]
-    fn time_below_a_millisecond_is_one_and_none_is_beyond_the_longest() {
+    fn time_to_live_is_no_shorter_than_was_asked_for_counted_from_any_fraction_of_a_millisecond() {
         assert_eq!(milliseconds(Duration::ZERO), 1);
-        assert_eq!(milliseconds(Duration::from_micros(1_500)), 1);
-        assert_eq!(u128::from(milliseconds(Duration::MAX)), TTL_MAX.as_millis());
+        assert_eq!(milliseconds(Duration::from_millis(1)), 2);
+        assert_eq!(milliseconds(Duration::from_micros(1_500)), 3);
+        let longest = u128::from(milliseconds(Duration::MAX));
+        assert_eq!(longest, TTL_MAX.as_millis() + 1);
     }
 }
