@@ -9,7 +9,7 @@ use tsumugi_cluster::{ChannelEvent, Error, Subscription};
 use crate::with_each_carrier;
 
 async fn next(subscription: &mut Subscription) -> ChannelEvent {
-    let next = timeout(Duration::from_secs(10), subscription.recv());
+    let next = timeout(Duration::from_secs(60), subscription.recv());
     next.await.expect("an event comes")
 }
 

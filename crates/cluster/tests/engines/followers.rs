@@ -9,7 +9,7 @@ use tsumugi_cluster::{Error, FollowEvent, Follower, KeptChannel, event_position}
 use crate::{Place, at, with_each};
 
 async fn next(follower: &mut Follower) -> FollowEvent {
-    let next = timeout(Duration::from_secs(10), follower.next());
+    let next = timeout(Duration::from_secs(60), follower.next());
     next.await.expect("an event comes")
 }
 

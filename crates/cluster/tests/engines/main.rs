@@ -87,5 +87,7 @@ fn with_each_carrier(test: impl AsyncFn(Place)) {
     with_each(test);
 }
 
-const SHORT: Duration = Duration::from_millis(400);
-const LONG: Duration = Duration::from_secs(60);
+/// A lease that a test waits for the end of.
+const SHORT: Duration = Duration::from_secs(1);
+/// One that outlasts every test.
+const LONG: Duration = Duration::from_secs(600);
