@@ -31,7 +31,7 @@ pub const ALL: [Engine; 5] = [
 ];
 
 /// How long a test may take on one engine. A test that hangs says so.
-const TEST_MAX: Duration = Duration::from_secs(120);
+const TEST_MAX: Duration = Duration::from_secs(300);
 
 /// An opener as an application on one worker has it.
 pub fn opener() -> StoreOpener {

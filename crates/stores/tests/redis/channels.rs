@@ -10,9 +10,12 @@ use tsumugi_testkit::redis::{RedisCluster, RedisSentinels, RedisServer};
 
 use crate::{memory, open, run};
 
+/// For what must come, however crowded the machine is.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 async fn next(subscription: &mut RedisSubscription) -> RedisMessage {
-    let next = timeout(Duration::from_secs(30), subscription.next()).await;
-    next.expect("a message within 30 s")
+    let next = timeout(PATIENCE, subscription.next()).await;
+    next.expect("a message")
 }
 
 fn message(text: impl Into<Bytes>) -> RedisMessage {
@@ -102,10 +105,16 @@ fn subscriber_learns_of_a_server_that_hangs() {
     run(async {
         let store = open(&format!("{}?timeout=1", server.url())).await;
         let mut chat = store.subscribe("chat").await.unwrap();
-        server.freeze();
-        tokio::time::sleep(Duration::from_secs(8)).await;
-        server.thaw();
-        assert_eq!(next(&mut chat).await, RedisMessage::Missed);
+        // It is seen within 7 s, and told once messages come again. On a crowded machine that takes longer.
+        for seconds in [8, 20, 60] {
+            server.freeze();
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            server.thaw();
+            if let Ok(told) = timeout(Duration::from_secs(10), chat.next()).await {
+                return assert_eq!(told, RedisMessage::Missed);
+            }
+        }
+        panic!("it is not told");
     });
 }
 
@@ -177,13 +186,13 @@ fn channel_without_subscribers_is_left_and_its_connection_closed() {
         let other = store.subscribe("other").await.unwrap();
         drop(chat);
         let wait = async |command: &str, expected: &str| {
-            for _ in 0..500 {
-                if server.ask(command).contains(expected) {
-                    return;
+            let comes = async {
+                while !server.ask(command).contains(expected) {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
                 }
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-            panic!("{command}: {}", server.ask(command));
+            };
+            let comes = timeout(PATIENCE, comes).await;
+            assert!(comes.is_ok(), "{command}: {}", server.ask(command));
         };
         wait("PUBSUB CHANNELS", "*1").await;
         drop(other);

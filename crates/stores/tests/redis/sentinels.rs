@@ -11,7 +11,7 @@ use tsumugi_testkit::redis::RedisSentinels;
 use crate::{open, opener, run, time_without_service, try_open};
 
 /// How long a failover may take on a busy machine.
-const FAILOVER_MAX: Duration = Duration::from_secs(40);
+const FAILOVER_MAX: Duration = Duration::from_secs(120);
 
 #[test]
 fn master_that_dies_is_replaced_and_no_caller_is_told_wrong() {
@@ -96,7 +96,7 @@ fn service_that_no_sentinel_knows_is_an_error_within_the_timeout() {
             .rsplit_once('/')
             .map(|(a, b)| (a.to_owned(), b.to_owned()))
             .unwrap();
-        let error = try_open(&opener(), &format!("{hosts}/nobody?timeout=1")).await;
+        let error = try_open(&opener(), &format!("{hosts}/nobody?timeout=5")).await;
         let error = error.unwrap_err().to_string();
         assert!(error.contains("No such master"), "{error}");
         let wrong = hosts.replace("redis+sentinel", "redis");

@@ -43,7 +43,7 @@ async fn until_answered(kv: &Client) {
 #[test]
 fn writes_that_were_acknowledged_are_there_when_members_were_killed_under_load() {
     let cluster = EtcdCluster::start();
-    let rig = Rig::start(&[&format!("{}?timeout=2", cluster.place("load"))]);
+    let rig = Rig::start(&[&format!("{}?timeout=5", cluster.place("load"))]);
     let (over, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
     let acknowledged = Mutex::new(HashMap::new());
     std::thread::scope(|scope| {
@@ -108,8 +108,8 @@ fn writes_that_were_acknowledged_are_there_when_members_were_killed_under_load()
 fn service_goes_on_while_its_engine_is_gone_and_when_it_is_back() {
     let cluster = EtcdOptions::default().members(1).start();
     let redis = RedisServer::start(&["--appendonly", "yes"]);
-    let etcd = format!("{}?timeout=1", cluster.place("gone"));
-    let rig = Rig::start(&[&etcd, &format!("{}?timeout=1", redis.url())]);
+    let etcd = format!("{}?timeout=3", cluster.place("gone"));
+    let rig = Rig::start(&[&etcd, &format!("{}?timeout=3", redis.url())]);
     on_loop(async {
         let kv = rig.client();
         let both = [kv.at(0), kv.at(1)];
