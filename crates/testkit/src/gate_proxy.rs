@@ -266,7 +266,7 @@ mod tests {
         let proxy = GateProxy::start(echo(), std::slice::from_ref(&gate));
         let mut open = client(&proxy);
         open.write_all(b"one").unwrap();
-        open.set_read_timeout(Some(Duration::from_secs(20)))
+        open.set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         assert_eq!(read(&mut open, 3).as_deref(), Some(&b"one"[..]));
 
@@ -282,7 +282,7 @@ mod tests {
         gate.open();
         for (stream, bytes) in [(&mut open, b"two"), (&mut new, b"new")] {
             stream
-                .set_read_timeout(Some(Duration::from_secs(20)))
+                .set_read_timeout(Some(Duration::from_secs(60)))
                 .unwrap();
             assert_eq!(read(stream, 3).as_deref(), Some(&bytes[..]));
         }
@@ -305,7 +305,7 @@ mod tests {
         one.write_all(b"a").unwrap();
         other.write_all(b"b").unwrap();
         other
-            .set_read_timeout(Some(Duration::from_secs(20)))
+            .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         assert_eq!(read(&mut other, 1).as_deref(), Some(&b"b"[..]));
         assert_eq!(read(&mut one, 1), None);
@@ -317,7 +317,7 @@ mod tests {
         let proxy = GateProxy::start(echo(), std::slice::from_ref(&gate));
         gate.close();
         let mut held = client(&proxy);
-        held.set_read_timeout(Some(Duration::from_secs(20)))
+        held.set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         drop(proxy);
         let mut byte = [0];

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
+pub mod acme;
 mod certificates;
 mod cut_proxy;
 pub mod demo;
@@ -30,9 +31,12 @@ pub mod smtp;
 pub mod websocket;
 mod wrapped_command;
 
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::{Mutex, PoisonError};
 
 pub use self::certificates::{ServerCertificate, server_certificate};
 pub use self::cut_proxy::{Cut, CutProxy, ServerSide};
@@ -45,10 +49,44 @@ pub use self::log_buffer::LogBuffer;
 pub use self::process::{ServerProcess, crash, freeze, log_of, thaw};
 pub use self::wrapped_command::{ProgramRequest, read_arguments, run_beside};
 
-/// A port of 127.0.0.1 that is free at this moment. Another process may take it before it is used.
+/// A port of 127.0.0.1 that is free at this moment, and is answered once in this process. It is none of those that the system gives by itself to
+/// whoever connects or listens anywhere: those would be taken while a server that had one is stopped. Another process may choose it, too, by chance.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("127.0.0.1 has a free port");
-    listener.local_addr().expect("it is bound").port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let ports = limits::PORTS_FIRST..own_ports_end();
+    for _ in 0..limits::PORT_LOOKS_MAX {
+        // Another number each time and in each process.
+        let chance = RandomState::new().hash_one(std::process::id());
+        let port = match u16::try_from(chance % u64::from(u16::MAX)) {
+            Ok(offset) if !ports.is_empty() => {
+                let length = ports.end - ports.start;
+                ports.start + offset % length
+            }
+            _ => 0,
+        };
+        let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) else {
+            continue;
+        };
+        let port = listener.local_addr().expect("it is bound").port();
+        let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if given.insert(port) {
+            return port;
+        }
+    }
+    panic!(
+        "no port of 127.0.0.1 is free after PORT_LOOKS_MAX ({}) looks",
+        limits::PORT_LOOKS_MAX
+    );
+}
+
+/// The first of the ports that the system gives by itself; where that is not known, there are no others.
+fn own_ports_end() -> u16 {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+    let first = range.ok().and_then(|range| {
+        let first = range.split_whitespace().next()?;
+        first.parse().ok()
+    });
+    first.unwrap_or(limits::PORTS_FIRST)
 }
 
 /// Waits a moment between two looks at something that is awaited.

@@ -6,6 +6,12 @@ use std::time::Duration;
 /// Between two looks at something that is awaited.
 pub const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// The first port that servers of tests get, which have to be known before they are used.
+pub const PORTS_FIRST: u16 = 20_000;
+
+/// Ports that are tried until one is free.
+pub const PORT_LOOKS_MAX: usize = 1_000;
+
 /// For a server to stop. Generous: a busy machine must not fail a test.
 pub const STOP_S_MAX: u64 = 60;
 

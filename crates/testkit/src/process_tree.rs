@@ -2,6 +2,7 @@
 //! parents. It starts none and waits for none as a parent.
 //! Rule: they are stopped before they are ended, so that none begins another one meanwhile; one that is gone was ended.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -59,15 +60,17 @@ impl ProcessTree<'_> {
     pub fn kill(&self) {
         self.freeze();
         let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
+        // A child whose parent has ended is not found by it any more, and may still be there.
+        let mut killed = HashSet::new();
         loop {
-            let left = self.processes();
-            if left.is_empty() {
+            for process in self.processes() {
+                send(process.number, Signal::SIGKILL);
+                killed.insert(process.number);
+            }
+            if killed.iter().all(|number| process(*number).is_none()) {
                 return;
             }
             assert!(Instant::now() < until, "processes of the server stay");
-            for process in left {
-                send(process.number, Signal::SIGKILL);
-            }
             pause();
         }
     }

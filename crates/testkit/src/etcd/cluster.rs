@@ -163,8 +163,9 @@ impl EtcdCluster {
             argument("initial-cluster", &cluster.join(","));
             argument("initial-cluster-token", &token);
             argument("initial-cluster-state", "new");
-            argument("heartbeat-interval", "50");
-            argument("election-timeout", "500");
+            // Not less: on a crowded machine a leader would be held for gone that waits for its turn.
+            argument("heartbeat-interval", "100");
+            argument("election-timeout", "1000");
             argument("enable-v2", &options.has_v2.to_string());
             argument("logger", "zap");
             argument("log-level", "warn");

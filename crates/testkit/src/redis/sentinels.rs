@@ -8,7 +8,7 @@ use super::server::RedisServer;
 /// The name of the service.
 pub const SERVICE: &str = "mymaster";
 /// How long a master may be silent until a Sentinel holds it for gone.
-const DOWN_MS: u64 = 1_000;
+const DOWN_MS: u64 = 3_000;
 
 /// The servers.
 pub struct RedisSentinels {
