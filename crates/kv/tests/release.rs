@@ -63,6 +63,9 @@ fn child_process_lets_go_while_it_writes() {
             });
         }
         thread::park_timeout(Duration::from_millis(200));
+        while acknowledged.load(Relaxed) == 0 {
+            thread::park_timeout(Duration::from_millis(10));
+        }
         let queued: Vec<_> = (0..QUEUED).map(|_| kv.submit(add("queued"))).collect();
         assert_eq!(release_databases(), 2);
         for answer in queued {

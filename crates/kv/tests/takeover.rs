@@ -21,6 +21,7 @@ fn alone() -> MutexGuard<'static, ()> {
     before.serving();
     before.over();
     thread::park_timeout(Duration::from_millis(1));
+    until(|| !has_awaited());
     alone
 }
 
@@ -55,7 +56,7 @@ fn assert_locked<T>(result: Result<T, Error>, expected: &str) {
 fn until(condition: impl Fn() -> bool) {
     let since = Instant::now();
     while !condition() {
-        assert!(since.elapsed() < Duration::from_secs(10), "it never came");
+        assert!(since.elapsed() < LONG, "it never came");
         thread::park_timeout(Duration::from_millis(1));
     }
 }
@@ -156,7 +157,8 @@ fn database_that_a_third_process_has_fails_until_that_one_lets_it_go() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let lock = held(folder.path());
-    let takeover = Takeover::begin(Duration::from_millis(50));
+    // Longer than from the one call to the other, also on a crowded machine.
+    let takeover = Takeover::begin(Duration::from_secs(1));
     let kv = open(folder.path()).unwrap();
     takeover.serving();
     takeover.over();
