@@ -424,7 +424,7 @@ async fn without_notice<T>(
     other: impl AsyncFn(&Client),
 ) -> T {
     let later = async {
-        tokio::time::sleep(wait / 4).await;
+        tokio::time::sleep(wait / 9).await;
         other(kv).await;
     };
     tokio::join!(call, later).0
@@ -440,7 +440,8 @@ async fn push_in_silence(kv: &Client) {
     assert_eq!(answer.status.unwrap().code, 0);
 }
 
-const WAIT: Duration = Duration::from_millis(200);
+/// Below the time after which an engine is looked at in between.
+const WAIT: Duration = Duration::from_millis(900);
 
 #[test]
 fn a_pop_that_waits_looks_once_more_when_its_time_is_over() {

@@ -58,7 +58,7 @@ fn client(target: &str, tls: Option<Tls>, token: Option<&str>) -> Client {
         tls,
         token: token.map(str::to_owned),
         limits: ClientLimits {
-            connect_ms_max: 300,
+            connect_ms_max: 3_000,
             ..ClientLimits::default()
         },
     };

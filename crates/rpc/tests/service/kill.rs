@@ -186,7 +186,7 @@ async fn kill_after(spec: &Spec, socket: &Path, lanes: &[Shared], after: Duratio
     client(socket, 20_000).echo("").await.unwrap();
     let mut clients = JoinSet::new();
     for lane in lanes {
-        let (kv, lane) = (client(socket, 200), Rc::clone(lane));
+        let (kv, lane) = (client(socket, 1_000), Rc::clone(lane));
         if lane.borrow().name < CALLERS {
             clients.spawn_local(call(kv, lane));
         } else {
@@ -203,7 +203,7 @@ async fn kill_after(spec: &Spec, socket: &Path, lanes: &[Shared], after: Duratio
     }
     tokio::time::sleep(after).await;
     drop(serving);
-    while let Some(ended) = tokio::time::timeout(Duration::from_secs(20), clients.join_next())
+    while let Some(ended) = tokio::time::timeout(Duration::from_secs(60), clients.join_next())
         .await
         .unwrap()
     {
