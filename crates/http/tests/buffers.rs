@@ -50,10 +50,12 @@ fn sent(limit: usize, ask: impl AsyncFn(DuplexStream) + 'static) -> usize {
     let seen = Rc::clone(&total);
     rig_with(limits(limit), handler).run_over(PIPE, async move |client| {
         spawn_local(async move { ask(client).await });
-        let mut last = None;
-        while last != Some(seen.get()) || seen.get() == 0 {
-            last = Some(seen.get());
+        // Until nothing more has been taken for some looks.
+        let (mut last, mut same) = (0, 0);
+        while same < 4 {
             tokio::time::sleep(Duration::from_millis(100)).await;
+            let is_same = seen.get() == last && last > 0;
+            (last, same) = (seen.get(), if is_same { same + 1 } else { 0 });
         }
     });
     total.get()

@@ -58,7 +58,7 @@ fn client_that_closes_its_sending_side_gets_its_answer() {
 #[test]
 fn stream_to_a_client_that_closes_its_sending_side_goes_on() {
     let limits = HttpLimits {
-        half_close_ms: 300,
+        half_close_ms: 800,
         ..HttpLimits::default()
     };
     let handler = async |_: Request| {

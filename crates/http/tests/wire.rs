@@ -220,7 +220,7 @@ fn slow_headers_are_cut_off() {
             client.read_to_end().await;
             let elapsed = begun.elapsed();
             assert!(
-                elapsed >= Duration::from_millis(290) && elapsed < Duration::from_secs(5),
+                elapsed >= Duration::from_millis(290) && elapsed < Duration::from_secs(60),
                 "{first:?}: {elapsed:?}"
             );
         }
@@ -230,7 +230,7 @@ fn slow_headers_are_cut_off() {
 #[test]
 fn idle_connections_close_after_keep_alive() {
     let limits = HttpLimits {
-        keep_alive_ms: 300,
+        keep_alive_ms: 1_500,
         header_timeout_ms: 60_000,
         ..HttpLimits::default()
     };
@@ -238,28 +238,25 @@ fn idle_connections_close_after_keep_alive() {
         let mut client = rig.connect().await;
         client.ask(GET).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        client.ask(GET).await;
         let begun = Instant::now();
+        client.ask(GET).await;
         assert_eq!(client.read_to_end().await, "");
-        assert!(
-            begun.elapsed() >= Duration::from_millis(290),
-            "{:?}",
-            begun.elapsed()
-        );
+        let elapsed = begun.elapsed();
+        assert!(elapsed >= Duration::from_millis(1_450), "{elapsed:?}");
     });
 }
 
 #[test]
 fn a_handler_may_take_longer_than_every_limit() {
     let limits = HttpLimits {
-        keep_alive_ms: 100,
-        header_timeout_ms: 100,
-        send_timeout_ms: 100,
-        body_timeout_ms: 100,
+        keep_alive_ms: 800,
+        header_timeout_ms: 800,
+        send_timeout_ms: 800,
+        body_timeout_ms: 800,
         ..HttpLimits::default()
     };
     let handler = async |request: Request| {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_millis(2_000)).await;
         hello(request).await
     };
     rig_with(limits, handler).run(async |rig: &Rig| {
@@ -287,8 +284,8 @@ fn a_slow_body_is_408_and_the_connection_closes() {
 #[test]
 fn a_body_in_time_is_read_however_it_is_cut() {
     let limits = HttpLimits {
-        body_timeout_ms: 400,
-        header_timeout_ms: 400,
+        body_timeout_ms: 1_500,
+        header_timeout_ms: 1_500,
         ..HttpLimits::default()
     };
     rig_with(limits, echo).run(async |rig: &Rig| {
@@ -296,8 +293,9 @@ fn a_body_in_time_is_read_however_it_is_cut() {
         client
             .send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n")
             .await;
+        // Longer than the limit together, and each much shorter: a machine that stands still for a moment is no slow client.
         for piece in ["a", "bc", "d", "e", "f"] {
-            tokio::time::sleep(Duration::from_millis(150)).await;
+            tokio::time::sleep(Duration::from_millis(350)).await;
             client.send(piece).await;
         }
         let answer = client.read_answer().await;

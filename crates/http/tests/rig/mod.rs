@@ -25,7 +25,7 @@ use tsumugi_http::{
     RequestOutcome, SpawnLocal,
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 type Answer = Pin<Box<dyn Future<Output = HttpResponse>>>;
 type Summaries = Rc<RefCell<Vec<(u16, RequestOutcome, u64)>>>;

@@ -286,7 +286,7 @@ fn client_closes_for_a_length_of_the_server_that_is_not_in_the_fewest_bytes() {
 #[test]
 fn a_silent_client_is_pinged_and_then_closed() {
     let limits = HttpLimits {
-        websocket_idle_ms: 300,
+        websocket_idle_ms: 1_000,
         ..HttpLimits::default()
     };
     let (server, outcome) = server(limits, echo);
@@ -294,7 +294,7 @@ fn a_silent_client_is_pinged_and_then_closed() {
         // Answers pings, because it waits for messages.
         let mut awake = WebSocketClient::over(switched(rig).await).await;
         let mut silent = switched(rig).await;
-        let listening = tokio::time::timeout(Duration::from_millis(1500), awake.receive());
+        let listening = tokio::time::timeout(Duration::from_millis(4_000), awake.receive());
         let (heard, ping) = tokio::join!(listening, async {
             let mut ping = [0; 2];
             silent.read_exact(&mut ping).await.unwrap();
@@ -307,7 +307,7 @@ fn a_silent_client_is_pinged_and_then_closed() {
         let mut client = WebSocketClient::over(silent).await;
         let close = client.receive().await.unwrap_err();
         assert_eq!(close.code, 1001);
-        assert!(close.reason.contains("websocket_idle_ms (300 ms)"));
+        assert!(close.reason.contains("websocket_idle_ms (1000 ms)"));
         assert_eq!(ended(rig, &outcome).await, "ended");
     });
 }
@@ -424,7 +424,7 @@ fn a_client_that_pings_and_takes_no_pong_is_read_no_more_and_left() {
 fn pings_of_a_client_that_reads_late_are_all_answered() {
     const PINGS: usize = 2_000;
     let limits = HttpLimits {
-        websocket_idle_ms: 300,
+        websocket_idle_ms: 1_500,
         ..HttpLimits::default()
     };
     let (server, _) = server(limits, echo);
@@ -437,7 +437,7 @@ fn pings_of_a_client_that_reads_late_are_all_answered() {
         };
         let taking = async {
             // Longer than a client may be silent: one that is not read is not.
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            tokio::time::sleep(Duration::from_millis(2_000)).await;
             let mut got = vec![0; PINGS * 6 + 6];
             reading.read_exact(&mut got).await.unwrap();
             got
