@@ -53,9 +53,10 @@ fn clients_that_connect_all_the_time_are_served_across_handovers() {
             }
         };
         thread::scope(|scope| {
-            for address in addresses.iter().chain(&addresses) {
-                scope.spawn(move || ask(address));
-            }
+            let clients = addresses.iter().chain(&addresses);
+            let clients: Vec<_> = clients
+                .map(|address| scope.spawn(move || ask(address)))
+                .collect();
             let asked_more = || {
                 let seen = asked.load(Ordering::Relaxed);
                 until(|| asked.load(Ordering::Relaxed) > seen + 50);
@@ -78,7 +79,9 @@ fn clients_that_connect_all_the_time_are_served_across_handovers() {
             assert_eq!(new.join().unwrap(), Exit::Drained);
             asked_more();
             over.store(true, Ordering::Relaxed);
-            thread::park_timeout(Duration::from_millis(20));
+            for client in clients {
+                client.join().unwrap();
+            }
             assert_eq!(third.drain(), Exit::Drained);
         });
         assert!(!path.exists(), "the last one removes the file");
@@ -155,7 +158,7 @@ fn holding() -> (
     Client,
 ) {
     let mut config = config(2, &["127.0.0.1:0"]);
-    config.limits.drain_ms_max = 500;
+    config.limits.drain_ms_max = 3_000;
     let server = BoundServer::bind(config).unwrap();
     let (handle, address) = (server.handle(), server.addresses()[0].clone());
     let thread = thread::spawn(move || server.run(|worker| HoldingService(worker.clone())));
@@ -173,10 +176,8 @@ fn holding() -> (
 fn application_retires_before_the_last_connection_once_another_process_serves() {
     let (handle, server, _client) = holding();
     assert!(!handle.has_retired());
-    let since = Instant::now();
     handle.hand_over();
     until(|| handle.has_retired());
-    assert!(since.elapsed() < Duration::from_millis(400));
     assert!(!server.is_finished(), "answers may still be sent");
     let exit = server.join().unwrap().unwrap();
     assert_eq!(exit, Exit::Forced { connections: 1 });
@@ -208,20 +209,20 @@ fn nothing_is_lent_once_a_drain_has_begun() {
 #[test]
 fn everything_goes_on_for_the_drain_delay() {
     let mut config = config(1, &["127.0.0.1:0"]);
-    config.drain_delay = Duration::from_millis(300);
+    config.drain_delay = Duration::from_millis(1_500);
     let server = start(config, &Script::plain());
     let mut idle = server.connect();
     idle.ask("who");
     let asked = Instant::now();
     server.handle.drain();
     assert!(server.handle.is_ending());
-    while asked.elapsed() < Duration::from_millis(150) {
+    while asked.elapsed() < Duration::from_millis(300) {
         server.connect().ask("who");
         idle.ask("who");
     }
     let address = server.tcp();
     assert_eq!(server.join().unwrap(), Exit::Drained);
-    assert!(asked.elapsed() >= Duration::from_millis(300));
+    assert!(asked.elapsed() >= Duration::from_millis(1_500));
     assert!(Client::tcp(address).is_err());
 }
 

@@ -137,7 +137,7 @@ fn a_request_that_runs_keeps_the_old_application_until_it_ends() {
     let script = Script::plain();
     let server = start(config(1, &["127.0.0.1:0"]), &script);
     let (mut slow, mut quick) = (server.connect(), server.connect());
-    slow.send("sleep 300");
+    slow.send("sleep 3000");
     quick.ask("who");
     server.reload().unwrap();
     assert_eq!(quick.ask("who"), (0, 2));
@@ -152,11 +152,17 @@ fn a_request_that_runs_keeps_the_old_application_until_it_ends() {
 fn a_reload_that_fails_on_one_worker_changes_none() {
     let healthy = Arc::new(AtomicBool::new(false));
     let switch = Arc::clone(&healthy);
+    let other_loads = AtomicBool::new(false);
     let script = Script::new(move |worker, number| match (worker, number) {
         (1, 2..) if !switch.load(Ordering::Acquire) => {
+            until(|| other_loads.load(Ordering::Acquire));
             // Late enough for the other worker to have loaded.
-            std::thread::park_timeout(Duration::from_millis(50));
+            std::thread::park_timeout(Duration::from_millis(200));
             Err("app.rb:1: syntax error".into())
+        }
+        (0, 2) => {
+            other_loads.store(true, Ordering::Release);
+            Ok(())
         }
         _ => Ok(()),
     });

@@ -1,5 +1,5 @@
 //! A service that speaks lines, a server that runs it on a thread, and a blocking client. Tests nothing itself.
-//! Every wait of a client ends after ten seconds, so that a broken server fails a test instead of hanging it.
+//! Every wait of a client ends after a minute, so that a broken server fails a test instead of hanging it.
 #![allow(dead_code)]
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -19,10 +19,10 @@ use tsumugi_worker::{
     WorkerHandle, WorkerService,
 };
 
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers lines: `who` with its worker and application, `policy` with its worker and the number of its thread's scheduling policy,
-/// `sleep N` and `spin N` after N milliseconds, `panic` never.
+/// `sleep N`, `spin N` and `block N` after N milliseconds, `panic` never.
 pub struct Lines {
     worker: WorkerHandle,
     script: Script,
@@ -135,6 +135,12 @@ impl Lines {
                 let start = Instant::now();
                 while start.elapsed() < duration {
                     std::hint::spin_loop();
+                }
+            }
+            "block" => {
+                let start = Instant::now();
+                while start.elapsed() < duration {
+                    thread::park_timeout(duration);
                 }
             }
             "panic" => std::panic::resume_unwind(Box::new("asked for")),
