@@ -263,7 +263,7 @@ fn procedure_that_is_selected_from_posts_its_events() {
         let (db, other) = (open(&database).await, open(&database).await);
         let mut listener = other.listen(["done"]).await.unwrap();
         db.query("select * from posting", &[]).await.unwrap();
-        let posted = tokio::time::timeout(Duration::from_secs(20), listener.next()).await;
+        let posted = tokio::time::timeout(Duration::from_secs(60), listener.next()).await;
         assert_eq!(posted.expect("it is posted").unwrap()[0].name, "done");
     });
 }

@@ -371,7 +371,7 @@ fn callers_behind_rows_that_are_being_stopped_keep_their_connection() {
             }
             for waited in callers.join_all().await {
                 assert!(
-                    waited < Duration::from_millis(1_500),
+                    waited < Duration::from_secs(30),
                     "{waited:?} in round {round}"
                 );
             }

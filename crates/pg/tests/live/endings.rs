@@ -236,7 +236,7 @@ fn server_that_waits_for_its_client_is_not_silent() {
         pause().await;
         assert_eq!(db.silent_since(), None);
         drop(copy);
-        let (slept, ()) = tokio::join!(db.query("select pg_sleep(0.2)", &()), async {
+        let (slept, ()) = tokio::join!(db.query("select pg_sleep(2)", &()), async {
             pause().await;
             let since = db.silent_since().unwrap();
             pause().await;

@@ -113,14 +113,14 @@ fn abandoned_statement_is_cancelled_and_the_next_is_right() {
         let begun = std::time::Instant::now();
         let left = tokio::time::timeout(
             Duration::from_millis(50),
-            db.query("select pg_sleep(30)", &()),
+            db.query("select pg_sleep(600)", &()),
         )
         .await;
         assert!(left.is_err());
         db.reset().await;
         let rows = db.query("select 5", &()).await.unwrap();
         assert_eq!(rows.first().unwrap().unwrap().value::<i32>(0).unwrap(), 5);
-        assert!(begun.elapsed() < Duration::from_secs(20));
+        assert!(begun.elapsed() < Duration::from_secs(120));
     });
 }
 

@@ -6,6 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tsumugi_pg::{Config, Connection, Connector, Environment, Error, Result, StatementFate};
+use tsumugi_testkit::poll::once;
 
 use super::{AUTHENTICATION_OK, READY, Step, message, say, stub};
 
@@ -366,17 +367,18 @@ fn copy_in_whose_send_is_dropped_still_reports_the_servers_error() {
         let db = open(vec![
             Step::Message,
             say(&[&begun, &refusal()]),
-            Step::Pause(Duration::from_millis(200)),
+            Step::Pause(Duration::from_secs(2)),
             say(&[READY]),
             Step::Silence,
         ])
         .await;
         let mut copy = db.copy_in("x").await.unwrap();
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        {
-            let mut sending = pin!(copy.send(b"1\n"));
-            let polled = poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await;
-            assert!(polled.is_pending(), "the server has refused by now");
+        // Until the refusal has come.
+        let mut sent = 0;
+        while once(pin!(copy.send(b"1\n"))).await {
+            sent += 1;
+            assert!(sent < 6_000, "the server has refused by now");
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
         check_refused(copy.finish().await);
     });
