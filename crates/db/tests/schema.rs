@@ -638,8 +638,8 @@ fn migration_whose_commit_was_lost_is_as_the_server_says_afterwards() {
 fn change_that_waits_for_its_own_transaction_fails_soon() {
     with_url(async |url| {
         let mut options = Options::default();
-        options.schema_wait = std::time::Duration::from_millis(100);
-        options.acquire_timeout = std::time::Duration::from_secs(1); // a busy machine connects slowly
+        options.schema_wait = std::time::Duration::from_secs(2);
+        options.acquire_timeout = std::time::Duration::from_secs(30); // a busy machine connects slowly
         let db = Database::connect(&url, options).await.unwrap();
         let tx = db.begin(Default::default()).await.unwrap();
         assert!(tx.create(&users()).await.unwrap());

@@ -227,7 +227,7 @@ mod tests {
         let queues = Queues::default();
         let mut answers = Vec::new();
         for sql in ["a", "b", "c", "d"] {
-            let (job, answer) = job(sql, 1_000);
+            let (job, answer) = job(sql, 60_000);
             assert_eq!(queues.push(Lane::Readers, job), PushOutcome::Queued);
             answers.push(answer);
         }
@@ -244,11 +244,11 @@ mod tests {
         let queues = Queues::default();
         let mut answers: Vec<Answer> = Vec::new();
         for _ in 0..limits::QUEUE_MAX {
-            let (job, answer) = job("select 1", 1_000);
+            let (job, answer) = job("select 1", 60_000);
             assert_eq!(queues.push(Lane::Writer, job), PushOutcome::Queued);
             answers.push(answer);
         }
-        let (one_more, mut answer) = job("select 2", 1_000);
+        let (one_more, mut answer) = job("select 2", 60_000);
         assert_eq!(queues.push(Lane::Writer, one_more), PushOutcome::Refused);
         let error = answer.try_recv().unwrap().unwrap_err();
         assert!(matches!(
@@ -260,7 +260,7 @@ mod tests {
         ));
         assert_eq!(error.sql(), Some("select 2"));
         answers.pop();
-        let (another, _answer) = job("select 3", 1_000);
+        let (another, _answer) = job("select 3", 60_000);
         assert_eq!(queues.push(Lane::Writer, another), PushOutcome::Queued);
     }
 

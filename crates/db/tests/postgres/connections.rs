@@ -34,7 +34,7 @@ fn ours(place: &Place<'_>) -> Vec<i32> {
 }
 
 async fn come_to(place: &Place<'_>, count: usize) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(60);
     while ours(place).len() != count {
         assert!(Instant::now() < until, "{:?} are not {count}", ours(place));
         sleep(Duration::from_millis(20)).await;
@@ -52,7 +52,7 @@ fn as_many_stay_open_as_were_asked_for() {
         come_to(place, 0).await;
         come_to(place, 4).await;
         // The server knows of a connection before we do.
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + Duration::from_secs(60);
         while db.snapshot().connections != 4 {
             assert!(Instant::now() < until, "{:?}", db.snapshot());
             sleep(Duration::from_millis(20)).await;
@@ -74,7 +74,7 @@ fn connections_that_are_too_old_are_replaced_unnoticed() {
         let db = connect(place, "?pool=2&pool_min=2&lifetime_ms=1000").await;
         come_to(place, 2).await;
         let first = ours(place);
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + Duration::from_secs(60);
         while ours(place).iter().any(|pid| first.contains(pid)) {
             assert!(Instant::now() < until, "{first:?} are still there");
             for _ in 0..20 {
@@ -100,7 +100,7 @@ fn a_closed_pool_lets_its_connections_go_when_they_are_free() {
         own.query("select 1", []).await.unwrap();
         db.close();
         come_to(place, 1).await;
-        let refused = timeout(Duration::from_secs(5), db.query("select 1", []));
+        let refused = timeout(Duration::from_secs(60), db.query("select 1", []));
         let error = refused.await.expect("it waits for nothing").unwrap_err();
         assert!(matches!(error, Error::Closed { .. }), "{error}");
         own.commit().await.unwrap();
@@ -138,7 +138,7 @@ fn listeners_are_beside_the_pool_and_have_a_limit_of_their_own() {
             .await
             .unwrap();
         for listener in &mut listeners {
-            let heard = timeout(Duration::from_secs(10), listener.recv());
+            let heard = timeout(Duration::from_secs(60), listener.recv());
             let heard = heard.await.expect("it is told").unwrap();
             assert!(
                 matches!(heard, ListenerEvent::Notification { payload, .. } if payload == "all")

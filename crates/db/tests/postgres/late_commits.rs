@@ -14,7 +14,7 @@ use crate::chaos::{DURABLY, becomes};
 use crate::doubt::{Place, WAITING, on, without_its_standby, write, write_synchronously};
 
 /// A silent server is waited for five seconds longer than a statement.
-const QUICKLY: &str = "&statement_timeout_ms=500&acquire_timeout_ms=10000";
+const QUICKLY: &str = "&statement_timeout_ms=1500&acquire_timeout_ms=30000";
 
 #[test]
 fn commit_that_waits_for_a_standby_too_long_is_stopped_and_unknown() {
@@ -116,7 +116,7 @@ async fn give_up_on_a_silent_server(place: &Place<'_>, route: &Arc<str>) {
 #[test]
 fn commit_given_up_on_a_silent_server_is_followed_in_the_log_to_its_end() {
     logged(|log| {
-        let options = "&statement_timeout_ms=500&acquire_timeout_ms=1000";
+        let options = "&statement_timeout_ms=1500&acquire_timeout_ms=3000";
         on(&Server::start(), options, async |place| {
             give_up_on_a_silent_server(&place, &"/transfer/:id".into()).await;
             let named = |line: &str| {

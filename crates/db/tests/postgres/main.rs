@@ -276,11 +276,11 @@ fn a_slow_statement_does_not_hold_up_its_neighbours() {
     with("?pool=2", async |db| {
         let slow = tokio::task::spawn_local({
             let db = db.clone();
-            async move { db.query("select pg_sleep(3)", []).await.map(drop) }
+            async move { db.query("select pg_sleep(60)", []).await.map(drop) }
         });
         tokio::time::sleep(Duration::from_millis(50)).await;
         for _ in 0..20 {
-            let quick = timeout(Duration::from_secs(2), db.query("select 1", [])).await;
+            let quick = timeout(Duration::from_secs(30), db.query("select 1", [])).await;
             quick.expect("it waits behind the slow one").unwrap();
         }
         assert!(!slow.is_finished());
@@ -358,14 +358,18 @@ fn a_server_that_goes_away_is_found_again() {
             let db = db.clone();
             async move { db.query("select pg_sleep(60)", []).await.map(drop) }
         });
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        let runs = "select count(*) from pg_stat_activity \
+            where query like 'select pg_sleep%' and state = 'active'";
+        while server.psql(runs) != "1" {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         server.restart();
-        let lost = timeout(Duration::from_secs(10), waiting)
+        let lost = timeout(Duration::from_secs(50), waiting)
             .await
             .unwrap()
             .unwrap();
         assert_eq!(lost.unwrap_err().kind(), "ConnectionLost");
-        let rows = timeout(Duration::from_secs(10), db.query("select 1 as n", [])).await;
+        let rows = timeout(Duration::from_secs(60), db.query("select 1 as n", [])).await;
         assert_eq!(rows.unwrap().unwrap().len(), 1);
     });
 }

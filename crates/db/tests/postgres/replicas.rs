@@ -274,17 +274,21 @@ fn replica_beyond_its_lag_is_left_and_comes_back() {
         let (ann, bob) = (user(), user());
         let [slow, quick] = &cluster.replicas;
         pause(slow).await;
-        let until = Instant::now() + Duration::from_secs(4);
-        let mut n = 0;
-        while Instant::now() < until {
+        let slow_port = i64::from(slow.port());
+        let until = Instant::now() + SOON;
+        // Until it is left: when is a matter of how often it is looked at.
+        let (mut n, mut elsewhere) = (0, 0);
+        while elsewhere < 40 {
+            assert!(Instant::now() < until, "reads go to what is behind");
             n += 1;
             db.write(&ann, n).await;
             sleep(Duration::from_millis(50)).await;
-        }
-        let slow_port = i64::from(slow.port());
-        for _ in 0..20 {
             let (port, seen) = db.read(&bob).await;
-            assert!(port != slow_port && seen > 0, "{port} {seen}");
+            elsewhere = match port == slow_port {
+                true => 0,
+                false => elsewhere + 1,
+            };
+            assert!(elsewhere < 20 || seen > 0, "{port} {seen}");
         }
         resume(slow);
         db.until(&bob, |port| port == slow_port).await;
@@ -500,11 +504,16 @@ fn read_that_conflicts_with_what_is_replayed_runs_on_the_primary() {
             becomes(replica, "show max_standby_streaming_delay", "0").await;
         }
         let db = cluster.connect(cluster.options()).await;
-        let sql = "select coalesce(inet_server_port(), 0), pg_sleep(2)::text from t where id = 1";
+        // It ends on a replica only by what is replayed there.
+        let sql = "select coalesce(inet_server_port(), 0), \
+                   case when pg_is_in_recovery() then pg_sleep(600)::text end from t where id = 1";
         let reads = db.reads();
         let read = reads.query(sql, []);
         let change = async {
-            sleep(Duration::from_millis(500)).await;
+            let sleeps = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'";
+            while cluster.replicas.iter().all(|one| one.psql(sleeps) == "0") {
+                sleep(Duration::from_millis(20)).await;
+            }
             cluster.primary.psql("alter table t add column m int");
         };
         let (rows, ()) = tokio::join!(read, change);
@@ -578,7 +587,8 @@ fn users_see_their_own_writes_and_never_older_ones_than_before() {
         let (mut last, mut on_replicas) = ([0; 10], 0);
         let until = Instant::now() + Duration::from_secs(10);
         let mut paused = [false; 2];
-        while Instant::now() < until {
+        // On a crowded machine it takes longer to come to so many.
+        while Instant::now() < until || (on_replicas <= 100 && Instant::now() < until + SOON) {
             let (recency, cookies, seen) = &mut users[dice.place(5)];
             let row = dice.place(10);
             let id = i64::try_from(row).unwrap() + 1;

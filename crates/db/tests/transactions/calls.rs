@@ -269,11 +269,11 @@ fn call_beside_a_commit_that_was_sent_is_refused() {
 
 #[test]
 fn commit_waits_for_the_lock_of_the_schema_that_is_being_taken() {
-    on_each("?statement_timeout_ms=20000", async |db, place| {
+    on_each("?statement_timeout_ms=120000", async |db, place| {
         let tx = begin(db).await;
         insert(&tx, 1).await;
         let both = async { tokio::join!(tx.has_schema(), tx.commit()) };
-        let ended = timeout(Duration::from_secs(10), both).await;
+        let ended = timeout(Duration::from_secs(60), both).await;
         let (_, committed) = ended.unwrap_or_else(|_| panic!("{:?}: it hangs", place.kind));
         committed.unwrap_or_else(|error| panic!("{:?}: {error}", place.kind));
         assert_eq!(numbers(db).await, "1", "{:?}", place.kind);

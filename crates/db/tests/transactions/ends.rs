@@ -10,10 +10,8 @@ use tsumugi_testkit::poll::pend;
 
 use crate::{Kind, begin, insert, numbers, on_each};
 
-/// What the next caller waits at most.
-const AT_ONCE: Duration = Duration::from_secs(1);
-/// Firebird looks at a request to stop now and then in what it computes. After two seconds the connection is ended, and another one opened.
-const STOPPED: Duration = Duration::from_secs(5);
+/// What the next caller waits at most on a crowded machine: far less than what is left would last.
+const AT_ONCE: Duration = Duration::from_secs(30);
 
 const IN_A_TRANSACTION: [&str; 6] = [
     "dropped",
@@ -32,33 +30,26 @@ const OUTSIDE: [&str; 4] = [
 ];
 
 impl Kind {
-    /// Some batches of rows, and then none for twenty seconds or more.
+    /// Some batches of rows, and then none for ten minutes or more.
     fn long(self) -> &'static str {
         match self {
             Kind::Sqlite => self.stalling(),
             Kind::Postgres => {
-                "select n, case when n = 2001 then pg_sleep(20) end from generate_series(1, 5000) n"
+                "select n, case when n = 2001 then pg_sleep(600) end from generate_series(1, 5000) n"
             }
             Kind::Firebird => {
                 "execute block returns (n integer, t char(200)) as begin \
                  n = 0; t = ''; while (n < 3000) do begin n = n + 1; suspend; end \
-                 while (datediff(second from current_timestamp to cast('now' as timestamp)) < 20) do n = n + 1; \
+                 while (datediff(second from current_timestamp to cast('now' as timestamp)) < 600) do n = n + 1; \
                  suspend; end"
             }
         }
     }
 }
 
-fn patience(kind: Kind, way: &str) -> Duration {
-    match kind == Kind::Firebird && way.contains("computed") {
-        true => STOPPED,
-        false => AT_ONCE,
-    }
-}
-
 /// Reads until nothing comes for a while.
 async fn read_until_it_stalls(stream: &mut RowStream) {
-    while let Ok(next) = timeout(Duration::from_millis(200), stream.next()).await {
+    while let Ok(next) = timeout(Duration::from_millis(600), stream.next()).await {
         assert!(next.unwrap().is_some(), "no stall");
     }
 }
@@ -125,7 +116,7 @@ async fn leave_stream(db: &Database, kind: Kind, way: &str) {
 }
 
 /// The next callers, who read and write.
-async fn others_are_served(db: &Database, context: &str, within: Duration) {
+async fn others_are_served(db: &Database, context: &str) {
     let started = Instant::now();
     let others = async {
         let tx = begin(db).await;
@@ -135,7 +126,7 @@ async fn others_are_served(db: &Database, context: &str, within: Duration) {
         let stream = db.stream("select n from t", []).await.unwrap();
         drop(stream);
     };
-    let served = timeout(within, others).await;
+    let served = timeout(AT_ONCE, others).await;
     assert!(served.is_ok(), "{context}: after {:?}", started.elapsed());
     db.execute("delete from t", []).await.unwrap();
 }
@@ -153,11 +144,11 @@ async fn says_what_ended(mut stream: RowStream, what: &str, context: &str) {
 
 #[test]
 fn stream_kept_beyond_its_transaction_holds_nothing() {
-    on_each("?pool=1&acquire_timeout_ms=5000", async |db, place| {
+    on_each("?pool=1&acquire_timeout_ms=60000", async |db, place| {
         for way in IN_A_TRANSACTION {
             let context = format!("{:?}: {way}", place.kind);
             let stream = end_transaction(db, place.kind, way).await;
-            others_are_served(db, &context, patience(place.kind, way)).await;
+            others_are_served(db, &context).await;
             match way.contains("computed") {
                 true => drop(stream),
                 false => says_what_ended(stream, "transaction", &context).await,
@@ -168,25 +159,25 @@ fn stream_kept_beyond_its_transaction_holds_nothing() {
 
 #[test]
 fn stream_outside_a_transaction_that_is_dropped_holds_nothing() {
-    on_each("?pool=1&acquire_timeout_ms=5000", async |db, place| {
+    on_each("?pool=1&acquire_timeout_ms=60000", async |db, place| {
         for way in OUTSIDE {
             leave_stream(db, place.kind, way).await;
             let context = format!("{:?}: {way}", place.kind);
-            others_are_served(db, &context, patience(place.kind, way)).await;
+            others_are_served(db, &context).await;
         }
     });
 }
 
 #[test]
 fn stream_kept_beyond_its_session_holds_nothing() {
-    on_each("?pool=1&acquire_timeout_ms=5000", async |db, place| {
+    on_each("?pool=1&acquire_timeout_ms=60000", async |db, place| {
         if place.kind != Kind::Postgres {
             return;
         }
         let session = db.session().await.unwrap();
         let alone = session.stream(place.kind.numbers(), []).await.unwrap();
         drop(session);
-        others_are_served(db, "a stream of its own", AT_ONCE).await;
+        others_are_served(db, "a stream of its own").await;
         says_what_ended(alone, "session", "a stream of its own").await;
         let session = db.session().await.unwrap();
         let tx = session.begin(Default::default()).await.unwrap();
@@ -196,7 +187,7 @@ fn stream_kept_beyond_its_session_holds_nothing() {
         drop(tx);
         session.execute("select 1", []).await.unwrap();
         drop(session);
-        others_are_served(db, "a stream of its transaction", AT_ONCE).await;
+        others_are_served(db, "a stream of its transaction").await;
         says_what_ended(within, "transaction", "a stream of its transaction").await;
     });
 }

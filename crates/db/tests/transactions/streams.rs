@@ -41,7 +41,7 @@ fn stream_that_has_ended_and_is_dropped_leaves_a_later_one_open() {
 
 #[test]
 fn connection_of_a_stream_that_has_ended_is_free_before_it_is_dropped() {
-    on_each("?pool=1&acquire_timeout_ms=3000", async |db, place| {
+    on_each("?pool=1&acquire_timeout_ms=60000", async |db, place| {
         let mut stream = db.stream(place.kind.numbers(), []).await.unwrap();
         while stream.next().await.unwrap().is_some() {}
         let other = db.stream("select n from t", []).await;
@@ -72,7 +72,7 @@ fn stream_dropped_while_its_next_rows_are_computed_leaves_its_transaction_usable
 
 #[test]
 fn stream_that_is_not_read_gives_its_connection_back() {
-    let options = "?pool=1&idle_timeout_ms=300&acquire_timeout_ms=10000";
+    let options = "?pool=1&idle_timeout_ms=1500&acquire_timeout_ms=60000";
     on_each(options, async |db, place| {
         let mut idle = db.stream(place.kind.numbers(), []).await.unwrap();
         assert!(idle.next().await.unwrap().is_some());

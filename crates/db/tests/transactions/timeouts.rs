@@ -19,7 +19,7 @@ fn check(error: &Error, expected: StatementOutcome, context: &str) {
 
 #[test]
 fn script_that_is_stopped_may_have_run_in_part_and_says_so() {
-    on_each("?statement_timeout_ms=300", async |db, place| {
+    on_each("?statement_timeout_ms=1500", async |db, place| {
         let kind = place.kind;
         let endless = kind.endless();
         let script = format!("insert into t(n) values (1); {endless}");
@@ -42,7 +42,7 @@ fn script_that_is_stopped_may_have_run_in_part_and_says_so() {
 
 #[test]
 fn script_that_is_stopped_in_a_transaction_is_undone_or_says_that_it_is_not() {
-    on_each("?statement_timeout_ms=300", async |db, place| {
+    on_each("?statement_timeout_ms=1500", async |db, place| {
         let kind = place.kind;
         let script = format!("insert into t(n) values (1); {}", kind.endless());
         let tx = super::begin(db).await;
@@ -65,7 +65,7 @@ fn script_that_is_stopped_in_a_transaction_is_undone_or_says_that_it_is_not() {
 
 #[test]
 fn stream_that_is_stopped_says_whether_its_statement_may_have_run() {
-    on_each("?statement_timeout_ms=300", async |db, place| {
+    on_each("?statement_timeout_ms=1500", async |db, place| {
         let kind = place.kind;
         let opened = db.stream(kind.endless(), []).await;
         let error = match opened {
