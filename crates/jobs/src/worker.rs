@@ -365,13 +365,21 @@ fn ended(error: Option<&str>) -> Ending {
 }
 
 async fn renew(inner: Rc<Inner>) {
-    let (begun, count) = (Instant::now(), inner.running.borrow().len());
-    match inner.claimer.renew(count).await {
+    let begun = Instant::now();
+    // What begins while the database is asked may be missing in the answer.
+    let asked: Vec<_> = inner
+        .running
+        .borrow()
+        .values()
+        .map(|job| job.claim)
+        .collect();
+    match inner.claimer.renew(asked.len()).await {
         Ok(None) => inner.renewed.set(begun),
         Ok(Some(held)) => {
             inner.renewed.set(begun);
             let running = inner.running.borrow();
-            let lost = running.values().filter(|job| !held.contains(&job.claim));
+            let is_lost = |claim| asked.contains(claim) && !held.contains(claim);
+            let lost = running.values().filter(|job| is_lost(&job.claim));
             lost.for_each(|job| job.cut.notify_one());
         }
         Err(error) => {
@@ -411,5 +419,80 @@ impl std::fmt::Debug for JobWorker {
         f.debug_tuple("JobWorker")
             .field(&self.inner.claimer.worker)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::rc::Rc;
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Wake};
+
+    use tokio::sync::Notify;
+    use tsumugi_db::{Database, Options};
+
+    use super::{JobFuture, JobWorker, renew};
+    use crate::claims::ClaimedJob;
+    use crate::kind::{JobKind, WorkerOptions};
+    use crate::queue::JobQueue;
+
+    #[derive(Default)]
+    struct Woken(Notify);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.notify_one();
+        }
+    }
+
+    fn claimed(id: i64) -> ClaimedJob {
+        ClaimedJob {
+            id,
+            name: "mail".to_owned(),
+            arguments: "{}".to_owned(),
+            attempt: 1,
+            failures: 0,
+            retries: 0,
+            trace: None,
+        }
+    }
+
+    #[test]
+    fn jobs_that_begin_while_claims_are_renewed_are_not_taken_for_lost() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, begin_while_claims_are_renewed());
+    }
+
+    async fn begin_while_claims_are_renewed() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}/app.db", folder.path().display());
+        let database = Database::connect(&url, Options::default()).await.unwrap();
+        let kinds = vec![JobKind::new("mail").unwrap()];
+        let perform = Rc::new(|_: ClaimedJob| -> JobFuture { Box::pin(std::future::pending()) });
+        let queue = JobQueue::over(&database);
+        let worker = JobWorker::new(&queue, kinds, WorkerOptions::default(), perform).unwrap();
+        let inner = worker.inner;
+        // No row is there, as if another process had claimed this one.
+        let _first = inner.begin(claimed(1));
+        let woken = Arc::new(Woken::default());
+        let waker = Arc::clone(&woken).into();
+        let mut renewal = pin!(renew(Rc::clone(&inner)));
+        let mut later = Vec::new();
+        while renewal.as_mut().poll(&mut Context::from_waker(&waker)) == Poll::Pending {
+            woken.0.notified().await;
+            // After the answer came, and before the worker reads it.
+            let id = 2 + i64::try_from(later.len()).unwrap();
+            later.push(inner.begin(claimed(id)));
+        }
+        assert!(!later.is_empty());
+        let running = inner.running.borrow();
+        let is_cut = |id: &i64| pin!(running[id].cut.notified()).enable();
+        let mut cut: Vec<_> = running.keys().copied().filter(is_cut).collect();
+        cut.sort_unstable();
+        assert_eq!(cut, [1]);
     }
 }
