@@ -343,8 +343,7 @@ mod tests {
         // A machine that stands still for as long is silent itself, which is no finding.
         let is_heard = [300, 2_000, 10_000].into_iter().any(|milliseconds| {
             let silence = Duration::from_millis(milliseconds);
-            tokio::task::LocalSet::new()
-                .block_on(&runtime, subscriber_of_a_silent_server(silence))
+            tokio::task::LocalSet::new().block_on(&runtime, subscriber_of_a_silent_server(silence))
         });
         assert!(is_heard, "silence alone is taken for a loss");
     }

@@ -454,7 +454,6 @@ mod tests {
             attempt: 1,
             failures: 0,
             retries: 0,
-            trace: None,
         }
     }
 

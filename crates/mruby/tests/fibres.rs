@@ -71,11 +71,19 @@ impl Loop {
 
     /// Starts a program; every wait is answered with what it asked for. Answers the result and the waits.
     fn run(&self, source: &str) -> (String, Vec<String>) {
-        let mut input = self.vm.enter(|scope| {
+        self.start(self.compile(source))
+    }
+
+    fn compile(&self, source: &str) -> Root {
+        self.vm.enter(|scope| {
             scope
                 .root(scope.compile(source.as_bytes(), "app.rb", 1).unwrap())
                 .unwrap()
-        });
+        })
+    }
+
+    fn start(&self, program: Root) -> (String, Vec<String>) {
+        let mut input = program;
         let mut waits = Vec::new();
         loop {
             let (output, text) = self.vm.enter(|scope| {
@@ -353,19 +361,32 @@ fn interrupted(
 ) -> (Loop, String, Duration) {
     let fibre = Loop::new();
     let interrupter = fibre.vm.interrupter();
+    // Not while it is compiled, however long that takes.
+    let program = fibre.compile(source);
+    let compiled = interrupter.entry();
     let over = Arc::new(AtomicBool::new(false));
     let watchdog = std::thread::spawn({
         let over = over.clone();
         move || {
+            while interrupter.entry() == compiled {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             std::thread::sleep(Duration::from_millis(50));
             while !over.load(Ordering::Relaxed) {
-                act(&interrupter, interrupter.entry().unwrap());
-                std::thread::sleep(Duration::from_millis(5));
+                let entry = interrupter.entry();
+                entry.into_iter().for_each(|entry| act(&interrupter, entry));
+                // Time to end, so that what comes behind the program is not interrupted.
+                for _ in 0..200 {
+                    if over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    std::thread::sleep(Duration::from_millis(5));
+                }
             }
         }
     });
     let start = Instant::now();
-    let (result, _) = fibre.run(source);
+    let (result, _) = fibre.start(program);
     over.store(true, Ordering::Relaxed);
     watchdog.join().unwrap();
     (fibre, result, start.elapsed())
@@ -392,10 +413,7 @@ fn an_endless_loop_is_stopped_from_another_thread() {
 fn ensure_runs_when_a_loop_is_stopped() {
     let (fibre, result, _) = interrupted(
         "begin; while true; end; ensure; $e = 1; end",
-        |interrupter, entry| {
-            interrupter.stop(entry);
-            std::thread::sleep(Duration::from_secs(1));
-        },
+        tsumugi_mruby::Interrupter::stop,
     );
     assert!(result.starts_with("Tsumugi::Overrun: "), "{result}");
     assert_eq!(fibre.run("$e").0, "1");
@@ -429,11 +447,16 @@ fn a_slow_program_is_reported_with_its_line() {
         .vm
         .on_slow(move |file, line| log.borrow_mut().push((file.to_owned(), line)));
     let interrupter = fibre.vm.interrupter();
+    let program = fibre.compile("a = 0\n20_000_000.times do\n  a += 1\nend");
+    let compiled = interrupter.entry();
     let watchdog = std::thread::spawn(move || {
+        while interrupter.entry() == compiled {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         std::thread::sleep(Duration::from_millis(50));
         interrupter.report(interrupter.entry().unwrap());
     });
-    fibre.run("a = 0\n5_000_000.times do\n  a += 1\nend");
+    fibre.start(program);
     watchdog.join().unwrap();
     let seen = seen.borrow();
     assert_eq!(seen.len(), 1);

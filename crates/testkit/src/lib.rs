@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
-pub mod acme;
 mod certificates;
 mod cut_proxy;
 pub mod demo;

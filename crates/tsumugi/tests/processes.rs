@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tsumugi::cluster::{Error as LockError, ReleaseKind};
 use tsumugi::prelude::*;
@@ -72,6 +73,13 @@ impl Drop for Running {
 }
 
 async fn tick(length: Duration) {
+    // One that has lost its lease is dropped when it is polled, which may come after this on a machine that stood still.
+    for _ in 0..100 {
+        if RUNNING.get() == 0 {
+            break;
+        }
+        yield_now().await;
+    }
     let _running = Running::begin();
     sleep(length).await;
 }
@@ -121,9 +129,13 @@ fn timer_of_the_cluster_takes_turns_with_that_of_another_process() {
 /// One tick of the application's timer in another process.
 async fn turn_of(cluster: &Cluster) {
     let timer = cluster.timer("rust beat", SECOND * 4).unwrap();
-    let lease = timer.turn().await;
-    lease.hold(tick(SECOND)).await.unwrap();
-    lease.release(ReleaseKind::Ticked).await;
+    loop {
+        let lease = timer.turn().await;
+        // Lost where the machine stood still for as long as it lasts.
+        if lease.hold(tick(SECOND)).await.is_ok() {
+            return lease.release(ReleaseKind::Ticked).await;
+        }
+    }
 }
 
 #[test]
@@ -296,12 +308,12 @@ fn process_that_holds_a_lock_says_when_it_has_lost_it() {
                     .await
                     .unwrap();
                 // The lock lasts no longer than that.
-                if before.elapsed() > SECOND {
+                if before.elapsed() > SECOND * 3 {
                     println!("went on");
                 }
             }
         };
-        let lost: Result<(), LockError> = cluster.lock("rust job", SECOND, NOW, work).await;
+        let lost: Result<(), LockError> = cluster.lock("rust job", SECOND * 3, NOW, work).await;
         println!("lost {}", lost.unwrap_err());
         let fenced = db.tx(async |tx| {
             tx.fence("rust job", token.get()).await?;
@@ -323,7 +335,7 @@ fn process_that_stood_still_for_longer_than_its_lock_lasts_does_not_go_on() {
     let outcome = tsumugi::alone(Settings::default(), async |_| {
         let db = connect(&database.url()).await;
         let cluster = Cluster::over(&db).unwrap();
-        let wait = LockWait::UpTo(SECOND * 30);
+        let wait = LockWait::UpTo(SECOND * 60);
         let lease = cluster
             .acquire("rust job", SECOND * 60, wait)
             .await

@@ -75,32 +75,29 @@ fn percentile(outcome: &LoadOutcome, percentile: f64) -> f64 {
 
 #[test]
 fn delays_of_some_requests_are_their_percentiles() {
-    // One request in ten waits 400 ms.
+    // One request in ten waits far longer than others do on a crowded machine.
     let address = serve(|number| {
         if number.is_multiple_of(10) {
-            thread::sleep(Duration::from_millis(400));
+            thread::sleep(Duration::from_millis(1_500));
         }
         HELLO.to_vec()
     });
-    let outcome = load(address, 32, Pace::Open(200.0), 2_000);
-    assert_eq!((outcome.tally.errors, outcome.tally.requests), (0, 400));
-    assert!(percentile(&outcome, 80.0) < 400.0);
-    assert!(percentile(&outcome, 92.0) >= 400.0);
+    let outcome = load(address, 32, Pace::Open(100.0), 2_000);
+    assert_eq!((outcome.tally.errors, outcome.tally.requests), (0, 200));
+    assert!(percentile(&outcome, 80.0) < 1_500.0);
+    assert!(percentile(&outcome, 92.0) >= 1_500.0);
 }
 
 #[test]
 fn stall_is_charged_to_all_requests_due_meanwhile() {
     // For 800 ms no request is answered; four connections ask 500 times a second, 400 times meanwhile.
-    let gate = Arc::new(std::sync::Mutex::new(()));
-    let held = Arc::clone(&gate);
-    let address = serve(move |_| {
-        drop(gate.lock().unwrap());
+    let gate = std::sync::Mutex::new(());
+    let address = serve(move |number| {
+        let _held = gate.lock().unwrap();
+        if number == 300 {
+            thread::sleep(Duration::from_millis(800));
+        }
         HELLO.to_vec()
-    });
-    thread::spawn(move || {
-        thread::sleep(Duration::from_millis(600));
-        let _held = held.lock().unwrap();
-        thread::sleep(Duration::from_millis(800));
     });
     let outcome = load(address, 4, Pace::Open(500.0), 2_000);
     assert_eq!((outcome.tally.errors, outcome.tally.requests), (0, 1_000));
@@ -147,7 +144,7 @@ fn due_request_without_answer_counts() {
 #[test]
 fn a_wrong_answer_is_an_error() {
     let address = serve(|number| {
-        let wrong = number.is_multiple_of(100);
+        let wrong = number.is_multiple_of(10);
         let body: &[u8] = if wrong { b"hell\n" } else { HELLO };
         body.to_vec()
     });

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::rig::{Client, Site, pause, routes};
+use crate::rig::{Client, PATIENCE, Site, pause, routes};
 
 #[test]
 fn parked_requests_keep_their_own_context() {
@@ -132,7 +132,7 @@ fn ten_thousand_clients_that_leave_cost_no_memory() {
             drop(clients);
             let start = Instant::now();
             while control.get("/left").text() != left.to_string() {
-                assert!(start.elapsed() < Duration::from_secs(20), "{}", site.log());
+                assert!(start.elapsed() < PATIENCE, "{}", site.log());
                 pause(1);
             }
         }
@@ -158,7 +158,7 @@ fn ten_thousand_clients_that_leave_cost_no_memory() {
 
 #[test]
 fn the_request_deadline_answers_504_runs_ensure_and_leaves_connections_clean() {
-    let site = Site::start_with(LEAVING, &["--limit", "request_ms_max=300"]);
+    let site = Site::start_with(LEAVING, &["--limit", "request_ms_max=1000"]);
     for (i, path) in ["/sleep", "/transaction", "/channel", "/transaction"]
         .iter()
         .enumerate()
@@ -166,7 +166,7 @@ fn the_request_deadline_answers_504_runs_ensure_and_leaves_connections_clean() {
         let mut client = site.connect();
         let start = Instant::now();
         assert_eq!(client.get(path).status, 504);
-        assert!(start.elapsed() >= Duration::from_millis(300));
+        assert!(start.elapsed() >= Duration::from_millis(1_000));
         // The connection of the client goes on as well.
         assert_eq!(client.get("/left").text(), (i + 1).to_string());
         assert_eq!(client.get("/insert").text(), "inserted");
@@ -208,9 +208,9 @@ get("/alive") { sleep 0.01; "alive" }
 "##,
         &[
             "--limit",
-            "request_ms_max=200",
+            "request_ms_max=800",
             "--limit",
-            "cancel_ms_max=200",
+            "cancel_ms_max=800",
         ],
     );
     site.check_status("/slow-ensure", 504);
@@ -264,16 +264,15 @@ get "/zero" do
 end
 get("/alive") { "alive" }
 "##,
-        &["--limit", "request_ms_max=500"],
+        &["--limit", "request_ms_max=3000"],
     );
     let (mut busy, mut zero) = (site.connect(), site.connect());
     busy.send("GET", "/busy", "", "");
     zero.send("GET", "/zero", "", "");
     pause(50);
-    let start = Instant::now();
     site.check("/alive", "alive");
     assert!(
-        start.elapsed() < Duration::from_millis(400),
+        !busy.has_answer() && !zero.has_answer(),
         "answered only after the deadline"
     );
     assert_eq!((busy.receive().status, zero.receive().status), (504, 504));
@@ -441,7 +440,9 @@ fn no_single_call_stalls_the_worker_or_takes_all_memory() {
     );
     let mut slow = String::new();
     for (i, body) in GIANTS.iter().enumerate() {
-        let (reply, took) = site.timed(&format!("/{i}"));
+        let before = site.cpu_time();
+        let reply = site.get(&format!("/{i}"));
+        let took = site.cpu_time() - before;
         assert!(
             [200, 500].contains(&reply.status),
             "{body}: {}",

@@ -25,16 +25,16 @@ fn a_sleep_takes_its_time() {
 }
 
 #[test]
-fn sleeps_of_three_requests_overlap() {
+fn sleeps_of_twelve_requests_overlap() {
     let site = Site::start(SLEEPERS);
     let start = Instant::now();
-    for reply in site.together(&["/three", "/three", "/three"]) {
+    for reply in site.together(&["/three"; 12]) {
         assert_eq!(reply.text(), "slept");
     }
     let took = start.elapsed();
     assert!(took >= Duration::from_secs(3), "{took:?}");
     assert!(
-        took < Duration::from_secs(6),
+        took < Duration::from_secs(30),
         "one after the other: {took:?}"
     );
 }
@@ -45,28 +45,25 @@ fn others_are_answered_while_requests_sleep() {
     let mut sleeper = site.connect();
     sleeper.send("GET", "/three", "", "");
     let mut client = site.connect();
-    let start = Instant::now();
+    assert_eq!(client.get("/now").text(), "now");
+    assert!(!sleeper.has_answer(), "the sleeper held the worker");
     for _ in 0..100 {
         assert_eq!(client.get("/now").text(), "now");
     }
-    assert!(
-        start.elapsed() < Duration::from_secs(3),
-        "the sleeper held the worker"
-    );
     assert_eq!(sleeper.receive().text(), "slept");
 }
 
 #[test]
-fn two_loops_of_sleeps_run_together_and_in_order() {
+fn loops_of_sleeps_run_together_and_in_order() {
     let site = Site::start(SLEEPERS);
     let start = Instant::now();
-    for reply in site.together(&["/loop", "/loop"]) {
+    for reply in site.together(&["/loop"; 12]) {
         assert_eq!(reply.text(), "01234");
     }
     let took = start.elapsed();
     assert!(took >= Duration::from_millis(2500), "{took:?}");
     assert!(
-        took < Duration::from_secs(5),
+        took < Duration::from_secs(28),
         "one after the other: {took:?}"
     );
 }

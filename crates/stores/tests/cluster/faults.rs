@@ -114,7 +114,13 @@ fn write_without_an_answer_is_said_to_be_unknown_and_a_read_to_be_late() {
         cluster.freeze(0);
         let lost = store.write(Write::set("a", "s3cret")).await.unwrap_err();
         assert_eq!(lost.fate(), CallFate::Unknown);
-        assert!(matches!(lost, Error::Deadline { limit_ms: 3_000, .. }));
+        assert!(matches!(
+            lost,
+            Error::Deadline {
+                limit_ms: 3_000,
+                ..
+            }
+        ));
         let text = lost.to_string();
         assert!(text.contains("may or may not"), "{text}");
         assert!(!text.contains("s3cret"), "{text}");

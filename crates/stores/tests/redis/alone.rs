@@ -192,7 +192,13 @@ fn server_that_hangs_is_given_up_at_the_timeout_and_used_again() {
         let waited = since.elapsed();
         assert!(waited < PATIENCE, "{waited:?}");
         assert!(
-            matches!(error, Error::Deadline { limit_ms: 3_000, .. }),
+            matches!(
+                error,
+                Error::Deadline {
+                    limit_ms: 3_000,
+                    ..
+                }
+            ),
             "{error}"
         );
         assert_eq!(error.fate(), CallFate::Unknown);

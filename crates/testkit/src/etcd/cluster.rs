@@ -288,7 +288,9 @@ impl EtcdCluster {
 
     /// What etcdctl prints; a failure is a panic with what it said.
     pub fn etcdctl(&self, words: &[&str]) -> String {
-        printed(Path::new("etcdctl"), self.ask(words))
+        // A cluster on a crowded machine may choose a leader anew first.
+        let patient = [words, &["--command-timeout=60s"]].concat();
+        printed(Path::new("etcdctl"), self.ask(&patient))
     }
 
     /// The member that leads. It is waited for.

@@ -10,7 +10,9 @@ use crate::pause;
 /// What the server on a port of 127.0.0.1 answers; nothing when it does not.
 pub(crate) fn ask(port: u16, command: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .ok()?;
     stream.write_all(format!("{command}\r\n").as_bytes()).ok()?;
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
