@@ -9,14 +9,14 @@ use crate::{on_each, on_each_with};
 fn request_for_which_no_connection_becomes_free_is_answered_503() {
     let schema = |_| "create table numbers (id integer not null primary key)".to_owned();
     on_each_with(
-        "pool=1&acquire_timeout_ms=800",
+        "pool=1&acquire_timeout_ms=200",
         schema,
         async |engine, client| {
             for face in ["rust", "ruby"] {
-                let path = format!("/{face}/occupy/3000");
+                let path = format!("/{face}/occupy/1500");
                 let occupy = async { client.post(&path).await.status.as_u16() };
                 let ask = async {
-                    tokio::time::sleep(std::time::Duration::from_millis(800)).await;
+                    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
                     let statement =
                         json!({ "sql": "insert into numbers (id) values (?)", "value": 1 });
                     let call = client.post(&format!("/{face}/ask"));
