@@ -434,9 +434,9 @@ mod tests {
     use crate::queue::JobQueue;
 
     #[derive(Default)]
-    struct Woken(Notify);
+    struct NotifyWaker(Notify);
 
-    impl Wake for Woken {
+    impl Wake for NotifyWaker {
         fn wake(self: Arc<Self>) {
             self.0.notify_one();
         }
@@ -474,7 +474,7 @@ mod tests {
         let inner = worker.inner;
         // No row is there, as if another process had claimed this one.
         let _first = inner.begin(claimed(1));
-        let woken = Arc::new(Woken::default());
+        let woken = Arc::new(NotifyWaker::default());
         let waker = Arc::clone(&woken).into();
         let mut renewal = pin!(renew(Rc::clone(&inner)));
         let mut later = Vec::new();
