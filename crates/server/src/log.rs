@@ -14,9 +14,9 @@ use anyhow::{Context as _, Result, bail};
 use tracing_subscriber::EnvFilter;
 use tsumugi_worker::{ERRORS, LogFormat, OUTPUT};
 
+use crate::event_length::shortened;
 use crate::limits::{LAST_LINES_MS_MAX, LOG_EVENT_BYTES_MAX};
 use crate::log_json::JsonEvents;
-use crate::shortened::shortened;
 
 /// Begins the log, on standard error or at the end of the file `path`. `level` is what is shown unless `TSUMUGI_LOG` says otherwise; the form is
 /// that of `TSUMUGI_LOG_FORMAT`.

@@ -13,8 +13,8 @@ use tracing_subscriber::registry::LookupSpan;
 use tsumugi_http::access_log::write_time;
 use tsumugi_worker::LogFormat;
 
+use crate::event_length::shortened;
 use crate::limits::LOG_EVENT_BYTES_MAX;
-use crate::shortened::shortened;
 
 /// Writes each event as a JSON object.
 pub(crate) struct JsonEvents;
@@ -130,12 +130,8 @@ impl Visit for EventContent {
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // What JSON has no number for is a text.
-        let number = json!(value);
-        match number.is_null() {
-            true => self.add(field.name(), value.to_string().into()),
-            false => self.add(field.name(), number),
-        }
+        // NaN and the infinities become null, as in JSON that is answered.
+        self.add(field.name(), json!(value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
@@ -213,7 +209,7 @@ mod tests {
         assert_eq!(line["level"], "WARN");
         assert_eq!(line["target"], "app");
         assert_eq!(line["message"], "two\n\"lines\"");
-        let fields = json!({"n": 7, "ratio": 0.5, "odd": "NaN", "ok": true, "text": "a\nb"});
+        let fields = json!({"n": 7, "ratio": 0.5, "odd": null, "ok": true, "text": "a\nb"});
         assert_eq!(line["fields"], fields);
         assert!(line.get("request_id").is_none());
     }

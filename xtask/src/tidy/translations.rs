@@ -1,5 +1,5 @@
-//! The Japanese documentation beside the English one: `docs/ja/NAME.md` translates `docs/NAME.md`. Whether both say the same in words is for a reader
-//! who knows both, and the READMEs have a rule of their own.
+//! The Japanese documentation beside the English one: a page of `docs/ja` translates the page of `docs` that has its name. Whether both say the same
+//! in words is for a reader who knows both, and the READMEs have a rule of their own.
 //! Rule: both have the same headings by their levels and the same samples, whose comments alone are translated. `missing.txt` beside this has the pages
 //! that are not translated yet; it only becomes shorter.
 

@@ -157,7 +157,7 @@ fn every_line_of_both_logs_is_as_the_schema_says() {
     assert_eq!(seen["message"], "seen\n\"it\"");
     assert_eq!(seen["level"], "WARN");
     let fields = json!({
-        "id": 7, "ratio": 0.5, "gone": null, "list": [1, "a"], "odd": "NaN", "two words": true,
+        "id": 7, "ratio": 0.5, "gone": null, "list": [1, "a"], "odd": null, "two words": true,
     });
     assert_eq!(seen["fields"], fields);
     assert_eq!(seen["request_id"], requests[0]["id"]);

@@ -198,9 +198,11 @@ pub struct Tx {
     after: AfterCommit,
 }
 
+type CommitCallback = Box<dyn FnOnce()>;
+
 /// What waits for the commit of a transaction.
 #[derive(Clone, Default)]
-struct AfterCommit(Rc<RefCell<Vec<Box<dyn FnOnce()>>>>);
+struct AfterCommit(Rc<RefCell<Vec<CommitCallback>>>);
 
 impl fmt::Debug for AfterCommit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
