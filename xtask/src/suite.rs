@@ -1,11 +1,14 @@
 //! `cargo xtask test`: the phases of `make test` in turn, all of them even when one fails, and their sum as the last line.
 //! It knows how test programs print their totals, not what they test.
 //! Rule: a total is read from what was printed, never assumed; a program that died counts as one failure, and no tests at all is a failure.
-//! A program that failed is repeated only when it said that a server ended by itself beside it; see [`repeat`].
+//! A program that failed is repeated as a whole only when it said that a fault ended a server beside it; see [`repeat`]. Single tests that failed are
+//! run once more by themselves, and named; see [`unstable`].
 
 mod repeat;
+mod unstable;
 
 use self::repeat::Repeat;
+use self::unstable::Rerun;
 use crate::{Verdict, tidy};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -76,6 +79,12 @@ struct Tally {
     failed: u64,
     /// Lines that name a failed test or say where it panicked, `NAMED_MAX` at most.
     named: Vec<String>,
+    /// The names of Rust's tests that failed.
+    failed_tests: Vec<String>,
+    /// The names of Rust's tests that passed.
+    passed_tests: Vec<String>,
+    /// The names of tests that failed, and passed when they were run by themselves.
+    unstable: Vec<String>,
     /// Programs of which tests failed.
     programs: u64,
     /// Programs whose failures are not counted here.
@@ -88,8 +97,21 @@ impl Tally {
         self.failed += other.failed;
         self.named.extend(other.named);
         self.named.truncate(NAMED_MAX);
+        self.failed_tests.extend(other.failed_tests);
+        self.passed_tests.extend(other.passed_tests);
+        self.unstable.extend(other.unstable);
         self.programs += other.programs;
         self.repeats.extend(other.repeats);
+    }
+
+    /// Takes those for passed that failed, and passed when they were run by themselves.
+    fn settle(&mut self, again: &Tally) {
+        let unstable =
+            unstable::unstable(&self.failed_tests, &again.passed_tests, &again.failed_tests);
+        self.failed_tests.retain(|name| !unstable.contains(name));
+        self.failed -= unstable.len() as u64;
+        self.passed += unstable.len() as u64;
+        self.unstable.extend(unstable);
     }
 
     /// Of one program that ended: what it counted, or that it is to be repeated.
@@ -149,6 +171,9 @@ pub fn run(root: &Path) -> io::Result<Verdict> {
     for repeat in &total.repeats {
         println!("repeated: {repeat}");
     }
+    for name in &total.unstable {
+        println!("unstable: {name} failed, and passed when it was run by itself");
+    }
     if (total.passed, total.failed) == (0, 0) {
         println!("no test ran: that is a failure");
     }
@@ -180,10 +205,19 @@ fn check(root: &Path, words: &str) -> io::Result<Verdict> {
 
 /// Runs a command with tests, and once more each of its programs that may be repeated.
 fn tests(root: &Path, words: &str) -> io::Result<(Tally, Verdict)> {
-    let (mut total, mut outcome) = first(run_tests(command(root, words), Repeats::Allowed)?);
+    let run = run_tests(&mut command(root, words), Repeats::Allowed)?;
+    let targets = run.targets.clone();
+    let (mut total, mut outcome) = first(run);
+    if let Some(rerun) = Rerun::of(words, total.failed, &total.failed_tests, &targets) {
+        let mut command = rerun.command();
+        println!("== once more {command:?}");
+        let run = run_tests(command.current_dir(root), Repeats::Over)?;
+        total.settle(&run.tally);
+        outcome = Verdict::of(total.failed == 0);
+    }
     for repeat in total.repeats.clone() {
         println!("== once more {repeat}");
-        let run = run_tests(repeat.command(), Repeats::Over).unwrap_or_else(|error| {
+        let run = run_tests(&mut repeat.command(), Repeats::Over).unwrap_or_else(|error| {
             println!("cannot run it: {error}");
             TestRun::default()
         });
@@ -201,20 +235,20 @@ fn tests(root: &Path, words: &str) -> io::Result<(Tally, Verdict)> {
 struct TestRun {
     tally: Tally,
     succeeded: bool,
-    /// Of which cargo says that they failed, died or could not be built.
-    programs: u64,
+    /// The programs of which cargo says that they failed, died or could not be built, as it selects them.
+    targets: Vec<String>,
 }
 
 /// Shows the command's output as it comes and adds up its totals.
-fn run_tests(mut command: Command, repeats: Repeats) -> io::Result<TestRun> {
+fn run_tests(command: &mut Command, repeats: Repeats) -> io::Result<TestRun> {
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
     let said = child.stderr.take();
     let said = std::thread::spawn(move || {
-        said.map_or(Ok(0), |said| {
-            failed_programs(BufReader::new(said), io::stderr())
+        said.map_or(Ok(Vec::new()), |said| {
+            failed_targets(BufReader::new(said), io::stderr())
         })
     });
     let mut tally = Tally::default();
@@ -222,11 +256,11 @@ fn run_tests(mut command: Command, repeats: Repeats) -> io::Result<TestRun> {
         tally = add_up(BufReader::new(output), io::stdout(), repeats)?;
     }
     let succeeded = child.wait()?.success();
-    let programs = said.join().unwrap_or(Ok(0))?;
+    let targets = said.join().unwrap_or(Ok(Vec::new()))?;
     Ok(TestRun {
         tally,
         succeeded,
-        programs,
+        targets,
     })
 }
 
@@ -238,7 +272,7 @@ fn first(run: TestRun) -> (Tally, Verdict) {
     let died = if tally.repeats.is_empty() {
         !run.succeeded && tally.failed == 0
     } else {
-        run.programs != counted
+        run.targets.len() as u64 != counted
     };
     tally.failed += u64::from(died);
     let clean = tally.failed == 0 && (run.succeeded || !tally.repeats.is_empty());
@@ -255,17 +289,17 @@ fn again(run: TestRun) -> (Tally, Verdict) {
     (tally, Verdict::of(clean))
 }
 
-/// Copies `said` to `shown` line by line, and counts what cargo says of programs of tests that failed.
-fn failed_programs(mut said: impl BufRead, mut shown: impl Write) -> io::Result<u64> {
-    let mut programs = 0;
+/// Copies `said` to `shown` line by line, and finds what cargo says of programs of tests that failed.
+fn failed_targets(mut said: impl BufRead, mut shown: impl Write) -> io::Result<Vec<String>> {
+    let mut targets = Vec::new();
     let mut line = Vec::new();
     while said.read_until(b'\n', &mut line)? > 0 {
         shown.write_all(&line)?;
         let text = String::from_utf8_lossy(&line);
-        programs += u64::from(text.starts_with("error: ") && text.contains(", to rerun pass `"));
+        targets.extend(unstable::target(&text));
         line.clear();
     }
-    Ok(programs)
+    Ok(targets)
 }
 
 /// Copies `output` to `shown` line by line; bytes that are not UTF-8 pass through.
@@ -280,6 +314,12 @@ fn add_up(mut output: impl BufRead, mut shown: impl Write, repeats: Repeats) -> 
         let text = String::from_utf8_lossy(&line);
         if program.named.len() < NAMED_MAX && names_a_failure(&text) {
             program.named.push(text.trim_end().to_owned());
+        }
+        if let Some((name, verdict)) = verdict_of_one(&text) {
+            match verdict {
+                Verdict::Clean => program.passed_tests.push(name.to_owned()),
+                Verdict::Failed => program.failed_tests.push(name.to_owned()),
+            }
         }
         if repeats == Repeats::Allowed && program.repeats.is_empty() {
             program.repeats.extend(Repeat::read(&text));
@@ -309,6 +349,19 @@ fn totals(line: &str) -> Option<(u64, u64)> {
         passed.parse().ok()?,
         failed.split(' ').next()?.parse().ok()?,
     ))
+}
+
+/// Reads `test a::b ... ok` and `test a::b ... FAILED` of Rust's test programs.
+fn verdict_of_one(line: &str) -> Option<(&str, Verdict)> {
+    let (name, verdict) = line
+        .trim_end()
+        .strip_prefix("test ")?
+        .rsplit_once(" ... ")?;
+    match verdict {
+        "ok" => Some((name, Verdict::Clean)),
+        "FAILED" => Some((name, Verdict::Failed)),
+        _ => None,
+    }
 }
 
 /// Whether a line is the verdict on one failed test, of Rust's or ours, or says where one panicked.
@@ -342,7 +395,7 @@ mod tests {
         TestRun {
             tally: counted(output, Repeats::Allowed),
             succeeded,
-            programs: failed_programs(said.as_bytes(), io::sink()).unwrap(),
+            targets: failed_targets(said.as_bytes(), io::sink()).unwrap(),
         }
     }
 
@@ -350,6 +403,20 @@ mod tests {
 
     fn repeated() -> String {
         format!("test a ... FAILED\n{ENDED}{ENDED}test result: FAILED. 3 passed; 2 failed\n")
+    }
+
+    #[test]
+    fn test_that_passes_by_itself_is_counted_as_passed_and_unstable() {
+        let output =
+            "test a ... FAILED\ntest b ... FAILED\ntest result: FAILED. 3 passed; 2 failed\n";
+        let mut total = counted(output, Repeats::Allowed);
+        let again = "test a ... ok\ntest b ... FAILED\ntest result: FAILED. 1 passed; 1 failed\n";
+        total.settle(&counted(again, Repeats::Over));
+        assert_eq!((total.passed, total.failed), (4, 1));
+        assert_eq!(
+            (total.unstable, total.failed_tests),
+            (vec!["a".to_owned()], vec!["b".to_owned()])
+        );
     }
 
     #[test]
@@ -398,7 +465,7 @@ mod tests {
             let (tally, outcome) = again(TestRun {
                 tally,
                 succeeded,
-                programs: 0,
+                targets: Vec::new(),
             });
             assert_eq!(
                 (tally.passed, tally.failed, outcome),

@@ -46,7 +46,7 @@ pub use self::gate_proxy::{ClientGates, GateProxy, NetworkGate};
 pub use self::guard::Guard;
 pub use self::http_status::http_status;
 pub use self::log_buffer::LogBuffer;
-pub use self::process::{ServerProcess, crash, freeze, log_of, thaw};
+pub use self::process::{ServerProcess, crash, freeze, is_frozen, log_of, thaw};
 pub use self::wrapped_command::{ProgramRequest, read_arguments, run_beside};
 
 /// A port of 127.0.0.1 that is free at this moment, and is answered once in this process. It is none of those that the system gives by itself to

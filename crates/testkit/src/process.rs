@@ -104,7 +104,11 @@ impl ServerProcess {
             if let Ok(Some(status)) = child.try_wait() {
                 if is_fault(status) {
                     // On a line of its own, whatever stands there; not by a macro, whose lines a test's harness keeps.
-                    let _ = writeln!(io::stdout(), "\n{}", line_of_end(server, &status));
+                    let _ = writeln!(
+                        io::stdout(),
+                        "\n{}",
+                        line_of(server, "ended by itself", &status)
+                    );
                 }
                 self.child = None;
                 self.guard.forget();
@@ -113,6 +117,17 @@ impl ServerProcess {
             } else {
                 pause();
             }
+        }
+    }
+
+    /// For a test that failed beside a server that runs and answers nothing any more: it is reported to `make test` as [`ServerProcess::report_fault`]
+    /// does, and ended, so that other tests need not wait for it.
+    pub fn report_standstill(&mut self, server: &str, why: &str) {
+        if let Some(mut child) = self.child.take() {
+            let _ = writeln!(io::stdout(), "\n{}", line_of(server, "stood still", &why));
+            let _ = child.kill();
+            let _ = child.wait();
+            self.guard.forget();
         }
     }
 
@@ -148,11 +163,11 @@ fn is_fault(status: ExitStatus) -> bool {
 }
 
 /// What xtask's `suite` reads.
-fn line_of_end(server: &str, status: &impl Display) -> String {
+fn line_of(server: &str, fault: &str, detail: &impl Display) -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let directory = std::env::current_dir().unwrap_or_default();
     format!(
-        "# {server} ended by itself ({status}) beside {} in {}",
+        "# {server} {fault} ({detail}) beside {} in {}",
         program.display(),
         directory.display()
     )
@@ -178,13 +193,17 @@ pub fn crash(process: i32) {
 pub fn freeze(process: i32) {
     send(process, Signal::SIGSTOP);
     // A thread on another core goes on for a moment.
-    let stat = format!("/proc/{process}/stat");
-    let stopped = || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T "));
     let until = Instant::now() + Duration::from_secs(STOP_S_MAX);
-    while !stopped() {
+    while !is_frozen(process) {
         assert!(Instant::now() < until, "the process {process} goes on");
         pause();
     }
+}
+
+/// Whether a process was stopped in its tracks.
+pub fn is_frozen(process: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| stat.contains(") T "))
 }
 
 /// Lets a frozen process go on.
@@ -225,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_line_of_an_end_names_server_program_and_directory() {
-        let line = line_of_end("Firebird", &"signal: 11 (SIGSEGV)");
+        let line = line_of("Firebird", "ended by itself", &"signal: 11 (SIGSEGV)");
         let program = std::env::current_exe().unwrap();
         let directory = env!("CARGO_MANIFEST_DIR");
         assert_eq!(

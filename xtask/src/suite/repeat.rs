@@ -1,5 +1,6 @@
-//! A test program that is run once more, because a fault ended a server beside it. Firebird 3.0 is known for one: connections that come and
-//! go by the hundred can end it (FirebirdSQL/firebird#7738, #7199). Which of the program's failures are ours is not known then.
+//! A test program that is run once more, because a fault ended a server beside it or made it stand still. Firebird 3.0 is known for both: connections
+//! that come and go by the hundred can end it (FirebirdSQL/firebird#7738, #7199), or it takes no new ones any more (#7480, #7067). Which of the
+//! program's failures are ours is not known then.
 //! It knows the line that `crates/testkit/src/process.rs` prints, not what the program tests.
 //! Rule: what failed without that line is never repeated, a program is repeated once, and the summary names it and what failed at first.
 
@@ -17,12 +18,15 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Reads `# SERVER ended by itself (STATUS) beside PROGRAM in DIRECTORY`.
+    /// Reads `# SERVER ended by itself (STATUS) beside PROGRAM in DIRECTORY`, or `stood still` in its place.
     pub fn read(line: &str) -> Option<Repeat> {
         let line = line.trim_end().strip_prefix("# ")?;
         let (reason, place) = line.split_once(" beside ")?;
         let (program, directory) = place.split_once(" in ")?;
-        reason.contains(" ended by itself (").then(|| Repeat {
+        let is_fault = [" ended by itself (", " stood still ("]
+            .iter()
+            .any(|fault| reason.contains(fault));
+        is_fault.then(|| Repeat {
             reason: reason.to_owned(),
             program: program.to_owned(),
             directory: directory.to_owned(),
@@ -64,6 +68,8 @@ mod tests {
             repeat.to_string(),
             "/t/deps/live-1: Firebird ended by itself (signal: 11 (SIGSEGV))"
         );
+        let line = "# Firebird stood still (60 s) beside /t/deps/live-1 in /crates/firebird\n";
+        assert!(Repeat::read(line).is_some());
         let failed = vec!["test a ... FAILED".to_owned()];
         assert!(
             Repeat {

@@ -1,4 +1,4 @@
-//! The Japanese documentation beside the English one: a page of `docs/ja` translates the page of `docs` that has its name. Whether both say the same
+//! The Japanese documentation beside the English one: a page of it translates the page of `docs` that has its name. Whether both say the same
 //! in words is for a reader who knows both, and the READMEs have a rule of their own.
 //! Rule: both have the same headings by their levels and the same samples, whose comments alone are translated. `missing.txt` beside this has the pages
 //! that are not translated yet; it only becomes shorter.

@@ -9,3 +9,6 @@ pub const RESTARTS_MAX: usize = 10;
 
 /// Tries with another free port, because another process may take one between its choice and its use.
 pub const PORT_TRIES_MAX: usize = 5;
+
+/// For a connection, when a test has failed. A server that gives none is taken for one that stands still.
+pub const ANSWER_S_MAX: u64 = 30;

@@ -4,15 +4,17 @@
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{ServerProcess, build_directory, crash, free_port, freeze, log_of, pause, thaw};
+use crate::{
+    ServerProcess, build_directory, crash, free_port, freeze, is_frozen, log_of, pause, thaw,
+};
 use nix::sys::signal::Signal;
 
-use crate::firebird::limits::{PORT_TRIES_MAX, RESTARTS_MAX, START_S_MAX};
+use crate::firebird::limits::{ANSWER_S_MAX, PORT_TRIES_MAX, RESTARTS_MAX, START_S_MAX};
 use crate::firebird::user::User;
 use crate::firebird::{programs, template};
 
@@ -197,12 +199,42 @@ impl Server {
         log_of(files.iter().map(PathBuf::as_path))
     }
 
-    /// A test that fails shows the server's last words. When a fault ended it, it is reported to `make test`.
+    /// A test that fails shows the server's last words. When a fault ended it, or keeps it from taking connections, it is reported to `make test`.
     fn explain_failure(&self) {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
             self.process().report_fault("Firebird");
+            if self.stands_still(ANSWER_S_MAX) {
+                let why = format!("no connection within {ANSWER_S_MAX} s");
+                self.process().report_standstill("Firebird", &why);
+            }
         }
+    }
+
+    /// Whether it runs and takes no connection. One that a test has frozen does not run.
+    fn stands_still(&self, answer_s_max: u64) -> bool {
+        let process = self.process();
+        if !process.runs() || is_frozen(process.number()) {
+            return false;
+        }
+        drop(process);
+        let mut child = self
+            .isql(&self.alias())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it was run before");
+        let until = Instant::now() + Duration::from_secs(answer_s_max);
+        while Instant::now() < until {
+            if child.try_wait().expect("the process is ours").is_some() {
+                return false;
+            }
+            pause();
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        true
     }
 
     fn start_somewhere(&self) {
@@ -278,18 +310,25 @@ impl Server {
         }
     }
 
-    /// Runs a script of isql as the superuser over TCP.
-    fn try_isql(&self, database: &str, script: &str) -> Result<String, String> {
-        let isql = programs::find("isql-fb");
-        let mut child = programs::command(&isql, &self.folder)
+    /// isql as the superuser over TCP.
+    fn isql(&self, database: &str) -> Command {
+        let mut command = programs::command(&programs::find("isql-fb"), &self.folder);
+        command
             .args(["-q", "-bail", "-ch", "UTF8", "-user", User::ADMIN.name])
             .args(["-password", User::ADMIN.password])
-            .arg(format!("127.0.0.1/{}:{database}", self.port()))
+            .arg(format!("127.0.0.1/{}:{database}", self.port()));
+        command
+    }
+
+    /// Runs a script of isql as the superuser over TCP.
+    fn try_isql(&self, database: &str, script: &str) -> Result<String, String> {
+        let mut command = self.isql(database);
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("cannot run {}: {error}", isql.display()));
+            .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
         let mut pipe = child.stdin.take().expect("the pipe was asked for");
         // Whatever ends it early is in what it printed.
         let _ = pipe.write_all(script.as_bytes());
@@ -388,6 +427,24 @@ impl Drop for FirebirdDatabase<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_server_that_takes_no_connection_stands_still() {
+        let server = Server::start();
+        assert!(!server.stands_still(ANSWER_S_MAX));
+        server.freeze();
+        assert!(!server.stands_still(ANSWER_S_MAX));
+        server.thaw();
+        server.kill_9();
+        assert!(!server.stands_still(ANSWER_S_MAX));
+        // Something else listens in its place and answers nothing.
+        let _silent = std::net::TcpListener::bind(("127.0.0.1", server.port()));
+        let log = server.folder.join("output");
+        let mut sleep = Command::new("sleep");
+        sleep.arg("600");
+        server.process().start(sleep, &log, |_| (), |()| true);
+        assert!(server.stands_still(1));
+    }
 
     #[test]
     fn a_database_is_empty_whatever_the_server_has_open() {
