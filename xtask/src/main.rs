@@ -3,6 +3,7 @@
 //! Rule: every verb reads the checkout and cargo's output; `files` writes one page, no other changes anything but the build directory.
 #![forbid(unsafe_code)]
 
+mod sbom;
 mod source;
 mod suite;
 mod tidy;
@@ -15,6 +16,7 @@ const USAGE: &str = "usage: cargo xtask VERB
   tidy     check crate edges, circles of files, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map, the list of files
   circles  show the circles of files inside each crate, and the names that tie them
   files    write docs/files.md: every source file with the first sentence of its head
+  sbom     print what is inside the executable for a target, as CycloneDX: cargo xtask sbom TARGET TIME
   test     format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
 
 fn main() -> ExitCode {
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root()),
         ["circles"] => tidy::show_circles(&root()),
         ["files"] => tidy::write_files(&root()),
+        ["sbom", target, time] => sbom::run(&root(), target, time),
         ["test"] => suite::run(&root()),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
