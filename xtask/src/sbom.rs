@@ -56,7 +56,7 @@ const MUSL_VERSION: &str = "1.2.5";
 
 /// Prints the list for a target. `time` is a time of ISO 8601.
 pub fn run(root: &Path, target: &str, time: &str) -> io::Result<Verdict> {
-    let linked = Linked::read(&cargo(root, &tree_words(target))?)?;
+    let graph = CrateGraph::read(&cargo(root, &tree_words(target))?)?;
     let mut words = vec!["metadata", "--locked", "--format-version", "1"];
     words.extend(FEATURES);
     words.extend(["--manifest-path", "crates/cli/Cargo.toml"]);
@@ -64,7 +64,7 @@ pub fn run(root: &Path, target: &str, time: &str) -> io::Result<Verdict> {
     let lock = std::fs::read_to_string(root.join("Cargo.lock"))?;
     let rust = std::fs::read_to_string(root.join("rust-toolchain.toml"))?;
     let rust = after(&rust, "channel = \"").ok_or_else(|| missing("the version of Rust"))?;
-    let list = bill(&linked, &metadata, &checksums(&lock), rust, target, time)?;
+    let list = bill(&graph, &metadata, &checksums(&lock), rust, target, time)?;
     writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&list)?)?;
     Ok(Verdict::Clean)
 }
@@ -107,12 +107,12 @@ type Crate = (String, String);
 
 /// The crates that are linked, and which each names.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Linked(BTreeMap<Crate, BTreeSet<Crate>>);
+struct CrateGraph(BTreeMap<Crate, BTreeSet<Crate>>);
 
-impl Linked {
+impl CrateGraph {
     /// Reads lines of `cargo tree`: a depth, a name, a version behind a `v`. What is below a crate stands behind its first line.
-    fn read(tree: &str) -> io::Result<Linked> {
-        let mut linked = Linked::default();
+    fn read(tree: &str) -> io::Result<CrateGraph> {
+        let mut graph = CrateGraph::default();
         let mut path: Vec<Crate> = Vec::new();
         for line in tree.lines() {
             let mut words = line.split(' ');
@@ -127,13 +127,13 @@ impl Linked {
             path.truncate(depth);
             let found = (name, version);
             if let Some(above) = path.last() {
-                let named = linked.0.entry(above.clone()).or_default();
+                let named = graph.0.entry(above.clone()).or_default();
                 named.insert(found.clone());
             }
-            linked.0.entry(found.clone()).or_default();
+            graph.0.entry(found.clone()).or_default();
             path.push(found);
         }
-        Ok(linked)
+        Ok(graph)
     }
 }
 
@@ -158,7 +158,7 @@ fn generic(name: &str, version: &str) -> String {
 }
 
 fn bill(
-    linked: &Linked,
+    graph: &CrateGraph,
     metadata: &Value,
     checksums: &BTreeMap<Crate, &str>,
     rust: &str,
@@ -169,7 +169,7 @@ fn bill(
     let mut components = Vec::new();
     let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut program = Value::Null;
-    for (found, named) in &linked.0 {
+    for (found, named) in &graph.0 {
         let package = packages
             .get(found)
             .ok_or_else(|| missing(&reference(found)))?;
@@ -183,7 +183,7 @@ fn bill(
         }
     }
     let mut add = |carrier: &str, name: &str, version: &str, license: &str| {
-        let below = linked.0.keys().find(|(name, _)| name == carrier);
+        let below = graph.0.keys().find(|(name, _)| name == carrier);
         let below = below.ok_or_else(|| missing(carrier))?;
         let own = generic(name, version);
         needs
@@ -297,8 +297,8 @@ mod tests {
     #[test]
     fn tree_says_which_crate_names_which() {
         let tree = "0 a v1.0.0 (/a)\n1 b v2.0.0\n2 c v3.0.0\n1 c v3.0.0 (*)\n";
-        let linked = Linked::read(tree).unwrap();
-        let named = |name, version| linked.0[&found(name, version)].iter().collect::<Vec<_>>();
+        let graph = CrateGraph::read(tree).unwrap();
+        let named = |name, version| graph.0[&found(name, version)].iter().collect::<Vec<_>>();
         assert_eq!(
             named("a", "1.0.0"),
             [&found("b", "2.0.0"), &found("c", "3.0.0")]
