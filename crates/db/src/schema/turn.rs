@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tsumugi_sql::SQLITE;
 
 use crate::database::{Database, Transaction};
@@ -36,7 +36,8 @@ pub(super) struct Patience {
     /// The option or limit that bounds it.
     limit: &'static str,
     max: Duration,
-    since: Option<Instant>,
+    since: Instant,
+    is_announced: bool,
 }
 
 impl Patience {
@@ -45,7 +46,8 @@ impl Patience {
         Patience {
             limit: "SCHEMA_LOCK_MAX",
             max: SCHEMA_LOCK_MAX,
-            since: None,
+            since: Instant::now(),
+            is_announced: false,
         }
     }
 
@@ -54,18 +56,18 @@ impl Patience {
         Patience {
             limit: "schema_wait",
             max: options.schema_wait,
-            since: None,
+            since: Instant::now(),
+            is_announced: false,
         }
     }
 
     /// Waits a moment; an error when it has been too long.
     async fn wait(&mut self) -> Result<()> {
-        let now = Instant::now();
-        let since = *self.since.get_or_insert_with(|| {
+        if !self.is_announced {
             tracing::info!(target: "tsumugi_db", "another connection changes the schema: waiting for it");
-            now
-        });
-        let waited = now.saturating_duration_since(since);
+            self.is_announced = true;
+        }
+        let waited = self.since.elapsed();
         if waited > self.max {
             return Err(Error::PoolTimeout {
                 connection: "turn to change the schema",
@@ -74,8 +76,12 @@ impl Patience {
                 statement: FailedStatement::none(),
             });
         }
-        sleep(SCHEMA_LOCK_POLL).await;
+        sleep(SCHEMA_LOCK_POLL.min(self.left())).await;
         Ok(())
+    }
+
+    fn left(&self) -> Duration {
+        self.max.saturating_sub(self.since.elapsed())
     }
 }
 
@@ -141,16 +147,23 @@ impl Executor {
             options.isolation = Isolation::ReadCommitted;
         }
         loop {
-            match self.begin(options).await {
-                Ok(tx) => {
+            // A file has one writer: that it has another now, of this process or not, is the same as a lock that another caller holds. So `acquire_timeout`
+            // does not add to the wait.
+            let begun = match is_file {
+                true => timeout(patience.left(), self.begin(options)).await,
+                false => Ok(self.begin(options).await),
+            };
+            match begun {
+                Ok(Ok(tx)) => {
                     if tx.has_schema().await? {
                         return Ok(tx);
                     }
                     tx.roll_back().await?;
                 }
-                // A file has one writer: that it has another now, of this process or not, is the same as a lock that another caller holds.
-                Err(Error::PoolTimeout { .. } | Error::SerializationFailure { .. }) if is_file => {}
-                Err(error) => return Err(error),
+                Ok(Err(Error::PoolTimeout { .. } | Error::SerializationFailure { .. }))
+                    if is_file => {}
+                Ok(Err(error)) => return Err(error),
+                Err(_elapsed) => {}
             }
             patience.wait().await?;
         }

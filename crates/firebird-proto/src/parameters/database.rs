@@ -159,7 +159,7 @@ mod tests {
         block.default_character_set("UTF8").unwrap();
         block.page_size(8192).overwrite().unforced_writes();
         let bytes = block.finish();
-        assert!(bytes.ends_with(b"D\x04UTF8\x04\x04\0\x20\0\0\x36\x04\x01\0\0\0"));
+        assert!(bytes.ends_with(b"D\x04UTF8\x04\x04\0\x20\0\0\x36\x04\x01\0\0\0\x18\x04\0\0\0\0"));
     }
 
     #[test]
