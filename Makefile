@@ -19,7 +19,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run release test check valgrind growth alone deny doc docs windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
+.PHONY: help setup run release dist dist-reproducible dist-test publish test check valgrind growth alone deny doc docs windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -35,9 +35,23 @@ run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DA
 	TSUMUGI_SECRET="$${TSUMUGI_SECRET:-$$(cat $(DATA)/secret)}" \
 	$(TARGET)/quick/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data $(DATA) --access-log -
 
-release: ## build what is installed and measured: target/release/tsumugi, with bench
+release: ## build what is shipped, for this machine: target/release/tsumugi (`make dist` for others)
 	@scripts/setup run
-	cargo build --release --package tsumugi-cli
+	cargo build --release --package tsumugi-cli --no-default-features --features mimalloc
+
+dist: ## in dist/: static executables for x86-64 and arm64, Debian packages, archives, a container's files, SBOMs, checksums
+	@scripts/setup dist
+	@scripts/dist
+
+dist-reproducible: dist ## the same once more, from a copy of the sources in another folder: every byte must be the same
+	@scripts/dist-reproducible
+
+dist-test: ## install each of dist/ in a clean root and ask an application there; needs root
+	@scripts/setup dist-test
+	@scripts/dist-test
+
+publish: ## what `cargo publish` would send of the crates that are published; sends nothing
+	cargo publish --workspace --dry-run --no-verify --allow-dirty
 
 demo-cluster: ## the demo as three processes over three PostgreSQL, etcd and a balancer on http://LISTEN; says what to kill
 	@scripts/setup cluster

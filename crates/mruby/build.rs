@@ -231,6 +231,7 @@ fn main() {
         println!("cargo:rerun-if-changed={input}");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let cross = CrossTools::of_target();
     let here =
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let source = out.join("source");
@@ -244,22 +245,60 @@ fn main() {
             "{file} of mruby has {name}: look into SECURITY.md, which says it has not"
         );
     }
-    let build = out.join(format!("build-{:016x}", configuration(&here)));
-    build_mruby(&source, &here, &build);
-    build_shim(&source, &build);
+    let build = out.join(format!(
+        "build-{:016x}",
+        configuration(&here, cross.as_ref())
+    ));
+    build_mruby(&source, &here, &build, cross.as_ref());
+    // The names of the two in build_config.rb.
+    let library = build.join(if cross.is_some() { "target" } else { "host" });
+    build_shim(&source, &library);
     println!(
         "cargo:rustc-link-search=native={}",
-        build.join("host/lib").display()
+        library.join("lib").display()
     );
     println!("cargo:rustc-link-lib=static=mruby");
     println!("cargo:rustc-link-lib=m");
 }
 
+/// What compiles for the target, where that is another one than the machine that builds: a line of a shell each.
+#[derive(Hash)]
+struct CrossTools {
+    compiler: String,
+    archiver: String,
+}
+
+impl CrossTools {
+    fn of_target() -> Option<CrossTools> {
+        let variable = |name| env::var(name).expect("cargo sets it");
+        if variable("TARGET") == variable("HOST") {
+            return None;
+        }
+        let mut tools = cc::Build::new();
+        tools.opt_level(3).warnings(false);
+        let archiver = tools.get_archiver();
+        Some(CrossTools {
+            compiler: line(&tools.get_compiler().to_command()),
+            archiver: line(&archiver),
+        })
+    }
+}
+
+/// A command as a shell reads it.
+fn line(command: &Command) -> String {
+    let words = [command.get_program()]
+        .into_iter()
+        .chain(command.get_args());
+    let quoted = words.map(|word| format!("'{}'", word.to_string_lossy().replace('\'', "'\\''")));
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// A number for what the build is made of: minirake sees neither that a define has changed, nor that its own library has, nor
 /// that Ruby's core has another symbol, by which the numbers of all change; and it leaves objects of C files that have changed as they are until
 /// it is run again.
-fn configuration(here: &Path) -> u64 {
+fn configuration(here: &Path, cross: Option<&CrossTools>) -> u64 {
     let mut hasher = DefaultHasher::new();
+    cross.hash(&mut hasher);
     for file in ["build_config.rb", "defines.txt"] {
         fs::read(here.join(file))
             .expect("stands beside build.rs")
@@ -356,9 +395,14 @@ fn keep_generated(source: &Path) {
     }
 }
 
-fn build_mruby(source: &Path, here: &Path, build: &Path) {
+fn build_mruby(source: &Path, here: &Path, build: &Path, cross: Option<&CrossTools>) {
     let log = build.with_extension("log");
-    let output = Command::new("ruby")
+    let mut ruby = Command::new("ruby");
+    if let Some(tools) = cross {
+        ruby.env("TSUMUGI_TARGET_CC", &tools.compiler);
+        ruby.env("TSUMUGI_TARGET_AR", &tools.archiver);
+    }
+    let output = ruby
         .arg("minirake")
         .arg(format!(
             "-j{}",
@@ -380,7 +424,8 @@ fn build_mruby(source: &Path, here: &Path, build: &Path) {
     );
 }
 
-fn build_shim(source: &Path, build: &Path) {
+/// `library` is the folder of mruby's library and of the headers that were made with it.
+fn build_shim(source: &Path, library: &Path) {
     let mut shim = cc::Build::new();
     shim.files(SHIM)
         .std("gnu11")
@@ -390,7 +435,7 @@ fn build_shim(source: &Path, build: &Path) {
     shim.flag("-fno-strict-aliasing")
         .flag("-Wno-unused-parameter");
     shim.flag(format!("-isystem{}", source.join("include").display()));
-    shim.flag(format!("-isystem{}", build.join("host/include").display()));
+    shim.flag(format!("-isystem{}", library.join("include").display()));
     let defines = fs::read_to_string("defines.txt").expect("defines.txt stands beside build.rs");
     for define in defines
         .lines()

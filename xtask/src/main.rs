@@ -5,6 +5,7 @@
 
 mod reference;
 mod site;
+mod sbom;
 mod source;
 mod suite;
 mod tidy;
@@ -19,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask VERB
   files    write docs/files.md: every source file with the first sentence of its head
   reference  write docs/reference: the methods of Ruby, the limits and the metrics as the sources have them
   site FOLDER  gather the pages of docs/ for mdBook there; `make docs` calls it
+  sbom     print what is inside the executable for a target, as CycloneDX: cargo xtask sbom TARGET TIME
   test     format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
 
 fn main() -> ExitCode {
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         ["files"] => tidy::write_files(&root()),
         ["reference"] => tidy::write_reference(&root()),
         ["site", folder] => site::gather(&root(), Path::new(folder)),
+        ["sbom", target, time] => sbom::run(&root(), target, time),
         ["test"] => suite::run(&root()),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -62,3 +62,8 @@ pub const BUNDLE_DEPTH_MAX: usize = 16;
 pub const BUNDLE_STALE_MAX: usize = 64;
 /// How old such a folder is at least.
 pub const BUNDLE_STALE_AGE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// How long `health` waits for an answer.
+pub const HEALTH_WAIT_MAX: std::time::Duration = std::time::Duration::from_secs(5);
+/// Bytes of an answer that it reads.
+pub const HEALTH_BYTES_MAX: u64 = 16 * 1024;

@@ -11,9 +11,11 @@ mod build;
 mod bundle;
 mod check;
 mod console;
+mod health;
 mod jobs;
 mod kv;
 mod limits;
+mod manuals;
 mod migrate;
 mod new;
 mod progress;
@@ -25,7 +27,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use tsumugi_worker::ERRORS;
 
 #[cfg(feature = "mimalloc")]
@@ -159,6 +161,15 @@ enum Command {
     /// Put an application into one executable
     #[command(after_help = build::HELP)]
     Build(build::Arguments),
+    /// Ask a running server whether it takes requests
+    #[command(after_help = health::HELP)]
+    Health(health::Arguments),
+    /// Print what a shell completes
+    #[command(hide = true)]
+    Completions(manuals::CompletionArguments),
+    /// Write the pages of the manual
+    #[command(hide = true)]
+    Man(manuals::PageArguments),
 }
 
 /// The words of the command line. An executable with an application serves it when no other command is named.
@@ -234,6 +245,9 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(*arguments),
         Command::New(arguments) => new::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
+        Command::Health(arguments) => health::run(&arguments),
+        Command::Completions(arguments) => manuals::completions(&arguments, Arguments::command()),
+        Command::Man(arguments) => manuals::pages(&arguments, Arguments::command()),
     };
     let code = result.unwrap_or_else(|error| {
         let text = format!("tsumugi: {}", tsumugi_server::story(error.as_ref()));

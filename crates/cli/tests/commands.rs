@@ -563,3 +563,93 @@ job(:other) { 1 }
         &["there are no jobs in this database"],
     );
 }
+
+/// The commands that `--help` lists below `words`, with those below them.
+fn commands_below(folder: &Path, words: &[&str]) -> Vec<String> {
+    let (code, help) = run(folder, &[words, &["--help"]].concat());
+    assert_eq!(code, 0, "{words:?}: {help}");
+    let Some((_, list)) = help.split_once("Commands:\n") else {
+        return Vec::new();
+    };
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let mut found = Vec::new();
+    for line in lines.filter(is_name) {
+        let name = line.split_whitespace().next().unwrap();
+        if name == "help" {
+            continue;
+        }
+        found.push([words, &[name]].concat().join(" "));
+        found.extend(commands_below(folder, &[words, &[name]].concat()));
+    }
+    found
+}
+
+#[test]
+fn completions_and_manual_name_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let commands = commands_below(folder.path(), &[]);
+    assert!(commands.iter().any(|command| command == "kv get"));
+    let (code, text) = run(folder.path(), &["man", "pages"]);
+    assert_eq!((code, &*text), (0, ""));
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, script) = run(folder.path(), &["completions", shell]);
+        assert_eq!(code, 0, "{script}");
+        for command in &commands {
+            let name = command.rsplit(' ').next().unwrap();
+            assert!(script.contains(name), "{shell} lacks {command}");
+        }
+    }
+    for command in &commands {
+        let page = format!("pages/tsumugi-{}.1", command.replace(' ', "-"));
+        let page = std::fs::read_to_string(folder.path().join(&page))
+            .unwrap_or_else(|error| panic!("{page}: {error}"));
+        assert!(
+            page.starts_with(".ie") && page.contains(".SH SYNOPSIS"),
+            "{page}"
+        );
+    }
+    let pages = folder.path().join("pages").read_dir().unwrap();
+    assert_eq!(pages.count(), commands.len() + 1);
+}
+
+#[test]
+fn health_is_that_of_the_pages_and_unhealthy_where_nothing_answers() {
+    let folder = folder_with(&[("app.rb", "get('/') { 'x' }")]);
+    let socket = folder.path().join("admin.sock");
+    let address = format!("unix:{}", socket.display());
+    let (code, text) = run(folder.path(), &["health", &address]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("cannot ask unix:"), "{text}");
+    let words = ["serve", "--listen", "unix:app.sock", "--workers", "1"];
+    let mut server = tsumugi(
+        folder.path(),
+        &[&words[..], &["--admin", &address]].concat(),
+    )
+    .stdout(Stdio::null())
+    .stderr(Stdio::null())
+    .spawn()
+    .unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    let (code, text) = loop {
+        let answer = run(folder.path(), &["health", &address]);
+        if answer.0 == 0 || Instant::now() > deadline {
+            break answer;
+        }
+        tsumugi_testkit::pause();
+    };
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!((code, &*text), (0, "ready\n"));
+    // Something else answers there.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let other = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        connection.write_all(b"SSH-2.0-other 1\r\n").unwrap();
+    });
+    let (code, text) = run(folder.path(), &["health", &address]);
+    other.join().unwrap();
+    assert_eq!(code, 1, "{text}");
+    assert!(!text.contains("ready\n"), "{text}");
+}

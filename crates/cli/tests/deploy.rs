@@ -16,7 +16,8 @@ use tsumugi_testkit::etcd::EtcdCluster;
 use tsumugi_testkit::{free_port, pause, server_certificate};
 
 const TSUMUGI: &str = env!("CARGO_BIN_EXE_tsumugi");
-const STEPS: [&str; 3] = ["one", "machine", "cluster"];
+/// Those of docs/scale.md, and what the Debian package has.
+const STEPS: [&str; 4] = ["one", "machine", "cluster", "package"];
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn deploy(path: &str) -> PathBuf {
@@ -158,7 +159,7 @@ fn units_name_options_that_there_are_and_times_that_suffice() {
             }
         }
     }
-    assert_eq!(seen, 4, "commands of ours");
+    assert_eq!(seen, 5, "commands of ours");
 }
 
 #[test]
