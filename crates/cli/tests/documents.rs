@@ -256,7 +256,6 @@ fn first_application_of_the_page_on_installing_is_made_and_tested() {
 #[test]
 fn every_application_of_the_how_tos_and_explanations_loads() {
     for (page, blocks_min) in [
-        ("docs/how-to/alone.md", 1),
         ("docs/how-to/backups.md", 1),
         ("docs/how-to/from-sinatra.md", 1),
         ("docs/how-to/from-express.md", 1),
