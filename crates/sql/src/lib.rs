@@ -63,4 +63,4 @@ pub use value::Value;
 /// The page on the builder: its sample is compiled and run with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/builder.md")]
-struct Page;
+struct DocumentedExamples;
