@@ -269,11 +269,8 @@ fn run_tests(command: &mut Command, repeats: Repeats) -> io::Result<TestRun> {
 fn first(run: TestRun) -> (Tally, Verdict) {
     let mut tally = run.tally;
     let counted = tally.programs + tally.repeats.len() as u64;
-    let died = if tally.repeats.is_empty() {
-        !run.succeeded && tally.failed == 0
-    } else {
-        run.targets.len() as u64 != counted
-    };
+    let is_silent = tally.failed == 0 && tally.repeats.is_empty();
+    let died = !run.succeeded && (is_silent || run.targets.len() as u64 != counted);
     tally.failed += u64::from(died);
     let clean = tally.failed == 0 && (run.succeeded || !tally.repeats.is_empty());
     (tally, Verdict::of(clean))
@@ -524,6 +521,9 @@ mod tests {
         assert_eq!((died.0.failed, died.1), (1, Verdict::Failed));
         let failed = "test result: FAILED. 0 passed; 3 failed\n";
         assert_eq!(first(test_run(failed, FAILED, false)).0.failed, 3);
+        // Another beside it could not be built.
+        let beside = FAILED.repeat(2);
+        assert_eq!(first(test_run(failed, &beside, false)).0.failed, 4);
         let passed = first(test_run("3 passed, 0 failed\n", "", true));
         assert_eq!((passed.0.passed, passed.1), (3, Verdict::Clean));
     }
