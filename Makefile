@@ -19,7 +19,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run release dist dist-reproducible dist-test publish test check valgrind growth alone deny doc docs windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
+.PHONY: help setup run release demo-cluster dist dist-reproducible dist-test publish test check valgrind growth alone deny doc docs windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-jobs bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile

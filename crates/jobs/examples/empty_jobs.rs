@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words[..] {
-        [how @ ("pushed" | "stored"), url, count] => told(how, url, count),
+        [how @ ("pushed" | "stored"), url, count] => result_line(how, url, count),
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn told(how: &str, url: &str, count: &str) -> Outcome<String> {
+fn result_line(how: &str, url: &str, count: &str) -> Outcome<String> {
     let count: i64 = count.parse()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (seconds, sum) = LocalSet::new().block_on(&runtime, measure(how, url, count))?;
