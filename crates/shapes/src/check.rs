@@ -2,7 +2,7 @@
 //! Knows no language and no message. Rule: a list that is too long is not walked, and nothing is after `SHAPE_FAILURES_MAX` failures.
 
 use crate::failure::{Failures, FieldFailure};
-use crate::format::PatternTrials;
+use crate::format::PatternBudget;
 use crate::limits::{SHAPE_CHOICES_SHOWN_MAX, SHAPE_ITEMS_MAX};
 use crate::literal::Literal;
 use crate::scalar;
@@ -30,7 +30,7 @@ pub fn check<V: Values>(
     let mut walk = Walk {
         values,
         failures: Failures::default(),
-        trials: PatternTrials::default(),
+        budget: PatternBudget::default(),
         path: String::new(),
     };
     let value = match values.kind(input)? {
@@ -49,7 +49,7 @@ pub fn check<V: Values>(
 struct Walk<'w, V> {
     values: &'w V,
     failures: Failures,
-    trials: PatternTrials,
+    budget: PatternBudget,
     /// Where the walk is.
     path: String,
 }
@@ -144,10 +144,8 @@ impl<V: Values> Walk<'_, V> {
         }
         let text = self.values.text(input)?;
         let pattern = rule.pattern.as_ref();
-        let failure = text_failure(rule, &text).or_else(|| {
-            let fits = pattern?.fits_within(&mut self.trials, &text);
-            (!fits).then(|| FieldFailure::key("pattern"))
-        });
+        let failure =
+            text_failure(rule, &text).or_else(|| pattern?.failure(&mut self.budget, &text));
         match failure {
             Some(failure) => self.fail(failure),
             None => self.values.keep(input).map(Some),

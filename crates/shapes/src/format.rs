@@ -6,8 +6,10 @@ use std::rc::Rc;
 
 use tsumugi_values::{Date, Time};
 
+use crate::failure::FieldFailure;
 use crate::limits::{
-    EMAIL_BYTES_MAX, SHAPE_PATTERN_STEPS_MAX, SHAPE_PATTERN_TRIALS_MAX, URL_BYTES_MAX,
+    EMAIL_BYTES_MAX, SHAPE_HARD_PATTERN_BYTES_MAX, SHAPE_HARD_PATTERN_TEXTS_MAX,
+    SHAPE_PATTERN_STEPS_MAX, SHAPE_PATTERN_TRIALS_MAX, SHAPE_TRIAL_BYTES, URL_BYTES_MAX,
 };
 
 /// A format that has a name.
@@ -73,7 +75,7 @@ pub struct TextPattern(Matcher);
 #[derive(Clone)]
 enum Matcher {
     Function(Rc<dyn Fn(&str) -> bool>),
-    /// Within few steps, and within all that are allowed.
+    /// Of an engine that goes back: within few steps, and within all that are allowed.
     Expression(
         Rc<dyn Fn(&str) -> PatternDecision>,
         Rc<dyn Fn(&str) -> PatternDecision>,
@@ -83,14 +85,48 @@ enum Matcher {
 /// Whether a text fits, as far as that was found out: none when the engine gave up.
 pub type PatternDecision = Option<bool>;
 
-/// How many texts of one request may still be hard to decide.
+/// What texts of one request may still cost patterns that go back.
 #[derive(Debug)]
-pub(crate) struct PatternTrials(usize);
+pub(crate) struct PatternBudget {
+    /// How many may still be hard to decide.
+    trials: usize,
+    /// Squares of lengths: at each place of a text an engine that goes back may read the rest of it.
+    squares: u64,
+}
 
-impl Default for PatternTrials {
-    fn default() -> PatternTrials {
-        PatternTrials(SHAPE_PATTERN_TRIALS_MAX)
+impl Default for PatternBudget {
+    fn default() -> PatternBudget {
+        PatternBudget {
+            trials: SHAPE_PATTERN_TRIALS_MAX,
+            squares: square(SHAPE_HARD_PATTERN_BYTES_MAX) * SHAPE_HARD_PATTERN_TEXTS_MAX as u64,
+        }
     }
+}
+
+impl PatternBudget {
+    /// Takes the cost of a text, or says which limit it is beyond.
+    fn charge(&mut self, text: &str) -> Result<(), FieldFailure> {
+        if text.len() > SHAPE_HARD_PATTERN_BYTES_MAX {
+            let limit = SHAPE_HARD_PATTERN_BYTES_MAX;
+            return Err(FieldFailure::limit("pattern_bytes", limit));
+        }
+        let left = self.squares.checked_sub(square(text.len()));
+        self.squares = left.ok_or_else(|| {
+            FieldFailure::limit("pattern_texts", SHAPE_HARD_PATTERN_TEXTS_MAX)
+        })?;
+        Ok(())
+    }
+
+    /// Takes a trial of a text, and one more for each part of it, where there are so many.
+    fn try_again(&mut self, text: &str) -> bool {
+        let left = self.trials.checked_sub(1 + text.len() / SHAPE_TRIAL_BYTES);
+        self.trials = left.unwrap_or(self.trials);
+        left.is_some()
+    }
+}
+
+fn square(bytes: usize) -> u64 {
+    (bytes as u64).saturating_mul(bytes as u64)
 }
 
 impl TextPattern {
@@ -100,7 +136,8 @@ impl TextPattern {
     }
 
     /// A regular expression with an engine that goes back: `quick` gives up after [`SHAPE_PATTERN_STEPS_MAX`] steps, `whole` after as many as one
-    /// text may cost. Of one request only few texts get to `whole`, so that a long list of hard ones costs no more than those.
+    /// text may cost. Steps bound no time, since each may read all of the text, so a text beyond [`SHAPE_HARD_PATTERN_BYTES_MAX`] is not looked at; and of
+    /// one request only few texts get to `whole`, so that a long list of hard ones costs no more than those.
     pub fn expression(
         quick: impl Fn(&str) -> PatternDecision + 'static,
         whole: impl Fn(&str) -> PatternDecision + 'static,
@@ -108,12 +145,18 @@ impl TextPattern {
         TextPattern(Matcher::Expression(Rc::new(quick), Rc::new(whole)))
     }
 
-    /// A regular expression that has to be found in the text: `^` and `$` say that it is the whole.
+    /// A regular expression that has to be found in the text: `^` and `$` say that it is the whole. One with look-around or backreferences is looked for in
+    /// texts of [`SHAPE_HARD_PATTERN_BYTES_MAX`] at most.
     ///
     /// # Errors
     /// What is wrong with the expression.
     pub fn regex(source: &str) -> Result<TextPattern, Box<fancy_regex::Error>> {
         let whole = fancy_regex::Regex::new(source)?;
+        if !goes_back(&mut fancy_regex::RegexBuilder::new(source)) {
+            return Ok(TextPattern::new(move |text| {
+                whole.is_match(text).unwrap_or(false)
+            }));
+        }
         let quick = fancy_regex::RegexBuilder::new(source)
             .backtrack_limit(SHAPE_PATTERN_STEPS_MAX)
             .build()?;
@@ -125,23 +168,32 @@ impl TextPattern {
 
     /// Whether the text fits. One on which the engine gives up does not.
     pub fn fits(&self, text: &str) -> bool {
-        self.fits_within(&mut PatternTrials::default(), text)
+        self.failure(&mut PatternBudget::default(), text).is_none()
     }
 
-    /// The same for one of many texts.
-    pub(crate) fn fits_within(&self, trials: &mut PatternTrials, text: &str) -> bool {
-        match &self.0 {
+    /// What is wrong with one of many texts.
+    pub(crate) fn failure(&self, budget: &mut PatternBudget, text: &str) -> Option<FieldFailure> {
+        let fits = match &self.0 {
             Matcher::Function(fits) => fits(text),
-            Matcher::Expression(quick, whole) => match quick(text) {
-                Some(fits) => fits,
-                None if trials.0 == 0 => false,
-                None => {
-                    trials.0 -= 1;
-                    whole(text).unwrap_or(false)
+            Matcher::Expression(quick, whole) => {
+                if let Err(failure) = budget.charge(text) {
+                    return Some(failure);
                 }
-            },
-        }
+                let decision = quick(text);
+                let is_hard = decision.is_none() && budget.try_again(text);
+                let decision = if is_hard { whole(text) } else { decision };
+                decision.unwrap_or(false)
+            }
+        };
+        (!fits).then(|| FieldFailure::key("pattern"))
     }
+}
+
+/// Whether the expression needs the engine that goes back, and not only the one whose time grows with the text. To be asked of a builder whose expression
+/// can be built.
+pub fn goes_back(builder: &mut fancy_regex::RegexBuilder) -> bool {
+    // Only a program of that engine has instructions.
+    builder.max_prog_size(0).build().is_err()
 }
 
 impl fmt::Debug for TextPattern {

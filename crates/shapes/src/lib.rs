@@ -27,7 +27,7 @@ mod values;
 pub use check::{Outcome, check};
 pub use failure::{Failures, FieldFailure, Place};
 pub use form::{FormFields, FormNode, FormValues};
-pub use format::{Format, PatternDecision, TextPattern};
+pub use format::{Format, PatternDecision, TextPattern, goes_back};
 pub use literal::Literal;
 pub use messages::{Language, MessageCatalog, MessageError};
 pub use shape::{

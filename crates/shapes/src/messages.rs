@@ -11,7 +11,7 @@ use crate::limits::{ACCEPT_LANGUAGES_MAX, SHAPE_LANGUAGES_MAX};
 pub type Language = Rc<str>;
 
 /// The keys with their words. `{limit}` is the bound; `{s}` is an English plural's ending, absent behind 1.
-const TABLE: [(&str, &str, &str); 25] = [
+const TABLE: [(&str, &str, &str); 27] = [
     ("missing", "is missing", "入力してください"),
     ("text", "must be a string", "文字列にしてください"),
     ("integer", "must be an integer", "整数にしてください"),
@@ -70,6 +70,16 @@ const TABLE: [(&str, &str, &str); 25] = [
         "次のどれかにしてください: {limit}",
     ),
     ("pattern", "has a wrong format", "形式が正しくありません"),
+    (
+        "pattern_bytes",
+        "is too long for its format to be checked: {limit} bytes at most (SHAPE_HARD_PATTERN_BYTES_MAX)",
+        "長すぎて形式を確かめられません。{limit}バイト以内にしてください(SHAPE_HARD_PATTERN_BYTES_MAX)",
+    ),
+    (
+        "pattern_texts",
+        "is not checked: the long texts before it were as many as one request may have (SHAPE_HARD_PATTERN_TEXTS_MAX, {limit})",
+        "確かめられません。1つのリクエストで形式を確かめられる長いテキストの数を超えています(SHAPE_HARD_PATTERN_TEXTS_MAX、{limit})",
+    ),
     (
         "email",
         "must be an email address",

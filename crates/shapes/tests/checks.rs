@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 
 use tsumugi_shapes::limits::{
-    SHAPE_CHOICES_SHOWN_MAX, SHAPE_FAILURES_MAX, SHAPE_ITEMS_MAX, SHAPE_PATTERN_TRIALS_MAX,
+    SHAPE_CHOICES_SHOWN_MAX, SHAPE_FAILURES_MAX, SHAPE_HARD_PATTERN_BYTES_MAX,
+    SHAPE_HARD_PATTERN_TEXTS_MAX, SHAPE_ITEMS_MAX, SHAPE_PATTERN_TRIALS_MAX, SHAPE_TRIAL_BYTES,
 };
 use tsumugi_shapes::{
     FormFields, FormNode, FormValues, Format, InputKind, InputShape, Literal, MessageCatalog,
@@ -349,6 +350,95 @@ fn texts_that_are_hard_to_decide_share_their_trials() {
     assert_eq!(count(max), (0, max));
     // One more does not fit, and what is easy still does.
     assert_eq!(count(max + 1), (1, max));
+}
+
+/// The usual rule of a password, which begins anew at each place of a text and reads the rest of it there.
+const PASSWORD: &str = r"(?=.*\d)(?=.*[A-Z])";
+
+#[test]
+fn text_beyond_the_limit_of_hard_patterns_is_refused_by_its_name() {
+    let fails = |source: &str, length: usize| {
+        let pattern = TextPattern::regex(source).expect("a pattern");
+        let shape = InputShape::new().field("a", text().matching(pattern));
+        let long = format!("{}A1", "a".repeat(length - 2));
+        messages(&run(&shape, &o([("a", t(&long))]))).join("")
+    };
+    let max = SHAPE_HARD_PATTERN_BYTES_MAX;
+    assert_eq!(fails("(?=.*A)(?=.*1)", max), "");
+    for length in [max + 1, 200_000] {
+        let refused = fails("(?=.*A)(?=.*1)", length);
+        assert!(refused.contains("4096 bytes"), "{refused}");
+        assert!(refused.contains("SHAPE_HARD_PATTERN_BYTES_MAX"), "{refused}");
+    }
+    // What needs no steps back takes a time that grows with the text.
+    assert_eq!(fails("A1$", 200_000), "");
+}
+
+#[test]
+fn long_texts_of_one_request_share_what_hard_patterns_may_cost() {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    let cost = |length: usize, count: usize| {
+        let squares = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&squares);
+        let quick = move |text: &str| {
+            counted.set(counted.get() + text.len() * text.len());
+            Some(true)
+        };
+        let item = text().matching(TextPattern::expression(quick, |_| Some(true)));
+        let shape = InputShape::new().field("a", list(item).length(..));
+        let items = vec![t(&"a".repeat(length)); count];
+        let failed = messages(&run(&shape, &o([("a", Tree::List(items))])));
+        (failed, squares.get())
+    };
+    let (long, texts) = (SHAPE_HARD_PATTERN_BYTES_MAX, SHAPE_HARD_PATTERN_TEXTS_MAX);
+    let most = long * long * texts;
+    assert_eq!(cost(long, texts), (Vec::new(), most));
+    let (failed, squares) = cost(long, texts + 1);
+    assert_eq!((failed.len(), squares), (1, most));
+    assert!(failed[0].contains("SHAPE_HARD_PATTERN_TEXTS_MAX"), "{failed:?}");
+    // Four times as many of half the length, and whatever a body has room for costs no more.
+    assert_eq!(cost(long / 2, texts * 4), (Vec::new(), most));
+    for (length, count) in [(long, 4_000), (long / 8, 32_000), (16, 200_000)] {
+        assert!(cost(length, count).1 <= most, "{length} {count}");
+    }
+}
+
+#[test]
+fn texts_of_a_hard_pattern_are_checked_in_a_time_that_does_not_grow_with_the_body() {
+    let pattern = TextPattern::regex(PASSWORD).expect("a pattern");
+    let shape = InputShape::new().field("a", list(text().matching(pattern)).length(..));
+    let took = |length: usize, count: usize| {
+        let items = vec![t(&"a".repeat(length)); count];
+        let input = o([("a", Tree::List(items))]);
+        let begun = std::time::Instant::now();
+        assert!(!messages(&run(&shape, &input)).is_empty());
+        begun.elapsed()
+    };
+    // What takes hours where each text is looked at as a whole.
+    let (one, sixteen_mib) = (took(SHAPE_HARD_PATTERN_BYTES_MAX, 1), took(16 << 20, 5));
+    let many = took(SHAPE_HARD_PATTERN_BYTES_MAX, 4_000);
+    let little = std::time::Duration::from_secs(30);
+    for took in [sixteen_mib, many] {
+        assert!(took < little || took < one * 200, "{one:?} {took:?}");
+    }
+}
+
+#[test]
+fn long_text_that_is_hard_to_decide_counts_as_several() {
+    let count = |length: usize, hard: usize| {
+        let pattern = TextPattern::expression(|_| None, |_| Some(true));
+        let shape = InputShape::new().field("a", list(text().matching(pattern)));
+        let items = vec![t(&"a".repeat(length)); hard];
+        messages(&run(&shape, &o([("a", Tree::List(items))]))).len()
+    };
+    let (max, part) = (SHAPE_PATTERN_TRIALS_MAX, SHAPE_TRIAL_BYTES);
+    assert_eq!(count(part - 1, max), 0);
+    assert_eq!(count(part, max / 2), 0);
+    assert_eq!(count(part, max / 2 + 1), 1);
+    // The longest one alone is decided.
+    assert_eq!(count(SHAPE_HARD_PATTERN_BYTES_MAX, 1), 0);
 }
 
 #[test]
