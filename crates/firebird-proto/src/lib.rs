@@ -44,6 +44,6 @@ pub use error::{Error, Misuse, Refusal, Result, Violation};
 pub use request::Requests;
 pub use response::{Outcome, Response};
 pub use row::{Field, Format, Row, Rows};
-pub use status::{GdsCode, ServerError, SqlState};
+pub use status::{Argument, GdsCode, ServerError, SqlState};
 pub use values::{CharacterSet, TextRules, Value};
 pub use version::Version;

@@ -42,7 +42,7 @@ pub use self::copy::{CopyFormats, CopyIn, CopyOut};
 pub use self::error::{Error, Result, StatementFate};
 pub use self::listener::{Listener, ListenerEvent};
 pub use self::log_position::LogPosition;
-pub use self::log_question::{ReplayQuestion, StandbyRead, StandbyState};
+pub use self::log_question::{PrimaryIdentity, ReplayQuestion, StandbyRead, StandbyState};
 pub use self::pipeline::{Atomicity, Statement};
 pub use self::query::{MixedValues, Parameters};
 pub use self::row_stream::RowStream;

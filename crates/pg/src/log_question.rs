@@ -18,11 +18,22 @@ use crate::statement_text::may_write;
 use crate::xact::{lsn, texts};
 use crate::xact_id::execute;
 
+/// What a primary shares with its standbys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrimaryIdentity {
+    /// What a cluster and all of its physical copies share.
+    pub system: u64,
+    /// The database of the connection, as the server calls it: a pooler may have another name for it.
+    pub database: String,
+}
+
 /// What a standby says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandbyState {
-    /// What a cluster and all of its physical copies share.
+    /// See [`PrimaryIdentity::system`].
     pub system: u64,
+    /// See [`PrimaryIdentity::database`].
+    pub database: String,
     /// How far it has replayed the log, on a timeline that it has certainly followed: it may have gone on to a later one. None where it is no standby.
     pub replayed: Option<LogPosition>,
 }
@@ -51,15 +62,15 @@ pub struct StandbyRead {
 const WRITTEN: &str = "SELECT pg_catalog.pg_current_wal_insert_lsn()::pg_catalog.text, \
      pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)";
 
-/// Which cluster a primary belongs to.
-const SYSTEM: &str = "SELECT c.system_identifier FROM pg_catalog.pg_control_system() c";
+/// Which cluster a primary belongs to, and in which of its databases this is.
+const IDENTITY: &str = "SELECT c.system_identifier, pg_catalog.current_database() FROM pg_catalog.pg_control_system() c";
 
 /// How far a standby has replayed the log; NULL on any other server.
 const REPLAYED: &str = "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()::pg_catalog.text END";
 
 /// The same with its cluster, and the timeline that it was on when it last wrote its state to disk, or that it receives: the second is shown to roles that may
 /// read statistics. It receives no timeline but one that goes on from what it has replayed.
-const STANDBY: &str = "SELECT c.system_identifier, \
+const STANDBY: &str = "SELECT c.system_identifier, pg_catalog.current_database(), \
      CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() END, \
      GREATEST((SELECT k.timeline_id FROM pg_catalog.pg_control_checkpoint() k), \
      (SELECT pg_catalog.max(r.received_tli) FROM pg_catalog.pg_stat_wal_receiver r)) \
@@ -86,14 +97,14 @@ impl Connection {
         Ok(self.log_position())
     }
 
-    /// Asks a primary which cluster it belongs to; none where it does not say so.
+    /// Asks a primary which cluster it belongs to, and in which database this connection is; none where it does not say so.
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn system_identifier(&self) -> Result<Option<u64>> {
-        let results = self.script_rows(SYSTEM).await?;
+    pub async fn primary_identity(&self) -> Result<Option<PrimaryIdentity>> {
+        let results = self.script_rows(IDENTITY).await?;
         let row = results.first().map(Rows::first).transpose()?.flatten();
-        Ok(row.and_then(|row| number(&row)))
+        Ok(row.and_then(|row| identity(&row)))
     }
 
     /// Asks a server whether it is a standby, and how far it has come; none where it does not say so.
@@ -235,19 +246,26 @@ fn replayed(rows: &Rows) -> Option<u64> {
     lsn(texts(row.raw()).next()??)
 }
 
-fn number(row: &Row<'_>) -> Option<u64> {
-    texts(row.raw()).next()??.parse().ok()
+/// The answer to [`IDENTITY`].
+fn identity(row: &Row<'_>) -> Option<PrimaryIdentity> {
+    let mut fields = texts(row.raw());
+    Some(PrimaryIdentity {
+        system: fields.next()??.parse().ok()?,
+        database: fields.next()??.to_owned(),
+    })
 }
 
 /// The answer to [`STANDBY`].
 fn state(row: &Row<'_>) -> Option<StandbyState> {
     let mut fields = texts(row.raw());
     let system = fields.next()??.parse().ok()?;
+    let database = fields.next()??.to_owned();
     let replayed = fields.next()?;
     let timeline = fields.next()??.parse().ok()?;
     let at = |lsn| LogPosition { timeline, lsn };
     Some(StandbyState {
         system,
+        database,
         replayed: replayed.and_then(lsn).map(at),
     })
 }

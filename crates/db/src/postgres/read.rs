@@ -167,9 +167,9 @@ impl Pool<Postgres> {
 async fn attach(pool: &Rc<Inner>, configs: Vec<Config>) -> Result<()> {
     let connection = pool.connections.shared().await;
     let connection = connection.map_err(|error| pool.not_acquired("", &[], error))?;
-    let system = pool.timed(connection.system_identifier()).await;
-    let system = system.map_err(|fault| pool.error("", fault))?;
-    let Some(system) = system else {
+    let identity = pool.timed(connection.primary_identity()).await;
+    let identity = identity.map_err(|fault| pool.error("", fault))?;
+    let Some(identity) = identity else {
         return Err(Error::usage(
             "the server does not say which cluster it belongs to, which replicas are told apart by",
         ));
@@ -178,12 +178,17 @@ async fn attach(pool: &Rc<Inner>, configs: Vec<Config>) -> Result<()> {
     let ServerRole::Primary(notes) = &pool.backend.role else {
         unreachable!("what has replicas is a primary")
     };
-    notes.set_system(system);
+    notes.set_system(identity.system);
     let pools = configs.into_iter().map(|config| {
         let place = config.to_string();
         (Pool::of(target(config, pool)), place)
     });
-    let replicas = Replicas::new(pools.collect(), pool.options.replica_lag, Rc::clone(notes));
+    let replicas = Replicas::new(
+        pools.collect(),
+        pool.options.replica_lag,
+        Rc::clone(notes),
+        identity.database,
+    );
     let replicas: Rc<dyn ReadReplicas> = Rc::new(replicas);
     replicas.look(pool).await;
     recency::note_replicas();

@@ -48,6 +48,8 @@ pub(crate) struct Replicas {
     next: Cell<usize>,
     lag: Duration,
     notes: Rc<WriteNotes>,
+    /// The name of the primary's database, which is theirs too.
+    database: String,
     /// Where the primary's log ended, and when: one that is older than `lag`, and those after it.
     history: RefCell<VecDeque<(Instant, LogPosition)>>,
 }
@@ -74,6 +76,7 @@ impl Replicas {
         pools: Vec<(Pool<Postgres>, String)>,
         lag: Duration,
         notes: Rc<WriteNotes>,
+        database: String,
     ) -> Replicas {
         let members = pools.into_iter().map(|(pool, place)| Replica {
             pool,
@@ -87,6 +90,7 @@ impl Replicas {
             next: Cell::new(0),
             lag,
             notes,
+            database,
             history: RefCell::default(),
         }
     }
@@ -333,6 +337,9 @@ impl Replicas {
             Ok(Some(state)) if Some(state.system) != self.notes.system() => {
                 Err("it is of another cluster")
             }
+            Ok(Some(state)) if state.database != self.database => {
+                Err("its URL names another database")
+            }
             Ok(Some(state)) => match (state.replayed, self.floor()) {
                 (None, _) => Err("it is no standby"),
                 (Some(at), Some(floor)) if at.timeline < floor.timeline => {
@@ -536,7 +543,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn place_that_counts_is_the_newest_that_is_old_enough() {
         let lag = Duration::from_secs(16);
-        let replicas = Replicas::new(Vec::new(), lag, Rc::default());
+        let replicas = Replicas::new(Vec::new(), lag, Rc::default(), String::new());
         assert_eq!(replicas.floor(), None);
         for second in 0..60 {
             replicas.note_primary(at(1, second));

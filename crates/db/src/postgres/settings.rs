@@ -9,6 +9,7 @@ use tsumugi_pg::{Config, Connector, Environment};
 use crate::error::{Error, Result};
 use crate::limits::{HOST_TIME_MIN, REPLICAS_MAX};
 use crate::options::{self, Options, ReadTarget};
+use crate::test_databases::is_test_database;
 
 /// The driver's configuration, and the options with those of the URL laid over them.
 pub(super) async fn read(url: &str, options: Options) -> Result<(Config, Options)> {
@@ -76,7 +77,12 @@ pub(super) fn primary(config: &Config, options: &Options) -> Connector {
 /// The replicas that the options name, each in settings of its own. Where there are any, those of the primary go to no standby.
 pub(super) async fn replicas(config: &mut Config, options: &Options) -> Result<Vec<Config>> {
     let mut replicas = Vec::new();
-    for url in options.replicas.iter() {
+    // The database of a test is its own; replicas that the application names are those of another one.
+    let named = match is_test_database(&config.database) {
+        true => None,
+        false => Some(options.replicas.iter()),
+    };
+    for url in named.into_iter().flatten() {
         // What does not say where a server is, is as for the primary.
         let (mut replica, _) = Box::pin(read(url, options.clone())).await?;
         if replica.target_session_attrs == TargetSessionAttrs::Any {

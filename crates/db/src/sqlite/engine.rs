@@ -140,6 +140,10 @@ impl Engine {
     }
 
     fn warn_about_options(&self, wanted: &Options) {
+        // In memory there is one connection, which waits for no other process.
+        if self.path.is_none() {
+            return;
+        }
         let shared =
             |options: &Options| (options.pool, options.statement_cache, options.busy_timeout);
         if shared(&self.options) != shared(wanted) {

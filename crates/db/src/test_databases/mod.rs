@@ -83,7 +83,10 @@ impl TestDatabases {
     /// What the database says.
     pub async fn remove(&mut self, database: TestDatabase) -> Result<()> {
         match &mut self.engine {
-            Engine::Sqlite(_) => Ok(()),
+            Engine::Sqlite(tests) => {
+                tests.remove(&database.name);
+                Ok(())
+            }
             Engine::Postgres(tests) => tests.remove(&database.name).await,
             Engine::Firebird(tests) => tests.remove(&database.name).await,
         }

@@ -1,12 +1,13 @@
 //! PostgreSQL: a database for each test, made from a template. Not a schema for each: channels of NOTIFY and advisory locks belong to a database, and
 //! SQL may name schemas. A run is alive for as long as it holds an advisory lock of its number in the database that is named.
-//! Rule: what is dropped was made beside that database, by this run or by one whose lock is free.
+//! Rule: what is dropped was made beside that database, by this run or by one whose lock is free. A connection that is lost between two tests takes the lock
+//! with it, so the next one takes it again first.
 
 use super::address;
-use super::test_database::{PREFIX, TestContents, TestDatabase, refuse};
+use super::test_database::{PREFIX, TEMPLATE, TestContents, TestDatabase, refuse, run_of};
 use crate::database::Database;
 use crate::error::{Error, Result};
-use crate::limits::SCHEMA_LOCK_MAX;
+use crate::limits::{SCHEMA_LOCK_MAX, TEST_DATABASE_PAUSE, TEST_DATABASE_TRIES_MAX};
 use crate::options::Options;
 use crate::postgres::Session;
 use crate::rows::Rows;
@@ -22,8 +23,15 @@ const TABLES: &str = "select (n.nspname || '.' || c.relname)::text from pg_catal
     and not exists (select 1 from pg_catalog.pg_depend d \
     where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e') order by 1 limit 2";
 
-const HERE: &str = "select oid::bigint, pg_encoding_to_char(encoding)::text, datcollate::text, datctype::text, datname::text \
-    from pg_catalog.pg_database where datname = current_database()";
+/// The database that is named: its number, its name, and how a new one is like it. Versions before 15 have no `datlocprovider`; from 17 on `daticulocale`
+/// is `datlocale`.
+const HERE: &str = "select d.oid::bigint, d.datname::text, format('encoding %L lc_collate %L lc_ctype %L', \
+    pg_encoding_to_char(d.encoding), d.datcollate, d.datctype) \
+    || case r->>'datlocprovider' when 'c' then ' locale_provider libc' \
+    when 'i' then format(' locale_provider icu icu_locale %L', coalesce(r->>'datlocale', r->>'daticulocale')) \
+    || coalesce(' icu_rules ' || quote_literal(r->>'daticurules'), '') \
+    when 'b' then format(' locale_provider builtin builtin_locale %L', r->>'datlocale') else '' end \
+    from pg_catalog.pg_database d, to_jsonb(d) r where d.datname = current_database()";
 
 /// What a role needs, where it is refused.
 const NOT_PERMITTED: &str = "42501";
@@ -31,8 +39,8 @@ const NOT_PERMITTED: &str = "42501";
 pub(super) struct PostgresTests {
     url: String,
     database: Database,
-    /// Has the lock of the run.
-    session: Session,
+    /// Has the lock of the run. None once it was lost and no other was opened yet.
+    session: Option<Session>,
     /// The number of the database that is named, in the names of those beside it.
     home: i64,
     run: u32,
@@ -60,51 +68,43 @@ impl PostgresTests {
         };
         let home = here.and_then(|row| row.value(0));
         let home = home.and_then(ValueRef::as_integer).unwrap_or_default();
-        let place = format!("the PostgreSQL database {}", text(4));
+        let place = format!("the PostgreSQL database {}", text(1));
         refuse(&place, &texts(&session.query(TABLES, []).await?))?;
-        let quoted = |index: usize| text(index).replace('\'', "''");
-        let empty = format!(
-            "template template0 encoding '{}' lc_collate '{}' lc_ctype '{}'",
-            quoted(1),
-            quoted(2),
-            quoted(3)
-        );
-        let tests = PostgresTests {
+        let empty = format!("template template0 {}", text(2));
+        let mut tests = PostgresTests {
             url: url.to_owned(),
             database,
-            session,
+            session: Some(session),
             home,
             run,
             empty,
             template: None,
         };
-        tests.lock(run).await?;
+        // Nobody else has a number that was just made up.
+        tests.execute(&lock_sql(run)).await?;
         tests.remove_stale().await?;
         Ok(tests)
     }
 
     pub(super) async fn template(&mut self) -> Result<String> {
-        let name = self.name("template");
-        self.create(&name, &self.empty).await?;
+        let name = self.name(TEMPLATE);
+        let empty = self.empty.clone();
+        self.create(&name, &empty).await?;
         let url = self.url_of(&name);
         self.template = Some(name);
         Ok(url)
     }
 
-    pub(super) async fn fresh(&self, number: u32) -> Result<TestDatabase> {
+    pub(super) async fn fresh(&mut self, number: u32) -> Result<TestDatabase> {
         let name = self.name(&number.to_string());
-        let contents = match &self.template {
+        let (from, contents) = match self.template.clone() {
             Some(template) => {
-                self.disconnect(template).await?;
-                self.create(&name, &format!("template \"{template}\""))
-                    .await?;
-                TestContents::Template
+                self.disconnect(&template).await?;
+                (format!("template \"{template}\""), TestContents::Template)
             }
-            None => {
-                self.create(&name, &self.empty).await?;
-                TestContents::Nothing
-            }
+            None => (self.empty.clone(), TestContents::Nothing),
         };
+        self.create(&name, &from).await?;
         Ok(TestDatabase {
             url: self.url_of(&name),
             name,
@@ -112,12 +112,12 @@ impl PostgresTests {
         })
     }
 
-    pub(super) async fn remove(&self, name: &str) -> Result<()> {
+    pub(super) async fn remove(&mut self, name: &str) -> Result<()> {
         let sql = format!("drop database if exists \"{name}\" with (force)");
-        self.session.execute(sql, []).await.map(drop)
+        self.execute(&sql).await.map(drop)
     }
 
-    pub(super) async fn end(self) -> Result<()> {
+    pub(super) async fn end(mut self) -> Result<()> {
         let mut outcome = Ok(());
         for name in self.beside().await? {
             if run_of(&name) == Some(self.run) {
@@ -136,9 +136,15 @@ impl PostgresTests {
         address::with_database(&self.url, "dbname", name)
     }
 
-    async fn create(&self, name: &str, from: &str) -> Result<()> {
+    async fn create(&mut self, name: &str, from: &str) -> Result<()> {
         let sql = format!("create database \"{name}\" {from}");
-        match self.session.execute(sql, []).await {
+        let mut made = self.execute_once(&sql).await;
+        if made.as_ref().is_err_and(is_lost) {
+            // It may be there.
+            self.remove(name).await?;
+            made = self.execute_once(&sql).await;
+        }
+        match made {
             Ok(_) => Ok(()),
             Err(error) if error.code().as_deref() == Some(NOT_PERMITTED) => {
                 Err(Error::usage(format!(
@@ -149,44 +155,70 @@ impl PostgresTests {
         }
     }
 
+    /// Runs what may run twice, on another connection where the first is lost.
+    async fn execute(&mut self, sql: &str) -> Result<Rows> {
+        match self.execute_once(sql).await {
+            Err(error) if is_lost(&error) => self.execute_once(sql).await,
+            ran => ran,
+        }
+    }
+
+    /// Runs it on the session that has the run's lock. One that is lost is given up.
+    async fn execute_once(&mut self, sql: &str) -> Result<Rows> {
+        let session = match self.session.take() {
+            Some(session) => session,
+            None => self.locked_session().await?,
+        };
+        let ran = session.query(sql, []).await;
+        if !ran.as_ref().is_err_and(is_lost) {
+            self.session = Some(session);
+        }
+        ran
+    }
+
+    /// A session that has taken the lock of the run anew.
+    async fn locked_session(&self) -> Result<Session> {
+        let session = self.database.session().await?;
+        let mut tries = 0;
+        while !lock(&session, self.run).await? {
+            tries += 1;
+            if tries == TEST_DATABASE_TRIES_MAX {
+                return Err(Error::usage(
+                    "the connection of this run of tests was lost, and another run removes its databases: run it again",
+                ));
+            }
+            // The server may not have seen yet that the connection before is gone.
+            tokio::time::sleep(TEST_DATABASE_PAUSE).await;
+        }
+        Ok(session)
+    }
+
     /// Ends what is connected to it: a template that is in use is not copied.
-    async fn disconnect(&self, name: &str) -> Result<()> {
+    async fn disconnect(&mut self, name: &str) -> Result<()> {
         let sql = format!(
             "select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity where datname = '{name}'"
         );
-        self.session.query(sql, []).await.map(drop)
-    }
-
-    /// Whether this session has the lock of a run now.
-    async fn lock(&self, run: u32) -> Result<bool> {
-        let sql = format!("select pg_try_advisory_lock({LOCK_CLASS}, {run})");
-        let rows = self.session.query(sql, []).await?;
-        let held = rows.first().and_then(|row| row.value(0));
-        Ok(held == Some(ValueRef::Boolean(true)))
-    }
-
-    async fn unlock(&self, run: u32) -> Result<()> {
-        let sql = format!("select pg_advisory_unlock({LOCK_CLASS}, {run})");
-        self.session.query(sql, []).await.map(drop)
+        self.execute(&sql).await.map(drop)
     }
 
     /// The databases that any run has made beside the one that is named.
-    async fn beside(&self) -> Result<Vec<String>> {
+    async fn beside(&mut self) -> Result<Vec<String>> {
         let start = format!("{PREFIX}{}_", self.home);
         let sql = format!(
             "select datname::text from pg_catalog.pg_database where left(datname, {}) = '{start}' order by 1",
             start.len()
         );
-        Ok(texts(&self.session.query(sql, []).await?))
+        Ok(texts(&self.execute(&sql).await?))
     }
 
     /// Removes what runs have left whose connection is gone.
-    async fn remove_stale(&self) -> Result<()> {
+    async fn remove_stale(&mut self) -> Result<()> {
         let names = self.beside().await?;
         let mut runs: Vec<u32> = names.iter().filter_map(|name| run_of(name)).collect();
         runs.dedup();
-        for run in runs.into_iter().filter(|run| *run != self.run) {
-            if !self.lock(run).await? {
+        runs.retain(|run| *run != self.run);
+        for run in runs {
+            if !is_true(&self.execute(&lock_sql(run)).await?) {
                 continue;
             }
             // One that cannot be dropped, as another user's, is not this run's failure.
@@ -195,38 +227,35 @@ impl PostgresTests {
                     tracing::warn!(target: "tsumugi_db", "the database {name} of a run of tests that was killed stays: {error}");
                 }
             }
-            self.unlock(run).await?;
+            self.execute(&format!("select pg_advisory_unlock({LOCK_CLASS}, {run})"))
+                .await?;
         }
         Ok(())
     }
 }
 
-/// The run in the name of a database.
-fn run_of(name: &str) -> Option<u32> {
-    let mut parts = name.strip_prefix(PREFIX)?.split('_');
-    let (_home, run) = (parts.next()?, parts.next()?);
-    u32::from_str_radix(run, 16).ok()
+/// Tries to take the lock of a run.
+fn lock_sql(run: u32) -> String {
+    format!("select pg_try_advisory_lock({LOCK_CLASS}, {run})")
+}
+
+async fn lock(session: &Session, run: u32) -> Result<bool> {
+    let rows = session.query(lock_sql(run), []).await?;
+    Ok(is_true(&rows))
+}
+
+fn is_true(rows: &Rows) -> bool {
+    let value = rows.first().and_then(|row| row.value(0));
+    value == Some(ValueRef::Boolean(true))
+}
+
+/// Whether the connection is gone.
+fn is_lost(error: &Error) -> bool {
+    matches!(error, Error::Lost { .. })
 }
 
 fn texts(rows: &Rows) -> Vec<String> {
     let texts = rows.iter().map(|row| row.value(0));
     let texts = texts.filter_map(|value| value?.as_text().map(str::to_owned));
     texts.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn run_is_read_from_the_names_of_its_databases_only() {
-        assert_eq!(run_of("tsumugi_test_16384_0000002a_7"), Some(42));
-        assert_eq!(
-            run_of("tsumugi_test_16384_7fffffff_template"),
-            Some(0x7fff_ffff)
-        );
-        for other in ["app", "tsumugi_test_", "tsumugi_test_1_x_1", "test_1_2_3"] {
-            assert_eq!(run_of(other), None, "{other}");
-        }
-    }
 }

@@ -1,11 +1,14 @@
-//! SQLite: a file in the folder of each test, copied from one that was migrated once; in memory a name of its own for each test.
+//! SQLite: a file in the folder of each test, copied from one that was migrated once; in memory a name of its own for each test, held open for as long as the
+//! test has it, since what is in memory goes with the last that is connected.
 //! Rule: the file that a URL names is opened to look for tables, if it is there, and never made.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::test_database::{PREFIX, TestContents, TestDatabase, refuse};
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::options::{self, Location, Options};
 
@@ -17,14 +20,17 @@ const DEFAULT_FILE: &str = "app.db";
 const TEMPLATE_FILE: &str = "template.db";
 
 pub(super) struct SqliteTests {
-    place: Place,
+    target: SqliteTarget,
     run: u32,
     /// Once it was asked for.
     template: Option<PathBuf>,
     folder: PathBuf,
+    /// Those in memory that tests have, by their names.
+    held: HashMap<String, Database>,
 }
 
-enum Place {
+/// What databases of tests are.
+enum SqliteTarget {
     /// With the options of the URL.
     Memory(String),
     /// The name of the file of each test, and the options of the URL.
@@ -33,29 +39,30 @@ enum Place {
 
 impl SqliteTests {
     pub(super) async fn open(url: Option<&str>, folder: &Path, run: u32) -> Result<SqliteTests> {
-        let place = match url {
-            None => Place::File(DEFAULT_FILE, String::new()),
+        let target = match url {
+            None => SqliteTarget::File(DEFAULT_FILE, String::new()),
             Some(url) => {
                 let query = url.split_once('?').map_or("", |(_, query)| query);
                 match options::parse(url, Options::default())?.0 {
-                    Location::Memory(_) => Place::Memory(without(query, "name")),
+                    Location::Memory(_) => SqliteTarget::Memory(without(query, "name")),
                     Location::File { path, .. } => {
                         refuse_tables(path).await?;
-                        Place::File(FILE, without(query, "mode"))
+                        SqliteTarget::File(FILE, without(query, "mode"))
                     }
                 }
             }
         };
         Ok(SqliteTests {
-            place,
+            target,
             run,
             template: None,
             folder: folder.to_owned(),
+            held: HashMap::new(),
         })
     }
 
     pub(super) fn template(&mut self) -> Option<String> {
-        let Place::File(_, query) = &self.place else {
+        let SqliteTarget::File(_, query) = &self.target else {
             return None;
         };
         let path = self.folder.join(TEMPLATE_FILE);
@@ -64,18 +71,21 @@ impl SqliteTests {
         Some(url)
     }
 
-    pub(super) async fn fresh(&self, folder: &Path, number: u32) -> Result<TestDatabase> {
-        let (file, query) = match &self.place {
-            Place::Memory(query) => {
+    pub(super) async fn fresh(&mut self, folder: &Path, number: u32) -> Result<TestDatabase> {
+        let (file, query) = match &self.target {
+            SqliteTarget::Memory(query) => {
                 let name = format!("{PREFIX}{:08x}_{number}", self.run);
                 let more = if query.is_empty() { "" } else { "&" };
+                let url = format!("sqlite::memory:?name={name}{more}{query}");
+                let held = Database::connect(&url, Options::default()).await?;
+                self.held.insert(name.clone(), held);
                 return Ok(TestDatabase {
-                    url: format!("sqlite::memory:?name={name}{more}{query}"),
+                    url,
                     name,
                     contents: TestContents::Nothing,
                 });
             }
-            Place::File(file, query) => (folder.join(file), query),
+            SqliteTarget::File(file, query) => (folder.join(file), query),
         };
         // Migrations that kept nothing have made no file.
         let template = self.template.clone().filter(|path| path.exists());
@@ -91,6 +101,10 @@ impl SqliteTests {
                 None => TestContents::Nothing,
             },
         })
+    }
+
+    pub(super) fn remove(&mut self, name: &str) {
+        self.held.remove(name);
     }
 }
 

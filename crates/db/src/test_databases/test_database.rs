@@ -1,14 +1,34 @@
 //! One database of a test: its name, its URL, what is in it; and which database may have such beside it. Connects to nothing.
-//! Rule: a name that begins as these do is never given to anything that may not be removed.
+//! Rule: a name of this form, with the number of a run in it, is never given to anything that may not be removed.
 
 use crate::error::{Error, Result};
 
 /// How the names of all databases of tests begin.
 pub(super) const PREFIX: &str = "tsumugi_test_";
 
+/// What stands in place of a test's number in the name of what is copied for all.
+pub(super) const TEMPLATE: &str = "template";
+
 /// Whether a database of this name was made for a test.
 pub(crate) fn is_test_database(name: &str) -> bool {
-    name.starts_with(PREFIX)
+    run_of(name).is_some()
+}
+
+/// The run that has made a database of this name, without a folder: `tsumugi_test_HOME_RUN_NUMBER` on PostgreSQL, `tsumugi_test_RUN_NUMBER` in SQLite's
+/// memory, with `.fdb` behind it on Firebird. RUN has eight digits, to the base of 16.
+pub(super) fn run_of(name: &str) -> Option<u32> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let rest = name.strip_prefix(PREFIX)?;
+    let rest = rest.strip_suffix(".fdb").unwrap_or(rest);
+    let parts: Vec<&str> = rest.split('_').collect();
+    let (run, last) = match parts[..] {
+        [run, last] => (run, last),
+        [home, run, last] if is_number(home) => (run, last),
+        _ => return None,
+    };
+    let is_run = run.len() == 8 && run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_made = is_run && (is_number(last) || last == TEMPLATE);
+    is_made.then(|| u32::from_str_radix(run, 16).ok()).flatten()
 }
 
 /// A database of one test.
@@ -58,6 +78,31 @@ pub(super) fn refuse(place: &str, tables: &[String]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn run_is_read_from_the_names_of_its_databases_only() {
+        assert_eq!(run_of("tsumugi_test_16384_0000002a_7"), Some(42));
+        assert_eq!(
+            run_of("tsumugi_test_16384_7fffffff_template"),
+            Some(0x7fff_ffff)
+        );
+        assert_eq!(run_of("tsumugi_test_0000002a_7.fdb"), Some(42));
+        for other in [
+            "app",
+            "tsumugi_test_",
+            "tsumugi_test_shop",
+            "tsumugi_test_1_x_1",
+            "tsumugi_test_shop_0000002a_1",
+            "tsumugi_test_0000002a_shop",
+            "tsumugi_test_16384_2a_7",
+            "tsumugi_test_16384_+000002a_7",
+            "tsumugi_test_0000002a_7/../../shop.fdb",
+            "../tsumugi_test_0000002a_7.fdb",
+            "test_1_2_3",
+        ] {
+            assert!(!is_test_database(other), "{other}");
+        }
+    }
 
     #[test]
     fn database_with_tables_is_refused_with_what_to_do() {

@@ -7,6 +7,7 @@ mod errors;
 mod functions;
 mod resting_loop;
 mod streams;
+mod test_databases;
 mod transactions;
 
 use tsumugi_db::{Database, Error, Options, PipelineAtomicity, Value, ValueRef, values};

@@ -11,6 +11,7 @@ mod load;
 mod procedures;
 mod replicas;
 mod shared;
+mod test_databases;
 
 use std::rc::Rc;
 use std::time::Duration;

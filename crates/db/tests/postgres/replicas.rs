@@ -307,6 +307,42 @@ fn replica_beyond_its_lag_is_left_and_comes_back() {
 }
 
 #[test]
+fn replica_whose_url_names_another_database_is_not_read_from() {
+    let primary = Server::start();
+    primary.psql(TABLE);
+    // The second is one of those that runs of tests make.
+    let others = ["other", "tsumugi_test_1_0000002a_7"];
+    for other in others {
+        primary.psql(&format!("create database {other}"));
+    }
+    let replica = primary.standby();
+    replica.catch_up(&primary);
+    let with = |url: &str, name: &str| format!("{}/{name}", url.rsplit_once('/').unwrap().0);
+    let url = primary.url(User::ADMIN);
+    run(async {
+        let mut options = Options::default();
+        options.replicas = ReplicaUrls::new([with(&replica.url(User::ADMIN), "other")]);
+        let db = Users(Database::connect(&url, options).await.unwrap());
+        for _ in 0..20 {
+            assert_eq!(db.read(&user()).await, (i64::from(primary.port()), 0));
+        }
+        db.0.close();
+        // What an application names in a test is not the test's.
+        let mut options = Options::default();
+        options.replicas = ReplicaUrls::new([replica.url(User::ADMIN)]);
+        let url = with(&url, others[1]);
+        let db = Database::connect(&url, options).await.unwrap();
+        let sql = "select inet_server_port(), count(*) from pg_class where relname = 't'";
+        for _ in 0..20 {
+            let read = Executor::Read(db.clone()).query(sql, []).await.unwrap();
+            assert_eq!(numbers(&read), (i64::from(primary.port()), 0));
+        }
+        assert!(db.watch().replicas().is_empty());
+        db.close();
+    });
+}
+
+#[test]
 fn replica_that_dies_fails_no_read_and_comes_back() {
     let cluster = Cluster::start();
     run(async {

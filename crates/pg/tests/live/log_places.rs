@@ -70,11 +70,12 @@ fn place_is_learnt_behind_what_is_committed_and_nothing_else() {
             .await
             .unwrap();
         assert_eq!(plain.log_position(), None);
-        let system = plain.system_identifier().await.unwrap();
+        let identity = plain.primary_identity().await.unwrap().unwrap();
         let said = server.psql("select system_identifier from pg_control_system()");
-        assert_eq!(system.unwrap().to_string(), said);
+        assert_eq!(identity.system.to_string(), said);
         let state = plain.standby_state().await.unwrap().unwrap();
-        assert_eq!((Some(state.system), state.replayed), (system, None));
+        assert_eq!((state.system, state.replayed), (identity.system, None));
+        assert_eq!(state.database, identity.database);
     });
 }
 
