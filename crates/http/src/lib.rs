@@ -22,6 +22,7 @@ mod body_type;
 mod byte_sum;
 mod certificate_dates;
 pub mod compress;
+mod connect_first;
 mod connection;
 mod connection_state;
 pub mod cookie;
@@ -72,9 +73,10 @@ pub use self::{
     body_type::BodyType,
     byte_sum::ByteSum,
     certificate_dates::CertificateDates,
+    connect_first::connect_first,
     connection::{ConnectionInfo, HttpProtocol, HttpServer},
     error::{Error, Result},
-    files::{CachePolicy, Files, Folder, OwnFileError, read_own_file},
+    files::{CachePolicy, Files, Folder, OwnFileError, entity_tag_known, read_own_file},
     handler::{HttpHandler, Spawn, SpawnLocal},
     header_fields::{HeadersFull, append_field, insert_field},
     limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},

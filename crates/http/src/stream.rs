@@ -186,6 +186,14 @@ impl Sender {
         self.trailers.get_or_insert_default().set(name, value)
     }
 
+    /// The same for a name and a value that come as texts.
+    ///
+    /// # Errors
+    /// When they are none of a field, and where [`Self::set_trailer`] fails.
+    pub fn set_trailer_text(&mut self, name: &str, value: &str) -> Result<(), TrailerError> {
+        self.trailers.get_or_insert_default().set_text(name, value)
+    }
+
     /// Ends the response as complete.
     pub fn finish(mut self) {
         let trailers = self.trailers.take();

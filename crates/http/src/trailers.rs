@@ -17,11 +17,14 @@ pub enum TrailerError {
     /// The name is none that a field can have.
     #[error("{0:?} is no name of a trailer")]
     Name(String),
+    /// The value has a control character.
+    #[error("the value of the trailer {0} has a control character, which would end the field")]
+    Value(HeaderName),
     /// The field means something before the body only.
     #[error("{0} cannot come behind the body (RFC 9110 section 6.5.1): send it as a header")]
     Forbidden(HeaderName),
     /// The head has gone, and did not say that the field would come.
-    #[error("the trailer {0} was not announced: name it in trailers: of the stream")]
+    #[error("the trailer {0} was not announced: announce it with the stream's trailers")]
     Unannounced(HeaderName),
     /// More fields than a response may announce.
     #[error("a response has at most {TRAILER_FIELDS_MAX} trailers (trailer_fields_max, built in)")]
@@ -72,6 +75,16 @@ impl ResponseTrailers {
         }
         self.fields.insert(name, value);
         Ok(())
+    }
+
+    /// The same for a name and a value that come as texts.
+    pub fn set_text(&mut self, name: &str, value: &str) -> Result<(), TrailerError> {
+        let parsed = HeaderName::from_bytes(name.as_bytes());
+        let name = parsed.map_err(|_| TrailerError::Name(name.to_owned()))?;
+        let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) else {
+            return Err(TrailerError::Value(name));
+        };
+        self.set(name, value)
     }
 
     pub fn into_fields(self) -> HeaderMap {
@@ -220,6 +233,37 @@ mod tests {
         assert_eq!(refused, Err(TrailerError::Unannounced(name("x-other"))));
         let fields = trailers.into_fields();
         assert_eq!((fields.len(), &fields["x-sum"]), (2, &value(2)));
+    }
+
+    #[test]
+    fn texts_that_are_no_field_are_refused() {
+        let mut trailers = announced("x-sum, x-word");
+        assert_eq!(trailers.set_text("X-Sum", "7"), Ok(()));
+        assert_eq!(trailers.set_text("x-word", "\u{e9}"), Ok(()));
+        let refused = trailers.set_text("x sum", "7");
+        assert_eq!(refused, Err(TrailerError::Name("x sum".to_owned())));
+        let refused = trailers.set_text("x-sum", "7\r\nx: 1");
+        assert_eq!(refused, Err(TrailerError::Value(name("x-sum"))));
+        let refused = trailers.set_text("x-other", "7").unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the trailer x-other was not announced: announce it with the stream's trailers"
+        );
+        assert_eq!(trailers.into_fields()["x-sum"], "7");
+    }
+
+    #[test]
+    fn one_field_beyond_the_limit_is_refused() {
+        // A handler may write the header `Trailer` itself, with any number of names.
+        let names: Vec<String> = (0..=TRAILER_FIELDS_MAX).map(|n| format!("x-{n}")).collect();
+        let mut trailers = announced(&names.join(", "));
+        let last = names.len() - 1;
+        for name in &names[..last] {
+            assert_eq!(trailers.set_text(name, "1"), Ok(()));
+        }
+        let refused = trailers.set_text(&names[last], "1");
+        assert_eq!(refused, Err(TrailerError::TooMany));
+        assert_eq!(trailers.set_text(&names[0], "2"), Ok(()));
     }
 
     #[test]

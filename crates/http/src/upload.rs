@@ -1,16 +1,21 @@
 //! Reads a multipart form from a request: fields and small files into memory, larger files to disk. Decides nothing about the files.
-//! No file is touched on the worker: all of it goes through [`Offload`]. A file on disk has no name, so a crash leaves nothing behind.
+//! No file is touched on the worker: all of it goes through [`Offload`]. A file on disk has no name, so a crash leaves nothing behind; neither has
+//! one that is to take another's place, until all of it is there.
 
 use std::{
-    fs::{File, Permissions},
+    fs::{self, File, Permissions},
     future::Future,
     io::{self, Write},
-    os::unix::fs::{FileExt, PermissionsExt},
+    os::{
+        fd::AsRawFd as _,
+        unix::fs::{FileExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use bytes::{Bytes, BytesMut};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
 use crate::{
     byte_sum::{ByteShare, ByteSum},
@@ -211,26 +216,14 @@ impl<O: Offload> FormPart<O> {
     }
 
     /// Writes what it holds to a path, in place of the file that is there, if one is. At every moment the path has all of the old file or all of
-    /// the new one, after a crash too; readers that have opened the old one keep it.
+    /// the new one, after a crash too; readers that have opened the old one keep it. The new one has the mode of the old one, where there is one.
+    /// A link at the path is replaced itself, not what it leads to.
     ///
     /// # Errors
     /// [`Error::Spool`] when it cannot be written. What was there still is.
     pub async fn replace(&self, path: PathBuf) -> Result<()> {
         let bytes = self.content.bytes();
-        let replace = move || {
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            // With the rights of a new file, and on the same file system.
-            let mut file = tempfile::Builder::new()
-                .prefix(".upload-")
-                .permissions(Permissions::from_mode(0o666))
-                .tempfile_in(folder.unwrap_or(Path::new(".")))?;
-            bytes.write_to(&mut file)?;
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
-            Ok(())
-        };
+        let replace = move || bytes.replace(&path);
         self.offload.offload(replace).await.map_err(Error::Spool)
     }
 }
@@ -238,14 +231,67 @@ impl<O: Offload> FormPart<O> {
 /// What a part holds, for a thread of the pool.
 enum PartBytes {
     Memory(Bytes),
-    Disk(io::Result<Arc<File>>),
+    Disk(Option<Arc<File>>),
 }
 
+/// What a new file may be, less the mask of the process.
+const NEW_MODE: u32 = 0o666;
+
+/// Files begin so that have a name and are not yet at their place.
+const UNFINISHED: &str = ".upload-";
+
 impl PartBytes {
-    fn write_to(self, target: &mut impl Write) -> io::Result<()> {
+    /// Puts a file with these bytes in the place of what is at a path.
+    fn replace(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let old = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+        let mode = old.map(|old| old.permissions().mode() & 0o777);
+        let mut prefix = tempfile::Builder::new();
+        prefix.prefix(UNFINISHED);
+        if let Some(file) = self.unnamed(folder, mode)? {
+            let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+            let link = |name: &Path| Ok(linkat(CWD, &own, CWD, name, AtFlags::SYMLINK_FOLLOW)?);
+            if let Ok(linked) = prefix.make_in(folder, link) {
+                linked.persist(path)?;
+                return Ok(());
+            }
+        }
+        // Where files cannot be without a name, or cannot be given one.
+        let mut file = prefix
+            .permissions(Permissions::from_mode(mode.unwrap_or(NEW_MODE)))
+            .tempfile_in(folder)?;
+        self.finish(file.as_file_mut(), mode)?;
+        file.persist(path)?;
+        Ok(())
+    }
+
+    /// A whole file in this folder without a name; none where the file system knows no such files.
+    fn unnamed(&self, folder: &Path, mode: Option<u32>) -> io::Result<Option<File>> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let mode_bits = Mode::from_bits_truncate(mode.unwrap_or(NEW_MODE));
+        let Ok(file) = open(folder, flags, mode_bits) else {
+            return Ok(None);
+        };
+        let mut file = File::from(file);
+        self.finish(&mut file, mode)?;
+        Ok(Some(file))
+    }
+
+    /// Writes all of it to a new file. Without a mode it has what the process gives to new files.
+    fn finish(&self, file: &mut File, mode: Option<u32>) -> io::Result<()> {
+        self.write_to(file)?;
+        if let Some(mode) = mode {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        file.sync_all()
+    }
+
+    fn write_to(&self, target: &mut impl Write) -> io::Result<()> {
         let file = match self {
-            PartBytes::Memory(bytes) => return target.write_all(&bytes),
-            PartBytes::Disk(file) => file?,
+            PartBytes::Memory(bytes) => return target.write_all(bytes),
+            PartBytes::Disk(Some(file)) => file,
+            PartBytes::Disk(None) => return Err(io::ErrorKind::NotFound.into()),
         };
         let mut piece = vec![0; SPOOL_WRITE_BYTES];
         let mut offset = 0;
@@ -264,7 +310,7 @@ impl<O: Offload> PartContent<O> {
     fn bytes(&self) -> PartBytes {
         match self {
             PartContent::Memory(bytes) => PartBytes::Memory(bytes.clone()),
-            PartContent::Disk(spooled) => PartBytes::Disk(spooled.file()),
+            PartContent::Disk(spooled) => PartBytes::Disk(spooled.file.clone()),
         }
     }
 
@@ -310,5 +356,45 @@ impl<O: Offload> Drop for UploadedFile<O> {
         if let Some(file) = self.file.take() {
             self.offload.later(move || drop(file));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn file_in_the_place_of_another_has_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept");
+        let bytes = PartBytes::Memory(Bytes::from_static(b"new"));
+        for old in [0o600, 0o640, 0o666] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(old)).unwrap();
+            bytes.replace(&path).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"new");
+            assert_eq!(mode(&path), old);
+            fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn file_has_no_name_before_all_of_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = PartBytes::Memory(Bytes::from_static(b"new"));
+        // Without a name, a process that is killed leaves nothing; some file systems know no such files.
+        let file = bytes.unnamed(folder.path(), Some(0o600)).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        if let Some(file) = file {
+            assert_eq!(file.metadata().unwrap().len(), 3);
+        }
+        let gone = PartBytes::Disk(None);
+        assert!(gone.replace(&folder.path().join("kept")).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -3,6 +3,7 @@
 
 mod cache_policy;
 mod condition;
+mod folder_entry;
 mod memory;
 mod within;
 
@@ -24,11 +25,14 @@ use http::{
         CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION,
     },
 };
+use tsumugi_trace::{Activity, ShownActivity, cancelled};
 
 pub use self::cache_policy::CachePolicy;
+pub use self::condition::entity_tag_known;
 pub use self::within::{OwnFileError, read_own_file};
 use self::{
     condition::{Conditions, FileDecision, FileVersion, whole_seconds},
+    folder_entry::FolderEntry,
     memory::Memory,
 };
 use crate::{
@@ -108,6 +112,14 @@ impl FileRequest {
             with_body: request.method != Method::HEAD,
         }
     }
+
+    /// For a file that an application names. Beside it may be files of others, whose names are no promise that they hold the same bytes encoded.
+    fn of_named(request: &Request) -> FileRequest {
+        FileRequest {
+            accepted: AcceptedCodings::default(),
+            ..FileRequest::of(request)
+        }
+    }
 }
 
 impl<W: Offload + Spawn> Files<W> {
@@ -136,10 +148,11 @@ impl<W: Offload + Spawn> Files<W> {
 
     /// One file by its path, which the caller vouches for. None when it is no file that can be read.
     pub async fn send(&self, path: PathBuf, request: &Request) -> Option<HttpResponse> {
-        let wish = FileRequest::of(request);
-        let looked = self
-            .worker
-            .offload(move || open(&fs::canonicalize(path)?, &wish).map(PathLookup::File));
+        let wish = FileRequest::of_named(request);
+        let looked = self.worker.offload(move || {
+            let path = fs::canonicalize(path)?;
+            open(Path::new("/"), &path, &wish).map(PathLookup::File)
+        });
         match looked.await {
             Ok(PathLookup::File(opened)) => Some(self.respond(opened, request, None)),
             _ => None,
@@ -219,11 +232,19 @@ impl<W: Offload + Spawn> Files<W> {
             receiver.promise(end - first);
         }
         let (worker, file) = (self.worker.clone(), Arc::clone(file));
-        self.worker.spawn(async move {
-            if let Err(error) = feed(worker, file, chunk, first, end, sender).await {
-                tracing::warn!(%error, "a file could not be read to its end; its response is broken off");
+        let activity = tsumugi_trace::current();
+        self.worker.spawn(Activity::scope(activity, async move {
+            let _shown = ShownActivity::of_stream();
+            tokio::select! {
+                fed = feed(worker, file, chunk, first, end, sender) => {
+                    if let Err(error) = fed {
+                        tracing::warn!(%error, "a file could not be read to its end; its response is broken off");
+                    }
+                }
+                // The sender is dropped, which breaks the response off.
+                () = cancelled() => {}
             }
-        });
+        }));
         body
     }
 }
@@ -338,11 +359,11 @@ fn look(root: &Path, relative: &str, wish: &FileRequest) -> io::Result<PathLooku
             if relative.ends_with('/') {
                 return Ok(PathLookup::Nothing);
             }
-            return open(&path, wish).map(PathLookup::File);
+            return open(root, &path, wish).map(PathLookup::File);
         }
         let index = inside(root, &path.join("index.html"))?;
         if relative.is_empty() || relative.ends_with('/') {
-            return open(&index, wish).map(PathLookup::File);
+            return open(root, &index, wish).map(PathLookup::File);
         }
         Ok(PathLookup::Folder)
     };
@@ -375,21 +396,19 @@ fn is_nothing(error: &io::Error) -> bool {
     )
 }
 
-/// Opens a file, or a sibling that holds the same bytes encoded, and reads what is sent first.
-fn open(path: &Path, wish: &FileRequest) -> io::Result<OpenFile> {
+/// Opens a file below a folder, or a sibling that holds the same bytes encoded, and reads what is sent first. Neither path has a link in it.
+fn open(root: &Path, path: &Path, wish: &FileRequest) -> io::Result<OpenFile> {
     let media_type = media_type(&path.to_string_lossy());
+    let entry = FolderEntry::find(root, path)?;
     let sibling = [(Coding::Brotli, "br"), (Coding::Gzip, "gz")]
         .into_iter()
         .filter(|(coding, _)| wish.accepted.takes(*coding))
         .find_map(|(coding, extension)| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(".");
-            name.push(extension);
-            let opened = open_regular(Path::new(&name)).ok()?;
+            let opened = entry.open_sibling(extension).ok()?;
             Some((opened, Some(coding)))
         });
     // The file itself must be there, or the sibling would be a file of another name.
-    let plain = open_regular(path)?;
+    let plain = entry.open()?;
     let ((file, metadata), coding) = sibling.unwrap_or((plain, None));
     let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     let since = modified.duration_since(SystemTime::UNIX_EPOCH);
@@ -421,16 +440,6 @@ fn open(path: &Path, wish: &FileRequest) -> io::Result<OpenFile> {
         decision,
         first,
     })
-}
-
-/// Opening a pipe or a device could block for ever, so what is no regular file is not opened.
-fn open_regular(path: &Path) -> io::Result<(File, fs::Metadata)> {
-    if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::ErrorKind::NotFound.into());
-    }
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    Ok((file, metadata))
 }
 
 /// Up to a chunk from `at`, never past `end`; shorter only at the end of the file.

@@ -8,11 +8,12 @@ use std::{
 };
 
 use bytes::Bytes;
+use tokio::sync::Semaphore;
 
-use super::{FileRequest, Files, PathLookup, inside, is_nothing, open, open_regular};
+use super::{FileRequest, Files, FolderEntry, PathLookup, inside, is_nothing, open};
 use crate::{
     handler::Spawn,
-    limits::{FILE_PATH_BYTES_MAX, OWN_FILE_BYTES_MAX},
+    limits::{FILE_PATH_BYTES_MAX, OWN_FILE_BYTES_MAX, OWN_FILES_READ_MAX},
     request::Request,
     response::HttpResponse,
     upload::Offload,
@@ -48,7 +49,10 @@ pub enum OwnFileError {
     },
 }
 
-/// A whole file by its path below `folder`, read off the worker.
+/// Reads of whole files in this process. What one has read counts until its caller has it.
+static READS: Semaphore = Semaphore::const_new(OWN_FILES_READ_MAX);
+
+/// A whole file by its path below `folder`, read off the worker. Waits while `OWN_FILES_READ_MAX` others are read.
 ///
 /// # Errors
 /// See [`OwnFileError`].
@@ -66,6 +70,8 @@ pub async fn read_own_file<O: Offload>(
         });
     };
     let root = folder.clone();
+    // It is never closed.
+    let _read = READS.acquire().await;
     let read = offload.offload(move || read(&root, &relative)).await;
     match read {
         Ok(OwnFile::Whole(bytes)) => Ok(bytes.into()),
@@ -94,7 +100,7 @@ fn read(folder: &Path, relative: &Path) -> io::Result<OwnFile> {
     if !path.starts_with(&root) {
         return Ok(OwnFile::Outside);
     }
-    let (file, _) = open_regular(&path)?;
+    let (file, _) = FolderEntry::find(&root, &path)?.open()?;
     let mut bytes = Vec::new();
     file.take(OWN_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > OWN_FILE_BYTES_MAX {
@@ -112,10 +118,11 @@ impl<W: Offload + Spawn> Files<W> {
         request: &Request,
     ) -> Option<HttpResponse> {
         let relative = below(path)?;
-        let wish = FileRequest::of(request);
+        let wish = FileRequest::of_named(request);
         let looked = self.worker.offload(move || {
             let root = fs::canonicalize(nonempty(&folder))?;
-            let opened = inside(&root, &root.join(&relative)).and_then(|path| open(&path, &wish));
+            let found = inside(&root, &root.join(&relative));
+            let opened = found.and_then(|path| open(&root, &path, &wish));
             match opened {
                 Ok(opened) => Ok(PathLookup::File(opened)),
                 Err(error) if is_nothing(&error) => Ok(PathLookup::Nothing),
@@ -154,6 +161,10 @@ fn below(path: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::{cell::Cell, rc::Rc};
+
+    use tokio::sync::Notify;
+
     use super::*;
 
     #[test]
@@ -165,6 +176,60 @@ mod tests {
         for path in ["", "/a", "..", "../a", "a/../../b", "a/..", "a\0b", &long] {
             assert!(below(path).is_none(), "{path}");
         }
+    }
+
+    /// Runs work at once, and gives its result when it is let go on.
+    #[derive(Clone, Default)]
+    struct HeldReads(Rc<HeldState>);
+
+    #[derive(Default)]
+    struct HeldState {
+        reading: Cell<usize>,
+        most: Cell<usize>,
+        go_on: Notify,
+    }
+
+    impl Offload for HeldReads {
+        async fn offload<T: Send + 'static>(
+            &self,
+            work: impl FnOnce() -> io::Result<T> + Send + 'static,
+        ) -> io::Result<T> {
+            let state = &self.0;
+            state.reading.set(state.reading.get() + 1);
+            state.most.set(state.most.get().max(state.reading.get()));
+            let done = work();
+            state.go_on.notified().await;
+            state.reading.set(state.reading.get() - 1);
+            // The next one goes on.
+            state.go_on.notify_one();
+            done
+        }
+
+        fn later(&self, work: impl FnOnce() + Send + 'static) {
+            work();
+        }
+    }
+
+    #[test]
+    fn files_beyond_as_many_as_are_read_at_once_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("words"), "hello").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(async {
+            let reads = HeldReads::default();
+            let read = || read_own_file(&reads, folder.path().to_owned(), "words");
+            let all = (0..OWN_FILES_READ_MAX + 1).map(|_| read());
+            let all = futures_util::future::join_all(all);
+            let start = async {
+                tokio::task::yield_now().await;
+                assert_eq!(reads.0.reading.get(), OWN_FILES_READ_MAX);
+                reads.0.go_on.notify_one();
+            };
+            let (all, ()) = tokio::join!(all, start);
+            assert!(all.iter().all(|read| read.as_deref().unwrap() == b"hello"));
+            assert_eq!(all.len(), OWN_FILES_READ_MAX + 1);
+            assert_eq!(reads.0.most.get(), OWN_FILES_READ_MAX);
+        });
     }
 
     #[test]
