@@ -10,7 +10,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::challenge::{ChallengeFolder, is_token};
 use crate::error::Error;
-use crate::limits::FILE_BYTES_MAX;
+use crate::limits::ACME_FILE_BYTES_MAX;
 use crate::settings::{AcmeSettings, DomainName};
 
 /// Files that are being written begin so.
@@ -156,7 +156,7 @@ impl AcmeCache {
         self.write(&path, answer.as_bytes())
     }
 
-    /// Ends that.
+    /// Has no process answer the token any longer.
     pub fn remove_challenge(&self, token: &str) {
         if is_token(token) {
             let _ = fs::remove_file(self.challenges.path().join(token));
@@ -186,8 +186,12 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         Err(source) => return Err(unusable(path, source)),
     };
     let mut bytes = Vec::new();
-    let read = file.take(FILE_BYTES_MAX).read_to_end(&mut bytes);
+    let read = file.take(ACME_FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
     read.map_err(|source| unusable(path, source))?;
+    if bytes.len() as u64 > ACME_FILE_BYTES_MAX {
+        let text = format!("it is larger than ACME_FILE_BYTES_MAX ({ACME_FILE_BYTES_MAX})");
+        return Err(unusable(path, io::Error::new(ErrorKind::InvalidData, text)));
+    }
     Ok(Some(bytes))
 }
 
@@ -280,6 +284,22 @@ mod tests {
         );
         assert_ne!(file(&["a.example"]), file(&["a.example", "b.example"]));
         assert!(file(&["a.example"]).starts_with("a.example-"));
+    }
+
+    #[test]
+    fn file_of_one_byte_beyond_the_limit_is_refused_and_not_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("account.json");
+        let file = File::create(&path).unwrap();
+        file.set_len(ACME_FILE_BYTES_MAX).unwrap();
+        let whole = read(&path).unwrap().unwrap();
+        assert_eq!(whole.len() as u64, ACME_FILE_BYTES_MAX);
+        file.set_len(ACME_FILE_BYTES_MAX + 1).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("account.json") && error.contains("ACME_FILE_BYTES_MAX"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -7,14 +7,14 @@ use instant_acme::Problem;
 
 use crate::back_off::TryCost;
 use crate::challenge_kind::ChallengeKind;
-use crate::limits::NAMES_MAX;
+use crate::limits::{ACME_NAMES_MAX, POLL_MAX};
 
 /// What went wrong.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Give fewer names, or one at least.
-    #[error("a certificate has from 1 to {NAMES_MAX} names, not {count}")]
+    #[error("a certificate has from 1 to {ACME_NAMES_MAX} names, not {count}")]
     Names {
         /// How many were given.
         count: usize,
@@ -43,7 +43,7 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// The authorities by which the directory is checked cannot be read.
+    /// The authorities by which the directory is checked cannot be read. Install the system's, or name a file of them.
     #[error("the directory cannot be checked: {0}")]
     Authorities(String),
     /// Nothing was ordered, or it is not known what became of it. Another try can help.
@@ -94,13 +94,21 @@ pub enum Error {
         /// The challenge that was wanted.
         challenge: ChallengeKind,
     },
-    /// What was issued cannot be used.
+    /// What was issued cannot be used. Another try can help; where it does not, report it to the authority.
     #[error("the authority has issued what cannot be used: {0}")]
     Unusable(String),
     /// It took too long. Another try can help.
-    #[error("the authority {0}; it is asked again")]
-    Late(&'static str),
-    /// No key can be made.
+    #[error("the authority has not {what} within {limit_s} s")]
+    Timeout {
+        /// What was waited for, as a participle.
+        what: &'static str,
+        /// The limit, in seconds.
+        limit_s: u64,
+    },
+    /// The authority has made the order invalid, and nothing in it says why. Another try can help.
+    #[error("the authority has given up the order and says no reason")]
+    Abandoned,
+    /// No key can be made, or the authority takes it for none. Another try makes another one.
     #[error("no key can be made: {0}")]
     Key(String),
 }
@@ -113,13 +121,23 @@ impl Error {
     /// What the try cost.
     pub(crate) fn cost(&self) -> TryCost {
         match self {
-            Error::Unreachable { .. } | Error::Protocol { .. } | Error::Cache { .. } => {
-                TryCost::Nothing
-            }
+            Error::Names { .. }
+            | Error::Name { .. }
+            | Error::Directory { .. }
+            | Error::Cache { .. }
+            | Error::Authorities(_)
+            | Error::Unreachable { .. }
+            | Error::Protocol { .. }
+            | Error::Key(_) => TryCost::Nothing,
             Error::Refused { kind, .. } if matches!(&**kind, "badNonce" | "serverInternal") => {
                 TryCost::Nothing
             }
-            _ => TryCost::Counted,
+            Error::Refused { .. }
+            | Error::Unproven { .. }
+            | Error::NoChallenge { .. }
+            | Error::Unusable(_)
+            | Error::Timeout { .. }
+            | Error::Abandoned => TryCost::Counted,
         }
     }
 
@@ -138,7 +156,10 @@ impl Error {
         use instant_acme::Error as Failure;
         match error {
             Failure::Api(problem) => Error::refused(&problem),
-            Failure::Timeout(_) => Error::Late("is not ready yet"),
+            Failure::Timeout(_) => Error::Timeout {
+                what: "become ready",
+                limit_s: POLL_MAX.as_secs(),
+            },
             Failure::Crypto | Failure::KeyRejected => Error::Key("the key is refused".to_owned()),
             Failure::Other(source) => Error::Unreachable {
                 directory: directory.to_owned(),
@@ -228,5 +249,25 @@ mod tests {
             r#"{"type":"urn:ietf:params:acme:error:compound","detail":"some","subproblems":[{"detail":"first"},{"detail":"some"}]}"#,
         );
         assert_eq!(text_of(&parts), "some; first");
+    }
+
+    #[test]
+    fn order_that_takes_too_long_is_told_from_one_that_is_given_up() {
+        let late = Error::of_library(instant_acme::Error::Timeout(None), "https://a.example");
+        assert_eq!(
+            late.to_string(),
+            "the authority has not become ready within 120 s"
+        );
+        assert!(matches!(late, Error::Timeout { limit_s: 120, .. }));
+        let given_up = Error::Abandoned.to_string();
+        assert_eq!(
+            given_up,
+            "the authority has given up the order and says no reason"
+        );
+        let cost = |error: Error| error.cost();
+        assert_eq!(cost(late), TryCost::Counted);
+        assert_eq!(cost(Error::Abandoned), TryCost::Counted);
+        assert_eq!(cost(Error::Key(String::new())), TryCost::Nothing);
+        assert_eq!(cost(Error::Authorities(String::new())), TryCost::Nothing);
     }
 }

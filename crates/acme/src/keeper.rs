@@ -99,18 +99,22 @@ impl CertificateKeeper {
         self.0.source.figures()
     }
 
-    /// Starts the thread, once; the server must be there for the authority to look at. A failed order is tried again by the next of these challenges.
+    /// Starts the thread; the server must be there for the authority to look at. A failed order is tried again by the next of these challenges. A
+    /// second call does nothing.
     ///
     /// # Errors
     /// There can be no thread.
     pub fn start(&self, challenges: Vec<ChallengeKind>) -> io::Result<()> {
-        let memory = self.0.lock().take();
-        let (Some(memory), false) = (memory, challenges.is_empty()) else {
+        if challenges.is_empty() {
             return Ok(());
-        };
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        // Last, so that a call after one that failed is not a second one.
+        let Some(memory) = self.0.lock().take() else {
+            return Ok(());
+        };
         let keeper = Arc::clone(&self.0);
         let thread = thread::Builder::new().name("tsumugi-acme".to_owned());
         thread.spawn(move || runtime.block_on(keeper.work(memory, &challenges)))?;

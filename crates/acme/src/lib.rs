@@ -31,6 +31,6 @@ pub use self::challenge::ChallengeFolder;
 pub use self::challenge_kind::ChallengeKind;
 pub use self::error::Error;
 pub use self::keeper::CertificateKeeper;
-pub use self::limits::NAMES_MAX;
+pub use self::limits::ACME_NAMES_MAX;
 pub use self::settings::{AcmeSettings, DirectoryUrl, DomainName, LETS_ENCRYPT};
 pub use self::source::OrderFigures;

@@ -3,24 +3,27 @@
 use std::time::Duration;
 
 /// Names of one certificate: what Let's Encrypt takes.
-pub const NAMES_MAX: usize = 100;
+pub const ACME_NAMES_MAX: usize = 100;
 
-/// Characters of a name (RFC 1035).
+/// Bytes of a name (RFC 1035).
 pub(crate) const NAME_BYTES_MAX: usize = 253;
 
-/// Characters of one part of a name.
+/// Bytes of one part of a name.
 pub(crate) const LABEL_BYTES_MAX: usize = 63;
 
-/// Characters of a challenge's token.
-pub(crate) const TOKEN_BYTES_MAX: usize = 256;
+/// Bytes of a challenge's token, which is the name of a file.
+pub(crate) const TOKEN_BYTES_MAX: usize = 255;
 
 /// Bytes of one answer of the directory, a chain of certificates among them.
-pub(crate) const ANSWER_BYTES_MAX: usize = 1 << 20;
+pub(crate) const ACME_ANSWER_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of a file in the cache that is read.
-pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of a file in the cache.
+pub(crate) const ACME_FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// How long one answer of the directory is waited for.
+/// How long all addresses of the directory together may take until one answers.
+pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(15);
+
+/// How long one answer of the directory is waited for, connecting included.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// How long the directory may take to look at the challenges, and to issue.
@@ -38,7 +41,7 @@ pub(crate) const UNREACHED_REST: Duration = Duration::from_secs(10);
 /// The longest of those pauses.
 pub(crate) const UNREACHED_REST_MAX: Duration = Duration::from_secs(600);
 
-/// The first pause after a refusal; it doubles. At Let's Encrypt a name may fail five times within an hour, which this keeps to.
+/// The first pause after a refusal; it doubles. At Let's Encrypt a name may fail five times within an hour, which one process keeps to.
 pub(crate) const REFUSED_REST: Duration = Duration::from_secs(120);
 
 /// The longest of those pauses.

@@ -39,7 +39,10 @@ impl OrderPlan<'_> {
     pub async fn run(&self) -> Result<String, Error> {
         match tokio::time::timeout(ORDER_MAX, self.order()).await {
             Ok(pem) => pem,
-            Err(_) => Err(Error::Late("takes too long for an order")),
+            Err(_) => Err(Error::Timeout {
+                what: "completed the order",
+                limit_s: ORDER_MAX.as_secs(),
+            }),
         }
     }
 
@@ -156,7 +159,7 @@ impl OrderPlan<'_> {
                 };
             }
         }
-        otherwise.unwrap_or(Error::Late("has given up the order without a reason"))
+        otherwise.unwrap_or(Error::Abandoned)
     }
 
     fn failure(&self, error: instant_acme::Error) -> Error {

@@ -9,7 +9,7 @@ use http::Uri;
 use http::uri::{Authority, Scheme};
 
 use crate::error::Error;
-use crate::limits::{LABEL_BYTES_MAX, NAME_BYTES_MAX, NAMES_MAX};
+use crate::limits::{ACME_NAMES_MAX, LABEL_BYTES_MAX, NAME_BYTES_MAX};
 
 /// The directory of Let's Encrypt.
 pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
@@ -48,7 +48,7 @@ impl AcmeSettings {
                 all.push(name.clone());
             }
         }
-        if all.is_empty() || all.len() > NAMES_MAX {
+        if all.is_empty() || all.len() > ACME_NAMES_MAX {
             return Err(Error::Names { count: all.len() });
         }
         Ok(AcmeSettings {
@@ -214,11 +214,11 @@ mod tests {
 
     #[test]
     fn certificate_has_as_many_names_as_the_limit_says() {
-        let names: Vec<DomainName> = (0..=NAMES_MAX)
+        let names: Vec<DomainName> = (0..=ACME_NAMES_MAX)
             .map(|number| format!("n{number}.example").parse().unwrap())
             .collect();
         let of = |names: &[DomainName]| AcmeSettings::new(names, PathBuf::from("cache"));
-        assert_eq!(of(&names[1..]).unwrap().names().len(), NAMES_MAX);
+        assert_eq!(of(&names[1..]).unwrap().names().len(), ACME_NAMES_MAX);
         assert!(of(&names).unwrap_err().to_string().contains("101"));
         assert!(of(&[]).is_err());
         let twice = [names[0].clone(), names[1].clone(), names[0].clone()];

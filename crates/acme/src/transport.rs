@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,18 +12,19 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderValue, Request, Uri};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use instant_acme::{BodyWrapper, BytesResponse, HttpClient};
 use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
+use tokio::net::lookup_host;
 use tokio_rustls::TlsConnector;
+use tsumugi_http::connect_first;
 
 use crate::error::Error;
-use crate::limits::{ANSWER_BYTES_MAX, ANSWER_MAX};
+use crate::limits::{ACME_ANSWER_BYTES_MAX, ANSWER_MAX, CONNECT_MAX};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -90,7 +92,8 @@ async fn ask(
     };
     let host = authority.host().trim_matches(['[', ']']).to_owned();
     let port = authority.port_u16().unwrap_or(443);
-    let stream = TcpStream::connect((&*host, port)).await?;
+    let found: Vec<SocketAddr> = lookup_host((&*host, port)).await?.collect();
+    let stream = connect_first(&found, CONNECT_MAX).await?;
     let name = ServerName::try_from(host)?;
     let stream = connector.connect(name, stream).await.map_err(|error| {
         let advice = "; --acme-ca names the authority of a directory that the system does not know";
@@ -104,10 +107,10 @@ async fn ask(
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     let answered = async {
         let (parts, body) = sender.send_request(request).await?.into_parts();
-        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?;
+        let body = read(body, ACME_ANSWER_BYTES_MAX).await?;
         Ok::<_, BoxError>(BytesResponse {
             parts,
-            body: Box::new(body.to_bytes()),
+            body: Box::new(body),
         })
     };
     tokio::select! {
@@ -117,5 +120,42 @@ async fn ask(
             Ok(()) => Err("the connection ended before the answer".into()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// A whole body of at most so many bytes.
+async fn read<B>(body: B, bytes_max: usize) -> Result<Bytes, BoxError>
+where
+    B: hyper::body::Body,
+    B::Error: Into<BoxError>,
+{
+    match Limited::new(body, bytes_max).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(format!("its answer is larger than ACME_ANSWER_BYTES_MAX ({bytes_max})").into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::Full;
+
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn answer_of_one_byte_beyond_the_limit_is_refused_by_its_name() {
+        let answer = async |bytes: usize| {
+            let body = Full::new(Bytes::from(vec![b'x'; bytes]));
+            read(body, ACME_ANSWER_BYTES_MAX).await
+        };
+        let whole = answer(ACME_ANSWER_BYTES_MAX).await.unwrap();
+        assert_eq!(whole.len(), ACME_ANSWER_BYTES_MAX);
+        let error = answer(ACME_ANSWER_BYTES_MAX + 1).await.unwrap_err();
+        assert!(
+            error.to_string().contains("ACME_ANSWER_BYTES_MAX"),
+            "{error}"
+        );
     }
 }

@@ -19,6 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tsumugi_http::connect_first;
 use tsumugi_worker::WorkerHandle;
 
 use super::target::{Scheme, TargetUrl};
@@ -138,19 +139,11 @@ impl HttpConnector {
 
     /// The first address that answers. Each gets its share of the time, so that a silent one does not use up all of it.
     async fn tcp(&self, addresses: &[SocketAddr]) -> Result<TcpStream, String> {
-        let share = self.connect_ms_max / addresses.len().max(1) as u64;
-        let mut reason = "the name has no address".to_owned();
-        for address in addresses {
-            match timeout(Duration::from_millis(share), TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => {
-                    let _ = stream.set_nodelay(true); // slower without it, but it works
-                    return Ok(stream);
-                }
-                Ok(Err(error)) => reason = error.to_string(),
-                Err(_) => reason = format!("no answer within {share} ms"),
-            }
-        }
-        Err(reason)
+        let limit = Duration::from_millis(self.connect_ms_max);
+        let stream = connect_first(addresses, limit).await;
+        let stream = stream.map_err(|error| error.to_string())?;
+        let _ = stream.set_nodelay(true); // slower without it, but it works
+        Ok(stream)
     }
 
     async fn handshake<S>(&self, stream: S, target: &TargetUrl) -> Result<Sender, Error>

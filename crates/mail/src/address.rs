@@ -1,5 +1,5 @@
 //! Where mail goes: `SMTP_URL`, `smtp://user:password@host:port?tls=none` or `smtps://…`. Opens nothing and shows no password.
-//! Rule: without TLS mail goes to this machine only, unless the URL says `tls=none` itself.
+//! Rule: without TLS mail goes to this machine only, unless the URL says `tls=none` itself; a password never goes to another machine without it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -91,6 +91,11 @@ impl FromStr for SmtpUrl {
             }
             None => None,
         };
+        if credentials.is_some() && encryption == Encryption::None && !is_here {
+            return Err(Error::Url(
+                "would send its password without TLS to another machine: leave tls=none out, or user:password@",
+            ));
+        }
         Ok(SmtpUrl {
             host,
             port,
@@ -166,6 +171,16 @@ mod tests {
             let error = url.parse::<SmtpUrl>().unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }
+        for url in [
+            "smtp://user:secret@mail.example.org?tls=none",
+            "smtp://user:secret@192.0.2.1:25?tls=none",
+        ] {
+            check(url, "would send its password without TLS");
+            let error = url.parse::<SmtpUrl>().unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+        check("smtp://user:secret@127.0.0.1:25?tls=none", "None Some");
+        check("smtp://user:secret@localhost", "None Some");
         check("smtps://host?tls=none", "takes one option");
         check("smtp://host?tls=maybe", "takes one option");
         let url: SmtpUrl = "smtps://user:secret@host".parse().unwrap();

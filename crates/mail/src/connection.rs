@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use lettre::address::Envelope;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
@@ -22,6 +23,7 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tsumugi_http::connect_first;
 use tsumugi_worker::WorkerHandle;
 
 use crate::address::{Encryption, SmtpUrl};
@@ -33,6 +35,7 @@ pub(crate) struct SmtpConnector {
     worker: WorkerHandle,
     url: SmtpUrl,
     certificates: Option<PathBuf>,
+    connect_limit: Duration,
     tls: OnceCell<Arc<ClientConfig>>,
     start_tls: OnceCell<TlsParameters>,
 }
@@ -41,11 +44,18 @@ pub(crate) struct SmtpConnector {
 pub(crate) struct SmtpConnection(AsyncSmtpConnection);
 
 impl SmtpConnector {
-    pub fn new(worker: &WorkerHandle, url: SmtpUrl, certificates: Option<PathBuf>) -> Self {
+    /// All addresses of the server together have `connect_limit` until one of them answers.
+    pub fn new(
+        worker: &WorkerHandle,
+        url: SmtpUrl,
+        certificates: Option<PathBuf>,
+        connect_limit: Duration,
+    ) -> Self {
         SmtpConnector {
             worker: worker.clone(),
             url,
             certificates,
+            connect_limit,
             tls: OnceCell::new(),
             start_tls: OnceCell::new(),
         }
@@ -106,14 +116,9 @@ impl SmtpConnector {
             .worker
             .offload(move || std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), port)));
         let found = look_up.await.map_err(|error| self.failed(error))?;
-        let mut reason = "the name has no address".to_owned();
-        for address in found.map_err(|error| self.failed(error))? {
-            match TcpStream::connect(address).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => reason = error.to_string(),
-            }
-        }
-        Err(self.failed(reason))
+        let found = found.map_err(|error| self.failed(error))?;
+        let connected = connect_first(found.as_slice(), self.connect_limit).await;
+        connected.map_err(|error| self.failed(error))
     }
 
     async fn shake_hands(&self, stream: MeteredStream) -> Result<TlsStream<MeteredStream>, Error> {

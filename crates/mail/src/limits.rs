@@ -34,6 +34,9 @@ impl Default for MailLimits {
 /// Bytes that a server may send without being asked anew: an answer, or its part of a handshake.
 pub(crate) const REPLY_BYTES_MAX: usize = 64 * 1024;
 
+/// The part of `send_ms_max` in which one of a server's addresses has to answer, so that there is time left for the mail.
+pub(crate) const CONNECT_PART: u64 = 2;
+
 /// Bytes of the text of one header field: a subject, a name.
 pub(crate) const FIELD_BYTES_MAX: usize = 1_024;
 

@@ -19,7 +19,7 @@ use tsumugi_worker::WorkerHandle;
 use crate::address::SmtpUrl;
 use crate::connection::{SmtpConnection, SmtpConnector};
 use crate::error::Error;
-use crate::limits::{COLLECTED_MAX, MailLimits};
+use crate::limits::{COLLECTED_MAX, CONNECT_PART, MailLimits};
 use crate::message::{Mail, PreparedMail};
 
 /// Where an application's mails go.
@@ -87,9 +87,14 @@ struct Numbers {
 impl Mailer {
     /// A mailer of this worker.
     pub fn new(worker: &WorkerHandle, settings: MailSettings) -> Rc<Mailer> {
+        let connect_limit = Duration::from_millis(settings.limits.send_ms_max / CONNECT_PART);
+        let connector = |url: &SmtpUrl| {
+            let certificates = settings.certificates.clone();
+            SmtpConnector::new(worker, url.clone(), certificates, connect_limit)
+        };
         let pool = match &settings.target {
             MailTarget::Server(url) => Some(Pool {
-                connector: SmtpConnector::new(worker, url.clone(), settings.certificates.clone()),
+                connector: connector(url),
                 places: Arc::new(Semaphore::new(settings.limits.connections_max)),
                 idle: RefCell::default(),
             }),
