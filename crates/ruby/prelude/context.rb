@@ -68,13 +68,14 @@ module Tsumugi
       raise Halt.new(result.nil? ? RESPONDED : result)
     end
 
-    # Answers with a file: type by its extension unless +type+ says otherwise, ranges and conditions as with `public`.
+    # Answers with a file: type by its extension unless +type+ says otherwise, ranges and conditions as with `public`. Its bytes are sent as they
+    # are, whatever is beside it: a file.gz is no other form of file here.
     # `download: "name.pdf"` makes browsers save it. The path is the caller's to vouch for: never join what a client sent. With `within: "reports"` it
     # is one below that folder of the application, which it cannot leave, and a client may have sent it; hidden files are not found there.
     def send_file(path, type: nil, download: nil, within: nil)
       Native.header(self, "content-type", type, false) if type
       if download
-        name = download == true ? path.to_s.split("/").last : download.to_s
+        name = download == true ? path.to_s.split("/").last || "download" : download.to_s
         Native.header(self, "content-disposition", Native.attachment(name), false)
       end
       Native.send_file(self, path.to_s, within)

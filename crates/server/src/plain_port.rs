@@ -1,6 +1,10 @@
 //! What a port without TLS does before the application: answers challenges of ACME, sends clients to https. Knows no route.
 //! Rule: only what came in the clear is sent on, and a client is sent to the host that it asked for.
 
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use http::header::LOCATION;
 use http::{HeaderValue, StatusCode};
 use tsumugi_acme::ChallengeFolder;
@@ -33,7 +37,7 @@ impl PlainPort {
                 Ok(Ok(Some(answer))) => return Some(HttpResponse::text(StatusCode::OK, answer)),
                 Ok(Ok(None)) => {}
                 Ok(Err(error)) => {
-                    tracing::error!(%error, "a challenge of ACME cannot be answered");
+                    report(&error);
                     return Some(HttpResponse::internal_error());
                 }
                 Err(_) => return Some(HttpResponse::unavailable()),
@@ -41,6 +45,18 @@ impl PlainPort {
         }
         let port = self.redirect?;
         (request.scheme == RequestScheme::Http).then(|| sent_on(request, port))
+    }
+}
+
+/// How long an error of the folder of challenges is not logged again: any client can ask for one.
+const REPORT_REST: Duration = Duration::from_secs(60);
+
+fn report(error: &io::Error) {
+    static REPORTED_AT: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut reported_at = REPORTED_AT.lock().unwrap_or_else(PoisonError::into_inner);
+    if reported_at.is_none_or(|at| at.elapsed() >= REPORT_REST) {
+        *reported_at = Some(Instant::now());
+        tracing::error!(%error, "a challenge of ACME cannot be answered");
     }
 }
 

@@ -149,24 +149,26 @@ fn separator(name: &str) -> &'static [u8] {
     }
 }
 
+/// The text of a field's value; `what` names it in an error.
+pub(super) fn field_text<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    what: &dyn Fn() -> String,
+) -> Result<'c, String> {
+    match value.kind() {
+        Kind::String | Kind::Symbol => Ok(scope.text(value).unwrap_or_default()),
+        Kind::Integer => Ok(value.as_integer().unwrap_or_default().to_string()),
+        _ => Err(wrong_type(scope, value, &what(), "a String or Integer")),
+    }
+}
+
 pub(super) fn header_value<'c>(
     scope: &'c Scope<'c>,
     name: &HeaderName,
     value: Value<'c>,
 ) -> Result<'c, HeaderValue> {
-    let bytes = match value.kind() {
-        Kind::String | Kind::Symbol => scope.text(value).unwrap_or_default(),
-        Kind::Integer => value.as_integer().unwrap_or_default().to_string(),
-        _ => {
-            return Err(wrong_type(
-                scope,
-                value,
-                &format!("the value of the header {name}"),
-                "a String or Integer",
-            ));
-        }
-    };
-    HeaderValue::from_bytes(bytes.as_bytes()).map_err(|_| {
+    let text = field_text(scope, value, &|| format!("the value of the header {name}"))?;
+    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| {
         let message = format!(
             "the value of the header {name} has a control character, which would end the header"
         );
@@ -224,14 +226,15 @@ fn streams<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.of_request("send_file", |_, scope, exchange, call| {
         let path = text(scope, call.argument(1), "the path of a file")?;
-        if path.contains('\0') {
-            return Err(scope.error("ArgumentError", "the path of a file has a zero byte"));
-        }
         let within = call.argument(2);
         let within = match within.truthy() {
             true => Some(text(scope, within, "the folder of within:")?.into()),
             false => None,
         };
+        // Below a folder it may be a client's, and names no file there.
+        if within.is_none() && path.contains('\0') {
+            return Err(scope.error("ArgumentError", "the path of a file has a zero byte"));
+        }
         let file = SentFile { path, within };
         answer(exchange, None, ContentBody::File(file))
     })?;

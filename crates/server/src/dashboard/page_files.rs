@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use tsumugi_http::HttpResponse;
 use tsumugi_http::compress::{AcceptedCodings, Coding};
+use tsumugi_http::{HttpResponse, entity_tag_known};
 
 /// Path, media type, bytes.
 const SOURCES: [(&str, &str, &str); 3] = [
@@ -80,7 +80,7 @@ pub(super) fn page_file(path: &str, headers: &HeaderMap) -> Option<HttpResponse>
     let takes_packed = AcceptedCodings::of(headers).takes(Coding::Gzip);
     let packed = file.packed.as_ref().filter(|_| takes_packed);
     let chosen = packed.unwrap_or(&file.plain);
-    let is_known = is_known(headers, &chosen.tag);
+    let is_known = entity_tag_known(headers, &chosen.tag);
     let mut response = match is_known {
         true => HttpResponse::new(StatusCode::NOT_MODIFIED, ""),
         false => HttpResponse::new(StatusCode::OK, chosen.bytes.clone())
@@ -99,22 +99,12 @@ pub(super) fn page_file(path: &str, headers: &HeaderMap) -> Option<HttpResponse>
     )
 }
 
-/// Whether a client has what has this tag (RFC 9110 section 13.1.2, by the weak comparison).
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let lines = headers.get_all(IF_NONE_MATCH).iter();
-    let texts = lines.filter_map(|line| line.to_str().ok());
-    texts.flat_map(|text| text.split(',')).any(|known| {
-        let known = known.trim();
-        known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
 
     use flate2::read::GzDecoder;
-    use http::header::ACCEPT_ENCODING;
+    use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
     use tsumugi_http::HttpBody;
 
     use super::*;

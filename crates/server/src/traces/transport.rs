@@ -2,6 +2,7 @@
 //! Rule: a message is sent once and waited for within its time; an answer is read up to a limit; headers of the user's are in no error.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use prost::Message as _;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tsumugi_http::connect_first;
 use tsumugi_rpc::ClientLimits;
 use tsumugi_rpc::client::{GrpcClient, GrpcFailure, RpcTarget, Tls};
 
@@ -132,7 +133,10 @@ async fn post(
     settings: &CollectorSettings,
     message: &ExportRequest,
 ) -> Result<ExportResponse> {
-    let stream = TcpStream::connect((host(settings), port(settings))).await;
+    let found = tokio::net::lookup_host((host(settings), port(settings))).await;
+    let found: Vec<SocketAddr> = found.context("cannot be reached")?.collect();
+    // The other half is for what is asked of it.
+    let stream = connect_first(&found, settings.timeout / 2).await;
     let stream = stream.context("cannot be reached")?;
     match connector {
         None => exchange(stream, settings, message).await,

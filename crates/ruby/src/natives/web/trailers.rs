@@ -1,7 +1,7 @@
 //! Trailers: the fields behind the body of a request, and behind a stream. Not which fields may stand there, which is HTTP's.
 //! Rule: the trailers of a request are there once its body has been read to its end.
 
-use http::header::{HeaderName, TRAILER};
+use http::header::TRAILER;
 use tsumugi_http::insert_field;
 use tsumugi_http::trailers::{TrailerError, announcement};
 use tsumugi_mruby::{Raise, Result, Scope, Value};
@@ -9,7 +9,7 @@ use tsumugi_server::dispatch::SharedSender;
 
 use crate::answer::attempt;
 use crate::natives::arguments::{data, text};
-use crate::natives::context::{header_value, headers_hash};
+use crate::natives::context::{field_text, headers_hash};
 use crate::natives::definitions::{Natives, exchange};
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -36,15 +36,15 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let output = call.argument(0);
         let sender = data::<SharedSender>(scope, output, "the output", "an open output")?;
         let name = text(scope, call.argument(1), "the name of a trailer")?;
-        let parsed = HeaderName::from_bytes(name.as_bytes());
-        let name = parsed.map_err(|_| refused(scope, &TrailerError::Name(name)))?;
-        let value = header_value(scope, &name, call.argument(2))?;
+        let value = field_text(scope, call.argument(2), &|| {
+            format!("the value of the trailer {name}")
+        })?;
         let mut sender = sender.borrow_mut();
         let Some(sender) = sender.as_mut() else {
             let message = "the body of this response is complete, or another fibre writes to it";
             return Err(scope.error("IOError", message));
         };
-        let set = sender.set_trailer(name, value);
+        let set = sender.set_trailer_text(&name, &value);
         set.map_err(|error| refused(scope, &error))?;
         Ok(Value::nil())
     })
