@@ -15,9 +15,11 @@ use crate::error::{Error, Result};
 use crate::job_claim::{JobClaim, JobEnd};
 use crate::kind::{JobKind, millis};
 use crate::limits::{
-    EXPIRED_MAX, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX, LOOK_SKIPPED_MAX, ORPHAN_DOUBT, ORPHANS_EVERY,
+    CLAIMS_RENEWED_MAX, CLOCK_STEP_MAX, EXPIRED_MAX, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX,
+    JOB_LOSSES_MAX, JOBS_RUNNING_MAX, LOOK_SKIPPED_MAX, ORPHAN_DOUBT, ORPHANS_EVERY,
 };
 use crate::queue::{JobQueue, integer, maybe_integer, text};
+use crate::running::is_running_here;
 use crate::sql::{JobEngine, Sql};
 use crate::statements;
 use crate::worker_name::WorkerName;
@@ -40,6 +42,8 @@ pub struct ClaimedJob {
     pub retries: i64,
     /// The trace of what has pushed it.
     pub(crate) trace: Option<String>,
+    /// When the database was asked for it: the claim holds for its time from then on at least.
+    pub(crate) asked_at: Instant,
 }
 
 impl fmt::Debug for ClaimedJob {
@@ -66,6 +70,8 @@ impl ClaimedJob {
 /// Kinds whose jobs are claimed together, and how many at most.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
+    /// The queue with a limit of its own that they are of; nothing for all others.
+    pub queue: Option<String>,
     pub names: Vec<String>,
     pub room: usize,
 }
@@ -105,6 +111,15 @@ pub(crate) struct Claimer {
     watched: Cell<Option<Instant>>,
     /// Jobs that seem to be left by their processes, since when.
     suspects: RefCell<HashMap<JobClaim, Instant>>,
+    /// When the last look was asked for, and the time of claims then, in milliseconds since 1970.
+    clock: Cell<Option<(Instant, i64)>>,
+    /// Until when claims may only seem to have run out, because the clock was set.
+    doubts: Cell<Option<Instant>>,
+    /// In which order queues were served: the last one last.
+    served: RefCell<HashMap<Option<String>, u64>>,
+    turn: Cell<u64>,
+    /// When a job that has failed here is due again, the next of them.
+    retry_at: Cell<Option<Instant>>,
 }
 
 impl Claimer {
@@ -118,12 +133,25 @@ impl Claimer {
             was_full: Cell::new(false),
             watched: Cell::new(None),
             suspects: RefCell::default(),
+            clock: Cell::new(None),
+            doubts: Cell::new(None),
+            served: RefCell::default(),
+            turn: Cell::new(0),
+            retry_at: Cell::new(None),
         }
+    }
+
+    /// When a job that has failed here is due again, unless that was asked for since.
+    pub fn retry_at(&self) -> Option<Instant> {
+        self.retry_at.get()
     }
 
     /// Claims jobs, and makes those ready before whose time has come or whose process died.
     /// `room` is how many may be claimed in all.
     pub async fn claim(&self, wanted: &[Wanted], mut room: usize) -> Result<ClaimAnswer> {
+        if self.retry_at.get().is_some_and(|at| at <= Instant::now()) {
+            self.retry_at.set(None);
+        }
         // Where there was more than room, there is more.
         let skips = self.was_full.get() && is_within(&self.looked, LOOK_SKIPPED_MAX);
         let look = match skips {
@@ -137,15 +165,26 @@ impl Claimer {
         let mut claimed = ClaimAnswer::default();
         let mut is_full = false;
         if look.is_ready {
-            for wanted in wanted {
+            for wanted in self.in_turn(wanted) {
                 let count = wanted.room.min(room).min(JOB_CLAIMS_MAX);
                 if count == 0 {
                     continue;
                 }
-                let jobs = self.claim_of(wanted, count).await?;
-                room -= jobs.len();
-                is_full |= jobs.len() == count;
-                claimed.jobs.extend(jobs);
+                let before = claimed.jobs.len();
+                let outcome = self.claim_of(wanted, count, &mut claimed.jobs).await;
+                let got = claimed.jobs.len() - before;
+                room = room.saturating_sub(got);
+                is_full |= got == count;
+                self.serve(wanted, got);
+                match outcome {
+                    Ok(()) => {}
+                    // What is claimed is begun.
+                    Err(error) if !claimed.jobs.is_empty() => {
+                        tracing::warn!("jobs cannot be claimed: {error}");
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
         self.was_full.set(is_full);
@@ -154,13 +193,43 @@ impl Claimer {
         Ok(claimed)
     }
 
+    /// What was served last comes last, so that no queue keeps all others waiting.
+    fn in_turn<'w>(&self, wanted: &'w [Wanted]) -> Vec<&'w Wanted> {
+        let served = self.served.borrow();
+        let mut wanted: Vec<&Wanted> = wanted.iter().collect();
+        wanted.sort_by_key(|wanted| served.get(&wanted.queue).copied());
+        wanted
+    }
+
+    fn serve(&self, wanted: &Wanted, jobs: usize) {
+        if jobs > 0 {
+            self.turn.set(self.turn.get() + 1);
+            let mut served = self.served.borrow_mut();
+            served.insert(wanted.queue.clone(), self.turn.get());
+        }
+    }
+
+    /// Notes the time of claims, which is of a moment since `asked_at`. Where it was set forward since the last look, or went on while this process stood
+    /// still, claims are renewed, and none is taken for run out until all processes that are there have done that.
+    fn note_clock(&self, asked_at: Instant, unix_ms: i64) {
+        let Some((at, before)) = self.clock.replace(Some((asked_at, unix_ms))) else {
+            return;
+        };
+        if is_set_forward(at.elapsed(), before, unix_ms) {
+            self.doubts.set(Some(Instant::now() + self.lease));
+            self.name.mark_anew();
+        }
+    }
+
     async fn look(&self) -> Result<LookAnswer> {
         let engine = self.queue.engine();
         let names = self.kinds.iter().map(|kind| &*kind.name);
+        let asked_at = Instant::now();
         let rows = self.queue.ask(statements::look(engine, names)).await?;
         self.looked.set(Some(Instant::now()));
         let place = |index| rows.first().and_then(|row| maybe_integer(row, index));
-        let (scheduled, claims) = (place(0), place(1));
+        let (scheduled, mut claims) = (place(0), place(1));
+        self.note_clock(asked_at, place(3).unwrap_or_default());
         let mut look = LookAnswer {
             is_ready: place(2).is_some(),
             ..LookAnswer::default()
@@ -171,8 +240,11 @@ impl Claimer {
             look.was_due = true;
         }
         if claims.is_some_and(|wait| wait <= 0) {
-            look.is_ready |= self.expire().await?;
-            look.was_due = true;
+            let is_any = self.expire().await?;
+            look.is_ready |= is_any;
+            look.was_due |= is_any;
+            // What is there and seems to have run out is renewed soon.
+            claims = Some(millis(self.lease / 10));
         }
         let watches = engine == JobEngine::Postgres && claims.is_some();
         if watches && !is_within(&self.watched, ORPHANS_EVERY) {
@@ -188,32 +260,38 @@ impl Claimer {
         Ok(look)
     }
 
-    async fn claim_of(&self, wanted: &Wanted, count: usize) -> Result<Vec<ClaimedJob>> {
+    async fn claim_of(
+        &self,
+        wanted: &Wanted,
+        count: usize,
+        jobs: &mut Vec<ClaimedJob>,
+    ) -> Result<()> {
         let engine = self.queue.engine();
         let names = wanted.names.iter().map(|name| &**name);
         if engine == JobEngine::Firebird {
-            return self
-                .claim_each(statements::candidates(engine, names, count))
-                .await;
+            let candidates = statements::candidates(engine, names, count);
+            return self.claim_each(candidates, jobs).await;
         }
         let worker = self.name.now();
+        let asked_at = Instant::now();
         let claim = statements::claim(engine, names, count, millis(self.lease), &worker);
         let rows = self.queue.ask(claim).await?;
-        let mut claimed: Vec<_> = rows.iter().filter_map(claimed_job).collect();
+        let claimed = rows.iter().filter_map(|row| claimed_job(row, asked_at));
+        let mut claimed: Vec<_> = claimed.collect();
         claimed.sort_by_key(|(sort_order, job)| (*sort_order, job.id));
-        Ok(claimed.into_iter().map(|(_, job)| job).collect())
+        jobs.extend(claimed.into_iter().map(|(_, job)| job));
+        Ok(())
     }
 
     /// One by one, as Firebird does it.
-    async fn claim_each(&self, candidates: Sql) -> Result<Vec<ClaimedJob>> {
+    async fn claim_each(&self, candidates: Sql, jobs: &mut Vec<ClaimedJob>) -> Result<()> {
         let engine = self.queue.engine();
         let rows = self.queue.ask(candidates).await?;
-        let mut all = Vec::new();
         for row in rows.iter() {
             let (id, attempt) = (integer(row, 0), integer(row, 1));
-            let lease = millis(self.lease);
+            let asked_at = Instant::now();
             let worker = self.name.now();
-            let one = statements::claim_one(engine, id, attempt, lease, &worker);
+            let one = statements::claim_one(engine, id, attempt, millis(self.lease), &worker);
             match self.queue.change(one).await {
                 Ok(changed) if changed.affected == 1 => {}
                 Ok(_) => continue,
@@ -227,40 +305,46 @@ impl Claimer {
                 id,
                 attempt: attempt + 1,
             };
-            let claimed = self.queue.ask(statements::claimed(engine, claim)).await?;
-            all.extend(claimed.first().and_then(claimed_job).map(|(_, job)| job));
+            let claimed = match self.queue.ask(statements::claimed(engine, claim)).await {
+                Ok(claimed) => claimed,
+                Err(error) => {
+                    // If that fails too, the claim runs out.
+                    drop(self.give_back(claim).await);
+                    return Err(error);
+                }
+            };
+            let job = claimed.first().and_then(|row| claimed_job(row, asked_at));
+            jobs.extend(job.map(|(_, job)| job));
         }
-        Ok(all)
+        Ok(())
     }
 
-    /// Counts a failure of jobs whose claims have run out, and says whether there were any.
+    /// Counts a loss of jobs whose claims have run out, and says whether there were any.
     async fn expire(&self) -> Result<bool> {
+        if self
+            .doubts
+            .get()
+            .is_some_and(|until| Instant::now() < until)
+        {
+            return Ok(false);
+        }
         let engine = self.queue.engine();
-        let rows = self
-            .queue
-            .ask(statements::expired(engine, EXPIRED_MAX))
-            .await?;
-        for row in rows.iter() {
-            let claim = JobClaim {
-                id: integer(row, 0),
-                attempt: integer(row, 1),
-            };
-            let is_last = integer(row, 2) >= integer(row, 3);
-            // Its time has been over for a while: it is due at once.
-            let again = (!is_last).then_some(0);
-            let error = "its process ended or stood still";
-            let expired = self
-                .queue
-                .change(statements::expire(engine, claim, again, error))
-                .await?;
-            if expired.affected == 1 {
-                warn_of_left(claim, is_last);
+        // Those that run here may be among them.
+        let count = EXPIRED_MAX + JOBS_RUNNING_MAX;
+        let rows = self.queue.ask(statements::expired(engine, count)).await?;
+        let all = rows.iter().filter_map(LeftJob::of);
+        let left: Vec<LeftJob> = all.take(EXPIRED_MAX).collect();
+        if rows.len() > left.len() {
+            self.name.mark_anew();
+        }
+        for job in &left {
+            let error = job.error("its process ended or stood still");
+            let expire = statements::expire(engine, job.claim, job.is_last(), &error);
+            if self.queue.change(expire).await?.affected == 1 {
+                job.warn();
             }
         }
-        if !rows.is_empty() {
-            self.queue.change(statements::promote(engine)).await?;
-        }
-        Ok(!rows.is_empty())
+        Ok(!left.is_empty())
     }
 
     /// The same for jobs whose process has died, as PostgreSQL knows at once, before their claims have run out.
@@ -271,59 +355,46 @@ impl Claimer {
         self.watched.set(Some(now));
         let before = self.suspects.take();
         let mut is_any = false;
-        for row in rows.iter() {
-            let claim = JobClaim {
-                id: integer(row, 0),
-                attempt: integer(row, 1),
-            };
-            let Some(since) = before.get(&claim).copied() else {
-                self.suspects.borrow_mut().insert(claim, now);
-                continue;
-            };
+        for job in rows.iter().filter_map(LeftJob::of) {
+            let since = before.get(&job.claim).copied().unwrap_or(now);
             if now.duration_since(since) < ORPHAN_DOUBT {
-                self.suspects.borrow_mut().insert(claim, since);
+                self.suspects.borrow_mut().insert(job.claim, since);
                 continue;
             }
-            let is_last = integer(row, 2) >= integer(row, 3);
-            let again = (!is_last).then_some(0);
-            let worker = text(row, 4).unwrap_or_default();
-            let abandon = statements::abandon(claim, again, "its process ended", &worker);
+            let error = job.error("its process ended");
+            let abandon = statements::abandon(job.claim, job.is_last(), &error, &job.worker);
             if self.queue.change(abandon).await?.affected == 1 {
-                warn_of_left(claim, is_last);
+                job.warn();
                 is_any = true;
             }
-        }
-        if is_any {
-            let promote = statements::promote(JobEngine::Postgres);
-            self.queue.change(promote).await?;
         }
         Ok(is_any)
     }
 
-    /// Renews all claims. Answers those that are held, where they are not as many as those that run.
-    pub async fn renew(&self, running: usize) -> Result<Option<Vec<JobClaim>>> {
+    /// Renews these claims, and answers those of them that are held no more.
+    pub async fn renew(&self, claims: &[JobClaim]) -> Result<Vec<JobClaim>> {
         let engine = self.queue.engine();
-        let renewed = self
-            .queue
-            .change(statements::renew(
-                engine,
-                millis(self.lease),
-                &self.name.now(),
-                &self.name.pattern(),
-            ))
-            .await?;
-        if usize::try_from(renewed.affected).is_ok_and(|renewed| renewed >= running) {
-            return Ok(None);
-        }
-        let rows = self
-            .queue
-            .ask(statements::claimed_by(engine, &self.name.pattern()))
-            .await?;
-        let claim = |row| JobClaim {
-            id: integer(row, 0),
-            attempt: integer(row, 1),
+        let count = match engine {
+            JobEngine::Postgres => claims.len().max(1),
+            _ => CLAIMS_RENEWED_MAX,
         };
-        Ok(Some(rows.iter().map(claim).collect()))
+        let mut lost = Vec::new();
+        for claims in claims.chunks(count) {
+            let worker = self.name.now();
+            let renew = statements::renew(engine, claims, millis(self.lease), &worker);
+            let renewed = self.queue.change(renew).await?;
+            if usize::try_from(renewed.affected).is_ok_and(|renewed| renewed == claims.len()) {
+                continue;
+            }
+            let rows = self.queue.ask(statements::held(engine, claims)).await?;
+            let claim = |row| JobClaim {
+                id: integer(row, 0),
+                attempt: integer(row, 1),
+            };
+            let held: HashSet<JobClaim> = rows.iter().map(claim).collect();
+            lost.extend(claims.iter().filter(|claim| !held.contains(claim)));
+        }
+        Ok(lost)
     }
 
     /// Says how a job has ended, and whether it was still this process's; nothing where that is not written yet, which is in the log.
@@ -342,19 +413,20 @@ impl Claimer {
             let recorded = match engine {
                 JobEngine::Postgres => {
                     let write = async |ends| self.all_done(ends).await;
-                    table.ends.ask(end, write).await
+                    table.ends.submit(end, write).await
                 }
                 _ => Some(self.done(end).await?),
             };
-            if recorded.is_some() {
-                table.forget_keyed(job.id);
-            }
             return Ok(recorded);
         };
         let again = (job.failures < job.retries).then(|| back_off(job.failures + 1));
-        let failed = statements::failed(engine, job.claim(), again, shortened(error));
-        let failed = self.queue.change(failed).await?.affected == 1;
+        let failed = self.failed(job.claim(), again, &shortened(error)).await?;
         if failed {
+            if let Some(at) = again.and_then(|wait| u64::try_from(wait).ok()) {
+                let at = Instant::now() + Duration::from_millis(at);
+                let next = self.retry_at.get().map_or(at, |next| next.min(at));
+                self.retry_at.set(Some(next));
+            }
             let rest = match again {
                 Some(wait) => format!("again in {} s", wait.div_euclid(1_000)),
                 None => "it is dead".to_owned(),
@@ -362,6 +434,22 @@ impl Claimer {
             tracing::warn!("the job {} {} failed; {rest}: {error}", job.name, job.id);
         }
         Ok(Some(failed))
+    }
+
+    /// Writes a failure. What the database cannot keep of its text is left out.
+    async fn failed(&self, claim: JobClaim, again: Option<i64>, error: &str) -> Result<bool> {
+        let engine = self.queue.engine();
+        let failed = statements::failed(engine, claim, again, error);
+        let changed = match self.queue.change(failed).await {
+            Err(_) if !error.is_ascii() => {
+                let plain = |letter: char| if letter.is_ascii() { letter } else { '?' };
+                let plain: String = error.chars().map(plain).collect();
+                let failed = statements::failed(engine, claim, again, &plain);
+                self.queue.change(failed).await?
+            }
+            changed => changed?,
+        };
+        Ok(changed.affected == 1)
     }
 
     /// A job that has ended well, and the keys of its own effects.
@@ -402,9 +490,50 @@ impl Claimer {
     }
 }
 
-fn warn_of_left(claim: JobClaim, is_last: bool) {
-    let rest = if is_last { "; it is dead" } else { "" };
-    tracing::warn!("the job {} was left by its process{rest}", claim.id);
+/// A job that its process has left.
+struct LeftJob {
+    claim: JobClaim,
+    losses: i64,
+    retries: i64,
+    worker: String,
+}
+
+impl LeftJob {
+    /// Nothing where it runs in this process.
+    fn of(row: tsumugi_db::Row<'_>) -> Option<LeftJob> {
+        let job = LeftJob {
+            claim: JobClaim {
+                id: integer(row, 0),
+                attempt: integer(row, 1),
+            },
+            losses: integer(row, 2),
+            retries: integer(row, 3),
+            worker: text(row, 4).unwrap_or_default(),
+        };
+        (!is_running_here(&job.worker, job.claim)).then_some(job)
+    }
+
+    /// Whether it is not begun again.
+    fn is_last(&self) -> bool {
+        self.losses >= self.retries.max(i64::from(JOB_LOSSES_MAX))
+    }
+
+    fn error(&self, what: &str) -> String {
+        match self.is_last() {
+            true => format!("{what}, {} times (JOB_LOSSES_MAX)", self.losses + 1),
+            false => what.to_owned(),
+        }
+    }
+
+    fn warn(&self) {
+        let rest = if self.is_last() { "; it is dead" } else { "" };
+        tracing::warn!("the job {} was left by its process{rest}", self.claim.id);
+    }
+}
+
+/// Whether a clock went from one time to another within a time in which it cannot.
+fn is_set_forward(within: Duration, from_ms: i64, to_ms: i64) -> bool {
+    to_ms.saturating_sub(from_ms) > millis(within + CLOCK_STEP_MAX)
 }
 
 /// Whether something was done so short a time ago.
@@ -412,7 +541,7 @@ fn is_within(done: &Cell<Option<Instant>>, time: Duration) -> bool {
     done.get().is_some_and(|done| done.elapsed() < time)
 }
 
-fn claimed_job(row: tsumugi_db::Row<'_>) -> Option<(i64, ClaimedJob)> {
+fn claimed_job(row: tsumugi_db::Row<'_>, asked_at: Instant) -> Option<(i64, ClaimedJob)> {
     let job = ClaimedJob {
         id: integer(row, 0),
         name: text(row, 1)?,
@@ -421,22 +550,101 @@ fn claimed_job(row: tsumugi_db::Row<'_>) -> Option<(i64, ClaimedJob)> {
         failures: integer(row, 4),
         retries: integer(row, 5),
         trace: text(row, 7),
+        asked_at,
     };
     Some((integer(row, 6), job))
 }
 
-/// The beginning of a text, at a boundary of characters.
-fn shortened(text: &str) -> &str {
+/// The beginning of a text, at a boundary of characters, without zero bytes, which PostgreSQL does not keep.
+fn shortened(text: &str) -> String {
+    let text = text.replace('\0', "\u{fffd}");
     let mut end = text.len().min(JOB_ERROR_BYTES_MAX);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    &text[..end]
+    text[..end].to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{JOB_ERROR_BYTES_MAX, shortened};
+    use std::time::Duration;
+
+    use tsumugi_db::{Database, Options};
+
+    use super::{JOB_ERROR_BYTES_MAX, is_set_forward, shortened};
+    use crate::limits::JOBS_PROMOTED_MAX;
+    use crate::queue::JobQueue;
+    use crate::sql::{JobEngine, Sql};
+    use crate::statements;
+
+    #[test]
+    fn clock_that_goes_on_as_it_should_is_not_set_and_one_that_jumps_is() {
+        let second = Duration::from_secs(1);
+        assert!(!is_set_forward(second, 0, 1_000) && !is_set_forward(second, 0, 2_000));
+        assert!(is_set_forward(second, 0, 2_001) && is_set_forward(second, 0, 3_600_000));
+        assert!(!is_set_forward(second, 3_600_000, 0), "set back");
+    }
+
+    /// Runs it with a queue of SQLite with jobs that were due one behind the other.
+    fn with_due(count: usize, test: impl AsyncFnOnce(JobQueue)) {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let url = format!("sqlite:{}/app.db", folder.path().display());
+            let database = Database::connect(&url, Options::default()).await.unwrap();
+            let queue = JobQueue::over(&database);
+            queue.prepare().await.unwrap();
+            let insert = format!(
+                "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at) \
+                 with recursive n (i) as (select 1 union all select i + 1 from n where i < {count}) select 'a', 'default', '{{}}', 0, 0, 0, 0, 0, i, 0 from n"
+            );
+            database.execute(insert, []).await.unwrap();
+            test(queue).await;
+        });
+    }
+
+    #[test]
+    fn one_statement_makes_no_more_ready_than_its_limit_and_those_that_were_due_first() {
+        with_due(JOBS_PROMOTED_MAX + 1, async |queue| {
+            let mut counts = Vec::new();
+            for _ in 0..3 {
+                let promote = statements::promote(JobEngine::Sqlite);
+                counts.push(queue.change(promote).await.unwrap().affected);
+                let waiting = "select max(due_at) from tsumugi_jobs where state = 1";
+                let last = queue
+                    .ask(Sql::new(JobEngine::Sqlite, waiting))
+                    .await
+                    .unwrap();
+                let last = crate::queue::integer(last.first().unwrap(), 0);
+                let first = i64::try_from(JOBS_PROMOTED_MAX).unwrap();
+                assert_eq!(last, first + i64::from(counts.len() > 1));
+            }
+            assert_eq!(counts, [JOBS_PROMOTED_MAX as u64, 1, 0]);
+        });
+    }
+
+    #[test]
+    fn looks_and_claims_of_sqlite_read_the_first_that_are_ready_and_sort_none() {
+        with_due(5_000, async |queue| {
+            let promoted = "update tsumugi_jobs set state = 1";
+            queue
+                .change(Sql::new(JobEngine::Sqlite, promoted))
+                .await
+                .unwrap();
+            for sql in [
+                statements::look(JobEngine::Sqlite, ["a", "b"]),
+                statements::claim(JobEngine::Sqlite, ["a", "b"], 10, 1_000, "1-test"),
+            ] {
+                let explain = format!("explain query plan {}", sql.text);
+                let rows = queue.database().query(explain, sql.values).await.unwrap();
+                let lines = rows.iter().filter_map(|row| crate::queue::text(row, 3));
+                let plan = lines.collect::<Vec<_>>().join("\n");
+                assert!(plan.contains("USING INDEX tsumugi_jobs_ready"), "{plan}");
+                assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+            }
+        });
+    }
 
     #[test]
     fn text_of_a_failure_past_its_limit_loses_its_end() {
@@ -445,5 +653,6 @@ mod tests {
         let text = "x".to_owned() + &"紡".repeat(JOB_ERROR_BYTES_MAX);
         assert_eq!(shortened(&text).len() % 3, 1);
         assert_eq!(shortened("short"), "short");
+        assert_eq!(shortened("a\0b"), "a\u{fffd}b");
     }
 }

@@ -184,9 +184,9 @@ pub struct WorkerOptions {
     pub queues: BTreeMap<String, usize>,
     /// For how long a job is claimed; it is renewed meanwhile.
     pub lease: Duration,
-    /// How long jobs may go on once the worker is to end.
+    /// How long jobs may go on once the worker is to end; shorter where it must end before.
     pub grace: Duration,
-    /// How often the table is looked at. Without it every five seconds where PostgreSQL notifies of pushes, else every second.
+    /// How often the table is looked at for what other processes have pushed. Without it every five seconds where PostgreSQL notifies of that, else every second.
     pub poll: Option<Duration>,
 }
 

@@ -16,8 +16,17 @@ pub const JOBS_RUNNING_DEFAULT: usize = 10;
 pub const JOBS_RUNNING_MAX: usize = 1_000;
 /// Jobs that one statement claims.
 pub const JOB_CLAIMS_MAX: usize = 100;
+/// Jobs whose time has come that one statement makes ready.
+pub const JOBS_PROMOTED_MAX: usize = 1_000;
+/// Claims that one statement renews on SQLite and Firebird.
+pub(crate) const CLAIMS_RENEWED_MAX: usize = 100;
+/// Ends of jobs and notices that are written together; others wait for the next time.
+pub(crate) const GROUP_MAX: usize = 1_000;
 /// How often a job may be begun again after a failure.
 pub const JOB_RETRIES_MAX: u32 = 1_000;
+/// How often a job may be lost with its process and begun again, which is no failure; as often as it has retries, where these are more. Then it is dead, so
+/// that one that ends its process does not do so for ever.
+pub const JOB_LOSSES_MAX: u32 = 5;
 /// Retries unless the kind says otherwise.
 pub const JOB_RETRIES_DEFAULT: u32 = 5;
 /// How long a job may run.
@@ -70,6 +79,15 @@ pub(crate) const FAILURE_PAUSE_MIN: Duration = Duration::from_millis(100);
 pub(crate) const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How often a worker tries to write the end of a job while the database fails. After that the claim runs out, and the job is begun again.
 pub(crate) const RECORDS_MAX: u32 = 8;
+/// How long a worker that ends tries to give back what it has claimed.
+pub(crate) const GIVE_BACK_MAX: Duration = Duration::from_secs(5);
+/// How often a worker looks whether the session that listens is still there, so that nothing on the way forgets it either.
+pub(crate) const LISTENER_CHECKED_EVERY: Duration = Duration::from_secs(2);
+/// How long its answer may take. Then it is taken for lost.
+pub(crate) const LISTENER_CHECK_MAX: Duration = Duration::from_secs(5);
+/// By how much the clock of claims may differ from that of this process between two looks. Beyond it was set, and claims of processes that are there may seem
+/// to have run out until they are renewed.
+pub(crate) const CLOCK_STEP_MAX: Duration = Duration::from_secs(1);
 /// Jobs whose claims have run out that one statement reads.
 pub(crate) const EXPIRED_MAX: usize = 100;
 /// How long a worker that always finds jobs goes on without a look at what is due and at claims that have run out.

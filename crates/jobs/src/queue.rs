@@ -12,7 +12,7 @@ use tsumugi_db::{
 use crate::error::{Error, Result};
 use crate::job_claim::JobClaim;
 use crate::kind::{JobPush, check_key, millis};
-use crate::limits::{JOB_POLL_WITH_NOTICES, JOBS_LISTED_MAX};
+use crate::limits::{JOB_POLL_MAX, JOBS_LISTED_MAX};
 use crate::sql::{JobEngine, Sql, unix_millis};
 use crate::statements::{self, PushNotice};
 use crate::table::{JobTables, state};
@@ -90,7 +90,7 @@ pub struct JobRow {
     pub priority: i64,
     /// How often it was begun.
     pub attempts: i64,
-    /// How often that ended badly, by failure or because its process died.
+    /// How often that ended badly, but for [`JobRow::losses`].
     pub failures: i64,
     /// How often it is begun again after a failure.
     pub retries: i64,
@@ -104,6 +104,8 @@ pub struct JobRow {
     pub error: Option<String>,
     /// JSON text.
     pub arguments: String,
+    /// How often its process died or stood still while it ran, which is no failure.
+    pub losses: i64,
 }
 
 impl fmt::Debug for JobRow {
@@ -172,7 +174,7 @@ impl JobQueue {
         let now = unix_millis();
         push.check(now)?;
         self.table.prepare(executor).await?;
-        let pushing = Pushing::begin(&self.table);
+        let pushing = PushInFlight::begin(&self.table);
         let notice = self.notice(push, executor, now, &pushing);
         let sql = statements::push(self.table.engine, push, trace_here(), notice);
         let id = match ask(executor, sql).await {
@@ -190,24 +192,24 @@ impl JobQueue {
             && notice != PushNotice::Omitted
             && !matches!(executor, Executor::Transaction(_))
         {
-            self.wake();
-            if notice == PushNotice::Shared {
-                self.notify().await;
+            match notice {
+                PushNotice::Shared => self.wake_all().await,
+                _ => self.wake(),
             }
         }
         Ok(id)
     }
 
-    /// How workers of other processes are woken. A single push does it itself; many at once share a statement, since PostgreSQL commits what notifies one
-    /// behind the other.
+    /// How workers are woken, unless each of them looks anyway before the job is due. A single push does it itself; many at once share a statement, since
+    /// PostgreSQL commits what notifies one behind the other.
     fn notice(
         &self,
         push: &JobPush,
         executor: &Executor,
         now: i64,
-        pushing: &Pushing<'_>,
+        pushing: &PushInFlight<'_>,
     ) -> PushNotice {
-        let soon = millis(JOB_POLL_WITH_NOTICES);
+        let soon = millis(JOB_POLL_MAX);
         let is_soon = push.at_ms.is_none_or(|at| at <= now.saturating_add(soon))
             && push.after.is_none_or(|after| millis(after) <= soon);
         match (is_soon, executor) {
@@ -221,8 +223,12 @@ impl JobQueue {
         }
     }
 
-    /// What was pushed is looked at now and then anyway, so that a notification may be lost.
-    async fn notify(&self) {
+    /// Has the workers of all processes look for jobs, where the database can tell them. They look now and then anyway, so that a notification may be lost.
+    pub(crate) async fn wake_all(&self) {
+        self.wake();
+        if self.table.engine != JobEngine::Postgres {
+            return;
+        }
         let notify = async |asked: Vec<()>| {
             let sql = statements::notify(self.table.engine);
             if let Err(error) = self.ask(sql).await {
@@ -230,7 +236,7 @@ impl JobQueue {
             }
             asked
         };
-        self.table.notices.ask((), notify).await;
+        self.table.notices.submit((), notify).await;
     }
 
     /// Has the workers of this process look for jobs, where the database does not say that some were pushed: after a transaction that has pushed.
@@ -239,10 +245,11 @@ impl JobQueue {
     }
 
     /// Begins an effect that is to happen once, in a transaction: whether it has not happened yet. What the transaction then does is kept together with
-    /// the key, or not at all. `job` is the job and the attempt that it is for; without a key, the effect is the job's own.
+    /// the key, or not at all. `job` is the job and the attempt that it is for; without a key, the effect is the job's own, of which it has one.
     ///
     /// # Errors
-    /// [`Error::Lost`] where another process has begun the job anew; [`Error::Usage`] outside of a transaction, [`Error::TooLarge`] of a long key.
+    /// [`Error::Lost`] where another process has begun the job anew; [`Error::Usage`] outside of a transaction, and where an attempt asks a second time for
+    /// the job's own effect; [`Error::TooLarge`] of a long key.
     pub async fn begin_once(
         &self,
         executor: &Executor,
@@ -267,9 +274,8 @@ impl JobQueue {
         self.table.prepare(executor).await?;
         let engine = self.table.engine;
         let own = job.filter(|_| key.is_none());
-        if let Some((id, _)) = own {
-            self.table.note_keyed(id);
-        }
+        let is_second =
+            own.is_some_and(|(id, attempt)| self.table.note_keyed(JobClaim { id, attempt }));
         // Before the job is looked at: who has begun it anew has this key, or waits for it from here on.
         let remember = statements::remember(engine, &name, own.map(|(id, _)| id));
         let is_new = match change(executor, remember).await {
@@ -282,6 +288,12 @@ impl JobQueue {
             if held.is_empty() {
                 return Err(Error::Lost { id });
             }
+        }
+        // It would be taken for the first one, which has happened. One that was rolled back may be tried again.
+        if is_second && !is_new {
+            let message =
+                "a job has one effect without a key: others of the same job need keys of their own";
+            return Err(Error::Usage(message.to_owned()));
         }
         Ok(is_new)
     }
@@ -325,7 +337,7 @@ impl JobQueue {
             .affected
             == 1;
         if is_there {
-            self.wake();
+            self.wake_all().await;
         }
         Ok(is_there)
     }
@@ -338,7 +350,7 @@ impl JobQueue {
         let sql = statements::retry_dead(self.table.engine, kind);
         let retried = self.change(sql).await?.affected;
         if retried > 0 {
-            self.wake();
+            self.wake_all().await;
         }
         Ok(retried)
     }
@@ -421,12 +433,12 @@ impl JobQueue {
 }
 
 /// A push under way.
-struct Pushing<'t>(&'t JobTables);
+struct PushInFlight<'t>(&'t JobTables);
 
-impl<'t> Pushing<'t> {
-    fn begin(table: &'t JobTables) -> Pushing<'t> {
+impl<'t> PushInFlight<'t> {
+    fn begin(table: &'t JobTables) -> PushInFlight<'t> {
         table.pushing.set(table.pushing.get() + 1);
-        Pushing(table)
+        PushInFlight(table)
     }
 
     fn is_alone(&self) -> bool {
@@ -434,7 +446,7 @@ impl<'t> Pushing<'t> {
     }
 }
 
-impl Drop for Pushing<'_> {
+impl Drop for PushInFlight<'_> {
     fn drop(&mut self) {
         self.0.pushing.set(self.0.pushing.get() - 1);
     }
@@ -484,5 +496,6 @@ fn job_row(row: Row<'_>) -> Option<JobRow> {
         claimed_by: text(row, 10),
         error: text(row, 11),
         arguments: text(row, 12)?,
+        losses: integer(row, 13),
     })
 }

@@ -17,9 +17,13 @@ use crate::limits::{
     CRON_LINE_BYTES_MAX, FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, SCHEDULE_KEYS_KEPT,
     SCHEDULE_LOOK_MAX,
 };
-use crate::queue::JobQueue;
+use crate::queue::{JobQueue, text};
 use crate::sql::unix_millis;
 use crate::statements;
+
+/// Times of schedules have 13 digits, which is from 2001 to 2286.
+const TIMES_BEGIN: i64 = 1_000_000_000_000;
+const TIMES_END: i64 = 9_999_999_999_999;
 
 /// When jobs are due: a line of cron, in a time zone.
 #[derive(Clone, Debug)]
@@ -110,6 +114,23 @@ async fn follow(queue: &JobQueue, kind: &JobKind, schedule: &CronSchedule) {
     }
 }
 
+/// The rows of a schedule's keys of times within these.
+async fn keys_within(
+    queue: &JobQueue,
+    inside: &Executor,
+    name: &str,
+    from_ms: i64,
+    to_ms: i64,
+) -> Result<Vec<(i64, String)>> {
+    let sql = statements::schedule_keys(queue.engine(), name, from_ms, to_ms);
+    let rows = inside.query(sql.text, sql.values).await?;
+    let key = |row| {
+        let row = text(row, 0)?;
+        Some((statements::schedule_time(&row, name)?, row))
+    };
+    Ok(rows.iter().filter_map(key).collect())
+}
+
 /// Pushes the job that is due at this time, unless a process has. The first time, what waits for another time is dropped: its line was another one.
 async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool) -> Result<()> {
     let engine = queue.engine();
@@ -129,22 +150,21 @@ async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool)
     );
     let inside = Executor::Transaction(Rc::clone(&transaction));
     let is_new = queue.begin_once(&inside, Some(&key), None).await?;
-    let mut rest = Vec::new();
+    let (name, now) = (&*kind.name, unix_millis());
+    let mut keys = Vec::new();
     if is_first {
-        let now = unix_millis();
-        rest.push(statements::forget_scheduled(engine, &kind.name, at_ms, now));
-        rest.push(statements::forget_later_keys(
-            engine, &kind.name, at_ms, now,
-        ));
+        let sql = statements::forget_scheduled(engine, name, at_ms, now);
+        inside.execute(sql.text, sql.values).await?;
+        keys = keys_within(queue, &inside, name, now, TIMES_END).await?;
+        keys.retain(|(time, _)| *time != at_ms);
     }
     if is_new {
-        rest.push(statements::forget_old_keys(
-            engine,
-            &kind.name,
-            millis(SCHEDULE_KEYS_KEPT),
-        ));
+        // By the time that they are of: the next one's key is as old as the one before.
+        let old = now.saturating_sub(millis(SCHEDULE_KEYS_KEPT));
+        keys.extend(keys_within(queue, &inside, name, TIMES_BEGIN, old).await?);
     }
-    for sql in rest {
+    for (_, row) in keys {
+        let sql = statements::forget_key(engine, &row);
         inside.execute(sql.text, sql.values).await?;
     }
     if is_new {
@@ -154,6 +174,9 @@ async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool)
     }
     drop(inside);
     transaction.commit().await?;
+    if is_new {
+        queue.wake();
+    }
     Ok(())
 }
 
@@ -232,6 +255,47 @@ mod tests {
             "10-25T04:00+01:00",
         ];
         assert_eq!(found, twice);
+    }
+
+    #[test]
+    fn line_of_several_times_leaves_out_one_that_a_day_does_not_have_and_has_both_of_one_that_is_twice()
+     {
+        let found = times("30 2,14 * * *", "Europe/Berlin", "2026-03-28T20:00:00Z", 2);
+        assert_eq!(found, ["03-29T14:30+02:00", "03-30T02:30+02:00"]);
+        let found = times("30 2,14 * * *", "Europe/Berlin", "2026-10-24T20:00:00Z", 2);
+        assert_eq!(found, ["10-25T02:30+02:00", "10-25T02:30+01:00"]);
+    }
+
+    /// As a clock that is behind does it, after another has pushed the next one.
+    #[test]
+    fn time_is_pushed_once_however_long_before_it_its_key_was_made_and_keys_of_old_times_go() {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let url = format!("sqlite:{}/app.db", folder.path().display());
+            let database = tsumugi_db::Database::connect(&url, tsumugi_db::Options::default());
+            let database = database.await.unwrap();
+            let queue = JobQueue::over(&database);
+            let kind = JobKind::every("week").unwrap();
+            let week = millis(SCHEDULE_KEYS_KEPT);
+            let now = unix_millis();
+            for at in [now - week - 60_000, now] {
+                push_next(&queue, &kind, at, false).await.unwrap();
+                let made = format!("update tsumugi_job_keys set made_at = {}", now - 2 * week);
+                database.execute(made, []).await.unwrap();
+            }
+            for at in [now + week, now] {
+                push_next(&queue, &kind, at, false).await.unwrap();
+            }
+            let here = Executor::Database(database);
+            let keys = keys_within(&queue, &here, &kind.name, TIMES_BEGIN, TIMES_END).await;
+            let times: Vec<i64> = keys.unwrap().iter().map(|(time, _)| *time).collect();
+            assert_eq!(times, [now, now + week]);
+            let due = queue.list(None, 0, 10).await.unwrap();
+            let due: Vec<i64> = due.iter().map(|job| job.due_ms).collect();
+            assert_eq!(due, [now - week - 60_000, now, now + week]);
+        });
     }
 
     #[test]

@@ -3,16 +3,20 @@
 
 use crate::job_claim::{JobClaim, JobEnd};
 use crate::kind::{JobPush, millis};
+use crate::limits::JOBS_PROMOTED_MAX;
 use crate::sql::{JobEngine, Sql};
 use crate::table::state::{DEAD, READY, RUNNING, SCHEDULED};
 
 /// The channel of PostgreSQL that says that a job was pushed.
 pub(crate) const NOTIFICATIONS: &str = "tsumugi_jobs";
 
-/// The key in its row, which is that of its kind.
+/// The key in its row, which is that of its kind. Where the kind has a colon, its length says where it ends: no other key begins with a colon.
 pub(crate) fn row_key(push: &JobPush) -> Option<String> {
-    let key = push.unique.as_ref()?;
-    Some(format!("{}:{key}", push.kind.name))
+    let (kind, key) = (&push.kind.name, push.unique.as_ref()?);
+    Some(match kind.contains(':') {
+        true => format!(":{}:{kind}:{key}", kind.len()),
+        false => format!("{kind}:{key}"),
+    })
 }
 
 /// How workers are woken, where the database can do that.
@@ -75,23 +79,28 @@ pub(crate) fn notify(engine: JobEngine) -> Sql {
     Sql::new(engine, "select pg_notify('tsumugi_jobs', '')")
 }
 
-/// Jobs that are ready, on PostgreSQL. It plans by statistics, and those of a queue are of another time: by `state = 1` it takes the ready ones for a few, and
-/// sorts all of them for each claim. Of these expressions it has no statistics and takes all rows for such, so that it reads the first of the index.
-pub(crate) const POSTGRES_READY: &str = "state + 0 <> 0 and state + 0 <> 2 and state + 0 <> 3";
-
-/// The condition for jobs of these kinds that are ready.
-fn ready<'a>(sql: Sql, names: impl IntoIterator<Item = &'a str>) -> Sql {
+/// The jobs of these kinds that are ready, for statements that read them in order: of the index of that order, whatever statistics say.
+fn from_ready<'a>(sql: Sql, names: impl IntoIterator<Item = &'a str>) -> Sql {
     match sql.engine() {
         JobEngine::Postgres => sql
-            .add(POSTGRES_READY)
-            .add(" and case when name in ")
+            .add(concat!(
+                " from tsumugi_jobs where ",
+                postgres_ready!(),
+                " and case when name in "
+            ))
             .list(names)
             .add(" then 1 else 0 end <> 0"),
-        _ => sql.add("state = 1 and name in ").list(names),
+        // It would take the index of states, and sort all that are ready for each claim.
+        JobEngine::Sqlite => sql
+            .add(" from tsumugi_jobs indexed by tsumugi_jobs_ready where state = 1 and name in ")
+            .list(names),
+        JobEngine::Firebird => sql
+            .add(" from tsumugi_jobs where state = 1 and name in ")
+            .list(names),
     }
 }
 
-/// Milliseconds until the next scheduled job is due and until the next claim runs out, and the place of one that is ready.
+/// Milliseconds until the next scheduled job is due and until the next claim runs out, the place of one that is ready, and the time.
 pub(crate) fn look<'a>(engine: JobEngine, names: impl IntoIterator<Item = &'a str>) -> Sql {
     let (limit, from) = match engine {
         JobEngine::Firebird => (" rows 1)", " from rdb$database"),
@@ -104,20 +113,33 @@ pub(crate) fn look<'a>(engine: JobEngine, names: impl IntoIterator<Item = &'a st
     .now()
     .add(", (select min(due_at) from tsumugi_jobs where state = 2) - ")
     .now()
-    .add(", (select sort_order from tsumugi_jobs where ");
-    ready(sql, names)
+    .add(", (select sort_order");
+    from_ready(sql, names)
         .add(" order by sort_order, id")
         .add(limit)
+        .add(", ")
+        .now()
         .add(from)
 }
 
-/// Makes what is due ready.
+/// Makes what is due ready, what was due first first, and [`JOBS_PROMOTED_MAX`] at most.
 pub(crate) fn promote(engine: JobEngine) -> Sql {
-    Sql::new(
-        engine,
-        "update tsumugi_jobs set state = 1 where state = 0 and due_at <= ",
-    )
-    .now()
+    let count = i64::try_from(JOBS_PROMOTED_MAX).unwrap_or(i64::MAX);
+    let due = |sql: Sql| sql.add("state = 0 and due_at <= ").now();
+    let (ids, end) = match engine {
+        JobEngine::Firebird => {
+            let sql = Sql::new(engine, "update tsumugi_jobs set state = 1 where ");
+            return due(sql).add(" order by due_at rows ").bind(count);
+        }
+        // By an array the rows are found one by one, and what another worker makes ready is left to it.
+        JobEngine::Postgres => (
+            "id = any (array(select id from tsumugi_jobs where ",
+            " for update skip locked))",
+        ),
+        JobEngine::Sqlite => ("id in (select id from tsumugi_jobs where ", ")"),
+    };
+    let sql = Sql::new(engine, "update tsumugi_jobs set state = 1 where ").add(ids);
+    due(sql).add(" order by due_at limit ").bind(count).add(end)
 }
 
 const CLAIMED: &str = "id, name, arguments, attempt, failures, retries, sort_order, trace";
@@ -132,8 +154,7 @@ pub(crate) fn claim<'a>(
 ) -> Sql {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let next = |sql: Sql, names| {
-        let sql = sql.add("select id from tsumugi_jobs where ");
-        ready(sql, names)
+        from_ready(sql.add("select id"), names)
             .add(" order by sort_order, id limit ")
             .bind(count)
     };
@@ -162,13 +183,9 @@ pub(crate) fn candidates<'a>(
     count: usize,
 ) -> Sql {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    Sql::new(
-        engine,
-        "select id, attempt from tsumugi_jobs where state = 1 and name in ",
-    )
-    .list(names)
-    .add(" order by sort_order, id rows ")
-    .bind(count)
+    from_ready(Sql::new(engine, "select id, attempt"), names)
+        .add(" order by sort_order, id rows ")
+        .bind(count)
 }
 
 /// A job that is claimed.
@@ -212,15 +229,12 @@ pub(crate) fn done(engine: JobEngine, claim: JobClaim) -> Sql {
 
 /// These jobs have ended well, on PostgreSQL: answers the ids of those that were still claimed so. One text for any number of them, and one commit.
 pub(crate) fn all_done(ends: &[JobEnd]) -> Sql {
-    let joined = |number: fn(&JobEnd) -> i64| {
-        let numbers: Vec<String> = ends.iter().map(|end| number(end).to_string()).collect();
-        numbers.join(",")
-    };
-    let sql = Sql::new(JobEngine::Postgres, "with done as (delete from tsumugi_jobs using unnest(string_to_array(")
-        .bind(joined(|end| end.claim.id))
-        .add("::text, ',')::bigint[], string_to_array(")
-        .bind(joined(|end| end.claim.attempt))
-        .add("::text, ',')::bigint[]) as ended(ended_id, ended_attempt) where id = ended_id and attempt = ended_attempt and state = 2 returning id)");
+    let claims: Vec<JobClaim> = ends.iter().map(|end| end.claim).collect();
+    let sql = Sql::new(
+        JobEngine::Postgres,
+        "with done as (delete from tsumugi_jobs using ",
+    );
+    let sql = postgres_claims(sql, &claims).add(" returning id)");
     match ends.iter().any(|end| end.is_keyed) {
         true => sql.add(
             ", forgotten as (delete from tsumugi_job_keys where name in (select 'job ' || id from done)) select id from done",
@@ -229,9 +243,40 @@ pub(crate) fn all_done(ends: &[JobEnd]) -> Sql {
     }
 }
 
+/// The rows of these claims, behind `using` or `from`: one text for any number of them.
+fn postgres_claims(sql: Sql, claims: &[JobClaim]) -> Sql {
+    sql.add("unnest(string_to_array(")
+        .bind(joined(claims, |claim| claim.id))
+        .add("::text, ',')::bigint[], string_to_array(")
+        .bind(joined(claims, |claim| claim.attempt))
+        .add("::text, ',')::bigint[]) as claim(claim_id, claim_attempt) where id = claim_id and attempt = claim_attempt and state = 2")
+}
+
+fn joined(claims: &[JobClaim], number: fn(&JobClaim) -> i64) -> String {
+    let numbers: Vec<String> = claims
+        .iter()
+        .map(|claim| number(claim).to_string())
+        .collect();
+    numbers.join(",")
+}
+
+/// The rows of these claims, on databases without arrays: some at a time.
+fn where_claims(sql: Sql, claims: &[JobClaim]) -> Sql {
+    let pairs = claims.iter().map(|claim| {
+        let JobClaim { id, attempt } = claim;
+        format!("when {id} then {attempt}")
+    });
+    let pairs: Vec<String> = pairs.collect();
+    sql.add(" where state = 2 and id in (")
+        .add(&joined(claims, |claim| claim.id))
+        .add(") and attempt = case id ")
+        .add(&pairs.join(" "))
+        .add(" end")
+}
+
 /// The keys of its own effects are no more needed.
 pub(crate) fn forget_keys(engine: JobEngine, id: i64) -> Sql {
-    Sql::new(engine, "delete from tsumugi_job_keys where name = ").bind(own_key(id))
+    forget_key(engine, &own_key(id))
 }
 
 /// The key of a job's own effects.
@@ -258,6 +303,22 @@ pub(crate) fn failed(engine: JobEngine, claim: JobClaim, again: Option<i64>, err
     )
 }
 
+/// The process of the job has left it: it may be begun again at once, or never.
+fn lost(engine: JobEngine, claim: JobClaim, is_last: bool, error: &str) -> Sql {
+    let sql = Sql::new(
+        engine,
+        "update tsumugi_jobs set losses = losses + 1, claimed_by = null, error = ",
+    )
+    .bind(error)
+    .add(", state = ")
+    .bind(if is_last { DEAD } else { READY });
+    let sql = match is_last {
+        true => sql.add(", unique_key = null"),
+        false => sql,
+    };
+    of_claim(sql.add(", due_at = ").now(), claim)
+}
+
 /// The job is given back as it was.
 pub(crate) fn give_back(engine: JobEngine, claim: JobClaim) -> Sql {
     let sql = Sql::new(
@@ -268,26 +329,27 @@ pub(crate) fn give_back(engine: JobEngine, claim: JobClaim) -> Sql {
     of_claim(sql, claim)
 }
 
-/// Claims that have run out.
+const LEFT: &str =
+    "select id, attempt, losses, retries, claimed_by from tsumugi_jobs where state = 2 and ";
+
+/// Claims that have run out, each with the text of its worker.
 pub(crate) fn expired(engine: JobEngine, count: usize) -> Sql {
     let limit = if engine == JobEngine::Firebird {
         " rows "
     } else {
         " limit "
     };
-    Sql::new(
-        engine,
-        "select id, attempt, failures, retries from tsumugi_jobs where state = 2 and due_at <= ",
-    )
-    .now()
-    .add(" order by due_at")
-    .add(limit)
-    .bind(i64::try_from(count).unwrap_or(i64::MAX))
+    Sql::new(engine, LEFT)
+        .add("due_at <= ")
+        .now()
+        .add(" order by due_at")
+        .add(limit)
+        .bind(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// The same as [`failed`] for a claim that has run out and was not renewed meanwhile.
-pub(crate) fn expire(engine: JobEngine, claim: JobClaim, again: Option<i64>, error: &str) -> Sql {
-    failed(engine, claim, again, error)
+/// The job is lost whose claim has run out, if that was not renewed meanwhile.
+pub(crate) fn expire(engine: JobEngine, claim: JobClaim, is_last: bool, error: &str) -> Sql {
+    lost(engine, claim, is_last, error)
         .add(" and due_at <= ")
         .now()
 }
@@ -295,42 +357,44 @@ pub(crate) fn expire(engine: JobEngine, claim: JobClaim, again: Option<i64>, err
 /// Jobs that run whose worker held a lock that its session has no more, on PostgreSQL: its process has died, or its connection. Each with the text of its
 /// worker, which changes when that one comes back. Not those of the worker that asks, whose claims fit `own`.
 pub(crate) fn orphans(own: &str, count: usize) -> Sql {
-    Sql::new(
-        JobEngine::Postgres,
-        "select id, attempt, failures, retries, claimed_by from tsumugi_jobs where state = 2 and claimed_by like '%+%' \
-         and split_part(claimed_by, '+', 2) not in (select ((classid::bigint << 32) | objid::bigint)::text from pg_locks \
-         where locktype = 'advisory' and objsubid = 1 and granted \
-         and database = (select oid from pg_database where datname = current_database())) and claimed_by not like ",
-    )
-    .bind(own)
-    .add(" order by id limit ")
-    .bind(i64::try_from(count).unwrap_or(i64::MAX))
+    Sql::new(JobEngine::Postgres, LEFT)
+        .add(
+            "claimed_by like '%+%' \
+             and split_part(claimed_by, '+', 2) not in (select ((classid::bigint << 32) | objid::bigint)::text from pg_locks \
+             where locktype = 'advisory' and objsubid = 1 and granted \
+             and database = (select oid from pg_database where datname = current_database())) and claimed_by not like ",
+        )
+        .bind(own)
+        .add(" order by id limit ")
+        .bind(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// The same as [`failed`] for a job of such a worker, unless that has come back.
-pub(crate) fn abandon(claim: JobClaim, again: Option<i64>, error: &str, worker: &str) -> Sql {
-    failed(JobEngine::Postgres, claim, again, error)
+/// The job of such a worker is lost, unless that has come back.
+pub(crate) fn abandon(claim: JobClaim, is_last: bool, error: &str, worker: &str) -> Sql {
+    lost(JobEngine::Postgres, claim, is_last, error)
         .add(" and claimed_by = ")
         .bind(worker)
 }
 
-/// Renews the claims of a worker, under the text that it has now. `all` fits all texts that it has had.
-pub(crate) fn renew(engine: JobEngine, lease: i64, worker: &str, all: &str) -> Sql {
-    Sql::new(engine, "update tsumugi_jobs set due_at = ")
+/// Renews these claims, under the text that their worker has now.
+pub(crate) fn renew(engine: JobEngine, claims: &[JobClaim], lease: i64, worker: &str) -> Sql {
+    let sql = Sql::new(engine, "update tsumugi_jobs set due_at = ")
         .now_plus(lease)
         .add(", claimed_by = ")
-        .bind(worker)
-        .add(" where state = 2 and claimed_by like ")
-        .bind(all)
+        .bind(worker);
+    match engine {
+        JobEngine::Postgres => postgres_claims(sql.add(" from "), claims),
+        _ => where_claims(sql, claims),
+    }
 }
 
-/// What a worker has claimed.
-pub(crate) fn claimed_by(engine: JobEngine, all: &str) -> Sql {
-    Sql::new(
-        engine,
-        "select id, attempt from tsumugi_jobs where state = 2 and claimed_by like ",
-    )
-    .bind(all)
+/// Which of these claims are held.
+pub(crate) fn held(engine: JobEngine, claims: &[JobClaim]) -> Sql {
+    let sql = Sql::new(engine, "select id, attempt from tsumugi_jobs");
+    match engine {
+        JobEngine::Postgres => postgres_claims(sql.add(", "), claims),
+        _ => where_claims(sql, claims),
+    }
 }
 
 /// Remembers an effect; no row changed where it is remembered.
@@ -374,26 +438,26 @@ pub(crate) fn forget_scheduled(engine: JobEngine, name: &str, at_ms: i64, now_ms
     .bind(now_ms)
 }
 
-/// Drops the keys of these. Their numbers are of one length, so that they are in the order of their texts.
-pub(crate) fn forget_later_keys(engine: JobEngine, name: &str, at_ms: i64, now_ms: i64) -> Sql {
+/// The keys of a schedule's times after `from_ms` and before `to_ms`. Their numbers are of one length, so that they are in the order of their texts; keys
+/// of schedules with longer names may be among them.
+pub(crate) fn schedule_keys(engine: JobEngine, name: &str, from_ms: i64, to_ms: i64) -> Sql {
     let key = named_key(name);
-    Sql::new(engine, "delete from tsumugi_job_keys where name > ")
-        .bind(format!("{key} {now_ms}"))
+    Sql::new(engine, "select name from tsumugi_job_keys where name > ")
+        .bind(format!("{key} {from_ms:013}"))
         .add(" and name < ")
-        .bind(format!("{key}!"))
-        .add(" and name <> ")
-        .bind(format!("{key} {at_ms}"))
+        .bind(format!("{key} {to_ms:013}"))
 }
 
-/// Drops the keys of a kind's times that are older than this.
-pub(crate) fn forget_old_keys(engine: JobEngine, name: &str, age: i64) -> Sql {
-    let key = named_key(name);
-    Sql::new(engine, "delete from tsumugi_job_keys where name > ")
-        .bind(format!("{key} "))
-        .add(" and name < ")
-        .bind(format!("{key}!"))
-        .add(" and made_at < ")
-        .now_plus(-age)
+/// The time in such a key; nothing where it is another schedule's.
+pub(crate) fn schedule_time(key: &str, name: &str) -> Option<i64> {
+    let time = key.strip_prefix(&*named_key(name))?.strip_prefix(' ')?;
+    let is_time = time.len() == 13 && time.bytes().all(|byte| byte.is_ascii_digit());
+    time.parse().ok().filter(|_| is_time)
+}
+
+/// Forgets an effect with a key.
+pub(crate) fn forget_key(engine: JobEngine, row: &str) -> Sql {
+    Sql::new(engine, "delete from tsumugi_job_keys where name = ").bind(row)
 }
 
 /// Whether a claim still holds, which it does until the end of the transaction then.
@@ -405,7 +469,7 @@ pub(crate) fn hold(engine: JobEngine, claim: JobClaim) -> Sql {
     }
 }
 
-const LISTED: &str = "id, name, queue, state, sort_order, attempt, failures, retries, due_at, pushed_at, claimed_by, error, arguments";
+const LISTED: &str = "id, name, queue, state, sort_order, attempt, failures, retries, due_at, pushed_at, claimed_by, error, arguments, losses";
 
 /// Jobs in the order of their ids, of one state or of all, after an id.
 pub(crate) fn list(engine: JobEngine, state: Option<i64>, after: i64, count: usize) -> Sql {
@@ -430,7 +494,7 @@ pub(crate) fn list(engine: JobEngine, state: Option<i64>, after: i64, count: usi
 pub(crate) fn retry(engine: JobEngine, id: i64) -> Sql {
     Sql::new(
         engine,
-        "update tsumugi_jobs set state = 1, failures = 0, due_at = ",
+        "update tsumugi_jobs set state = 1, failures = 0, losses = 0, due_at = ",
     )
     .now()
     .add(" where id = ")
@@ -442,7 +506,7 @@ pub(crate) fn retry(engine: JobEngine, id: i64) -> Sql {
 pub(crate) fn retry_dead(engine: JobEngine, name: &str) -> Sql {
     Sql::new(
         engine,
-        "update tsumugi_jobs set state = 1, failures = 0, due_at = ",
+        "update tsumugi_jobs set state = 1, failures = 0, losses = 0, due_at = ",
     )
     .now()
     .add(" where state = 3 and name = ")

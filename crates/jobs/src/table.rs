@@ -2,13 +2,13 @@
 //! Rule: the columns are the same everywhere, so that one text of a statement serves all.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use tsumugi_db::{Database, Executor};
 
 use crate::error::Result;
-use crate::job_claim::JobEnd;
-use crate::rounds::Rounds;
+use crate::group_commit::GroupCommit;
+use crate::job_claim::{JobClaim, JobEnd};
 use crate::sql::JobEngine;
 
 /// States of a row. A job that has ended well has none.
@@ -23,6 +23,15 @@ pub(crate) mod state {
     pub const DEAD: i64 = 3;
 }
 
+/// The condition of jobs that are ready, on PostgreSQL. It plans by statistics, and those of a queue are of another time: by `state = 1` it takes the ready
+/// ones for a few, and sorts all of them for each claim. Of these expressions it has no statistics and takes all rows for such, so that it reads the first of
+/// the index, which is for this condition.
+macro_rules! postgres_ready {
+    () => {
+        "state + 0 <> 0 and state + 0 <> 2 and state + 0 <> 3"
+    };
+}
+
 const JOBS: &str = "tsumugi_jobs";
 const KEYS: &str = "tsumugi_job_keys";
 
@@ -31,20 +40,21 @@ const POSTGRES: [&str; 3] = [
     "create table tsumugi_jobs (id bigint generated always as identity primary key, \
      name text not null, queue text not null, arguments text not null, state integer not null, sort_order integer not null, \
      attempt integer not null, failures integer not null, retries integer not null, unique_key text unique, \
-     due_at bigint not null, pushed_at bigint not null, claimed_by text, error text, trace text)",
+     due_at bigint not null, pushed_at bigint not null, claimed_by text, error text, trace text, losses integer default 0 not null)",
     POSTGRES_NEXT,
     "create index tsumugi_jobs_due on tsumugi_jobs (state, due_at)",
 ];
-/// Of the jobs that are ready, by the condition that statements have for these.
-const POSTGRES_NEXT: &str = "create index tsumugi_jobs_next on tsumugi_jobs (sort_order, id) \
-                             where state + 0 <> 0 and state + 0 <> 2 and state + 0 <> 3";
+const POSTGRES_NEXT: &str = concat!(
+    "create index tsumugi_jobs_next on tsumugi_jobs (sort_order, id) where ",
+    postgres_ready!()
+);
 const POSTGRES_KEYS: &str = "create table tsumugi_job_keys (name text collate \"C\" primary key, job_id bigint, made_at bigint not null)";
 
 const SQLITE: [&str; 3] = [
     "create table tsumugi_jobs (id integer primary key autoincrement, \
      name text not null, queue text not null, arguments text not null, state integer not null, sort_order integer not null, \
      attempt integer not null, failures integer not null, retries integer not null, unique_key text unique, \
-     due_at integer not null, pushed_at integer not null, claimed_by text, error text, trace text)",
+     due_at integer not null, pushed_at integer not null, claimed_by text, error text, trace text, losses integer default 0 not null)",
     "create index tsumugi_jobs_ready on tsumugi_jobs (sort_order, id) where state = 1",
     "create index tsumugi_jobs_due on tsumugi_jobs (state, due_at)",
 ];
@@ -55,19 +65,35 @@ const FIREBIRD: [&str; 3] = [
      name varchar(64) not null, queue varchar(64) not null, arguments blob sub_type text not null, state integer not null, \
      sort_order integer not null, attempt integer not null, failures integer not null, retries integer not null, \
      unique_key varchar(200) unique, due_at bigint not null, pushed_at bigint not null, claimed_by varchar(64), \
-     error blob sub_type text, trace varchar(600))",
+     error blob sub_type text, trace varchar(600), losses integer default 0 not null)",
     "create index tsumugi_jobs_ready on tsumugi_jobs (state, sort_order, id)",
     "create index tsumugi_jobs_due on tsumugi_jobs (state, due_at)",
 ];
 const FIREBIRD_KEYS: &str = "create table tsumugi_job_keys (name varchar(200) not null primary key, job_id bigint, made_at bigint not null)";
 
 /// Columns that tables of older versions lack, with what adds each of them. Older processes go on with a table that has them.
-const POSTGRES_ADDED: [(&str, &str); 1] =
-    [("trace", "alter table tsumugi_jobs add column trace text")];
-const SQLITE_ADDED: [(&str, &str); 1] =
-    [("trace", "alter table tsumugi_jobs add column trace text")];
-const FIREBIRD_ADDED: [(&str, &str); 1] =
-    [("trace", "alter table tsumugi_jobs add trace varchar(600)")];
+const POSTGRES_ADDED: [(&str, &[&str]); 2] = [
+    ("trace", &["alter table tsumugi_jobs add column trace text"]),
+    (
+        LOSSES,
+        &["alter table tsumugi_jobs add column losses integer default 0 not null"],
+    ),
+];
+const SQLITE_ADDED: [(&str, &[&str]); 2] = POSTGRES_ADDED;
+const FIREBIRD_ADDED: [(&str, &[&str]); 2] = [
+    (
+        "trace",
+        &["alter table tsumugi_jobs add trace varchar(600)"],
+    ),
+    (
+        LOSSES,
+        &["alter table tsumugi_jobs add losses integer default 0 not null"],
+    ),
+];
+const LOSSES: &str = "losses";
+/// Keys of kinds that have a colon, which did not say where the kind ends in tables without `losses`.
+const COLON_KEYS: &str = "update tsumugi_jobs set unique_key = ':' || octet_length(name) || ':' || unique_key \
+                          where unique_key is not null and unique_key not like ':%' and name like '%:%'";
 
 /// Makes the tables unless they are there, and gives those of an older version what they lack: in this transaction, or else in ones of their own. Says
 /// whether anything was missing.
@@ -84,7 +110,11 @@ pub async fn make_job_tables(executor: &Executor) -> Result<bool> {
     let mut is_changed = executor.make_table(KEYS, &[keys]).await? || is_new;
     if !is_new {
         for (column, add) in added {
-            is_changed |= executor.make_column(JOBS, column, &[add]).await?;
+            let is_added = executor.make_column(JOBS, column, add).await?;
+            if is_added && column == LOSSES {
+                executor.execute(COLON_KEYS, []).await?;
+            }
+            is_changed |= is_added;
         }
         if executor.dialect().name == "PostgreSQL" {
             let make = [POSTGRES_NEXT, "drop index if exists tsumugi_jobs_ready"];
@@ -111,14 +141,14 @@ pub(crate) struct JobTables {
     pub database: Database,
     pub engine: JobEngine,
     ready: tokio::sync::OnceCell<()>,
-    /// Jobs of this worker that have kept a key of their own.
-    keyed: RefCell<HashSet<i64>>,
+    /// Jobs of this worker that have kept a key of their own, with the attempt that has asked for it.
+    keyed: RefCell<HashMap<i64, i64>>,
     /// Notifications that pushes share.
-    pub notices: Rounds<(), ()>,
+    pub notices: GroupCommit<(), ()>,
     /// Pushes of this thread that are under way.
     pub pushing: Cell<usize>,
     /// Ends of jobs that are written together: whether each was still this process's, or nothing where that is not known.
-    pub ends: Rounds<JobEnd, Option<bool>>,
+    pub ends: GroupCommit<JobEnd, Option<bool>>,
 }
 
 impl JobTables {
@@ -128,25 +158,29 @@ impl JobTables {
             database,
             ready: tokio::sync::OnceCell::new(),
             keyed: RefCell::default(),
-            notices: Rounds::default(),
+            notices: GroupCommit::default(),
             pushing: Cell::new(0),
-            ends: Rounds::default(),
+            ends: GroupCommit::default(),
         }
     }
 
-    /// The job keeps a key of its own.
-    pub fn note_keyed(&self, job: i64) {
-        self.keyed.borrow_mut().insert(job);
+    /// The job keeps a key of its own. Says whether this attempt has asked for it before.
+    pub fn note_keyed(&self, claim: JobClaim) -> bool {
+        let before = self.keyed.borrow_mut().insert(claim.id, claim.attempt);
+        before == Some(claim.attempt)
     }
 
     /// Whether the job has kept a key of its own.
     pub fn is_keyed(&self, job: i64) -> bool {
-        self.keyed.borrow().contains(&job)
+        self.keyed.borrow().contains_key(&job)
     }
 
-    /// The job's own key is deleted.
-    pub fn forget_keyed(&self, job: i64) {
-        self.keyed.borrow_mut().remove(&job);
+    /// The attempt has ended, and with it what was noted of it.
+    pub fn forget_keyed(&self, claim: JobClaim) {
+        let mut keyed = self.keyed.borrow_mut();
+        if keyed.get(&claim.id) == Some(&claim.attempt) {
+            keyed.remove(&claim.id);
+        }
     }
 
     /// The database, once the tables are there: for statements that run in no transaction of the caller's.

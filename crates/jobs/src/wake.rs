@@ -1,15 +1,16 @@
 //! What tells a worker that jobs may wait: a push in this process, a notification of PostgreSQL. Carries nothing else.
 //! Rule: a wake-up may come too often and may be missed; the table is looked at now and then anyway.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tsumugi_db::{Database, Listener, ListenerEvent};
 
-use crate::limits::FAILURE_PAUSE_MAX;
+use crate::limits::{FAILURE_PAUSE_MAX, LISTENER_CHECK_MAX, LISTENER_CHECKED_EVERY};
 use crate::statements::NOTIFICATIONS;
 use crate::worker_name::{WorkerName, lock_number};
 
@@ -25,6 +26,8 @@ pub(crate) fn wake_process() {
 pub(crate) struct Wake {
     pushes: watch::Receiver<u64>,
     noticed: Rc<Notify>,
+    /// Whether the database says when a job was pushed.
+    is_noticed: Rc<Cell<bool>>,
     listening: Option<JoinHandle<()>>,
 }
 
@@ -32,22 +35,26 @@ impl Wake {
     /// Listens where the database can say so. The session that listens holds a lock for the worker, which goes with its process.
     pub fn of(database: &Database, name: &Rc<WorkerName>) -> Wake {
         let noticed = Rc::new(Notify::new());
+        let is_noticed = Rc::new(Cell::new(false));
         let listening = matches!(database, Database::Postgres(_)).then(|| {
-            let (database, noticed) = (database.clone(), Rc::clone(&noticed));
-            tokio::task::spawn_local(listen(database, noticed, Rc::clone(name)))
+            let state = ListenerState {
+                name: Rc::clone(name),
+                noticed: Rc::clone(&noticed),
+                is_noticed: Rc::clone(&is_noticed),
+            };
+            tokio::task::spawn_local(listen(database.clone(), state))
         });
         Wake {
             pushes: PUSHES.subscribe(),
             noticed,
+            is_noticed,
             listening,
         }
     }
 
     /// Whether the database says when a job was pushed.
     pub fn is_noticed(&self) -> bool {
-        self.listening
-            .as_ref()
-            .is_some_and(|listening| !listening.is_finished())
+        self.is_noticed.get()
     }
 
     /// Resolves when jobs may wait.
@@ -68,27 +75,72 @@ impl Drop for Wake {
     }
 }
 
+/// What the task that listens shares with its worker.
+struct ListenerState {
+    name: Rc<WorkerName>,
+    noticed: Rc<Notify>,
+    is_noticed: Rc<Cell<bool>>,
+}
+
+impl ListenerState {
+    /// Takes a lock in the session that listens. Another one each time: a session that was lost may hold the one before for a while.
+    async fn hold(&self, listener: &Listener) {
+        let number = lock_number();
+        match timeout(LISTENER_CHECK_MAX, listener.lock(number)).await {
+            Ok(Ok(())) => self.name.set_lock(Some(number)),
+            refused => {
+                tracing::debug!(
+                    "jobs of this worker come back when their claims run out: {refused:?}"
+                );
+                self.name.set_lock(None);
+            }
+        }
+        self.is_noticed.set(true);
+        // What was pushed before, and in a gap.
+        self.noticed.notify_one();
+    }
+
+    /// The session is lost, or seems to be: its lock says nothing any more, and the worker looks by itself.
+    fn lose(&self) {
+        self.name.set_lock(None);
+        if self.is_noticed.replace(false) {
+            self.noticed.notify_one();
+        }
+    }
+
+    /// Passes on what comes until the listener is of no use.
+    async fn receive(&self, listener: &mut Listener) {
+        self.hold(listener).await;
+        loop {
+            let event = timeout(LISTENER_CHECKED_EVERY, listener.recv()).await;
+            match event {
+                Ok(Ok(ListenerEvent::Gap)) => self.hold(listener).await,
+                Ok(Ok(_)) => self.noticed.notify_one(),
+                Ok(Err(error)) => {
+                    tracing::debug!("notices of jobs do not come: {error}");
+                    return;
+                }
+                // Nothing has come, or another connection is on its way.
+                Err(_) => match timeout(LISTENER_CHECK_MAX, listener.check()).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) => self.lose(),
+                    Err(_) => {
+                        tracing::debug!("the session that listens does not answer");
+                        return;
+                    }
+                },
+            }
+        }
+    }
+}
+
 /// Ends where the database cannot be listened to: behind a pooler.
-async fn listen(database: Database, noticed: Rc<Notify>, name: Rc<WorkerName>) {
+async fn listen(database: Database, state: ListenerState) {
     loop {
         match database.listen(&[NOTIFICATIONS.to_owned()]).await {
             Ok(mut listener) => {
-                // What was pushed before, and in a gap.
-                let mut may_have_missed = true;
-                loop {
-                    if may_have_missed {
-                        hold(&listener, &name).await;
-                    }
-                    noticed.notify_one();
-                    match listener.recv().await {
-                        Ok(event) => may_have_missed = event == ListenerEvent::Gap,
-                        Err(error) => {
-                            tracing::debug!("notices of jobs do not come: {error}");
-                            break;
-                        }
-                    }
-                }
-                name.set_lock(None);
+                state.receive(&mut listener).await;
+                state.lose();
             }
             Err(error @ tsumugi_db::Error::Unsupported { .. }) => {
                 tracing::info!("jobs are looked for again and again: {error}");
@@ -97,17 +149,5 @@ async fn listen(database: Database, noticed: Rc<Notify>, name: Rc<WorkerName>) {
             Err(error) => tracing::debug!("notices of jobs do not come: {error}"),
         }
         sleep(FAILURE_PAUSE_MAX).await;
-    }
-}
-
-/// Takes a lock in the session that listens. Another one each time: a session that was lost may hold the one before for a while.
-async fn hold(listener: &Listener, name: &WorkerName) {
-    let number = lock_number();
-    match listener.lock(number).await {
-        Ok(()) => name.set_lock(Some(number)),
-        Err(error) => {
-            tracing::debug!("jobs of this worker come back when their claims run out: {error}");
-            name.set_lock(None);
-        }
     }
 }

@@ -2,7 +2,7 @@
 //! Rule: what runs is dropped where it waits before another process can have claimed it, by a clock that nobody sets.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -19,10 +19,11 @@ use crate::error::{Error, Result};
 use crate::job_claim::JobClaim;
 use crate::kind::{JobKind, WorkerOptions};
 use crate::limits::{
-    FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, JOB_KINDS_MAX, JOB_POLL_DEFAULT, JOB_POLL_WITH_NOTICES,
-    RECORDS_MAX,
+    FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, GIVE_BACK_MAX, JOB_KINDS_MAX, JOB_POLL_DEFAULT,
+    JOB_POLL_WITH_NOTICES, RECORDS_MAX,
 };
 use crate::queue::JobQueue;
+use crate::running::RunningClaim;
 use crate::trace::begin_job;
 use crate::wake::Wake;
 
@@ -43,16 +44,20 @@ struct Inner {
     claimer: Claimer,
     options: WorkerOptions,
     perform: Perform,
-    running: RefCell<HashMap<i64, RunningJob>>,
-    /// When the claims were last taken or renewed, by this process's clock: they hold for `lease` from then on at least.
-    renewed: Cell<Instant>,
+    running: RefCell<HashMap<JobClaim, RunningJob>>,
+    /// What is claimed and was not begun, until it is given back.
+    refused: RefCell<HashSet<JobClaim>>,
+    /// Since when claims hold, the oldest of them or longer ago.
+    oldest: Cell<Instant>,
 }
 
 struct RunningJob {
-    claim: JobClaim,
     queue: String,
+    /// When the claim was last taken or renewed, by this process's clock: it holds for `lease` from then on at least.
+    renewed: Instant,
     /// Given when the claim is lost.
     cut: Rc<Notify>,
+    _here: RunningClaim,
 }
 
 /// When the worker asks for jobs the next time.
@@ -98,18 +103,24 @@ impl JobWorker {
                 options,
                 perform,
                 running: RefCell::default(),
-                renewed: Cell::new(Instant::now()),
+                refused: RefCell::default(),
+                oldest: Cell::new(Instant::now()),
             }),
         })
     }
 
     /// Runs jobs until `stop` resolves; what has not ended a while later is dropped and given back.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
+    pub fn run(self, stop: impl Future<Output = ()>) -> impl Future<Output = ()> {
+        self.run_until(stop, std::future::pending())
+    }
+
+    /// The same, where what has not ended is given back when `last` resolves at the latest, however long it might go on.
+    pub async fn run_until(self, stop: impl Future<Output = ()>, last: impl Future<Output = ()>) {
         let inner = self.inner;
         if inner.claimer.kinds.is_empty() {
             return stop.await;
         }
-        let mut stop = pin!(stop);
+        let (mut stop, mut last) = (pin!(stop), pin!(last));
         let mut wake = Wake::of(inner.claimer.queue.database(), &inner.claimer.name);
         let mut attempts = FuturesUnordered::new();
         let mut asking = Asking::new();
@@ -122,19 +133,22 @@ impl JobWorker {
             let is_idle = ending.is_none() && asking.question.is_none();
             let has_room = is_idle && !inner.wanted().is_empty();
             let is_running = !inner.running.borrow().is_empty();
-            let latest = inner.renewed.get() + inner.options.lease * 9 / 10;
+            let latest = inner.oldest.get() + inner.held_for();
+            let next = inner
+                .claimer
+                .retry_at()
+                .map_or(asking.at, |at| at.min(asking.at));
             tokio::select! {
                 biased;
-                () = sleep_until(latest), if is_running => inner.cut_all(),
+                () = sleep_until(latest), if is_running => inner.cut_late(),
                 () = &mut stop, if ending.is_none() => ending = Some(Instant::now() + inner.options.grace),
+                () = &mut last => break,
                 () = until(ending), if ending.is_some() => break,
                 claimed = finished(&mut asking.question), if asking.question.is_some() => {
                     let jobs = asking.read(claimed, inner.poll(wake.is_noticed()));
                     for job in jobs {
-                        match ending {
-                            None => attempts.push(inner.begin(job)),
-                            Some(_) => inner.give_back(job.claim()).await,
-                        }
+                        let is_begun = ending.is_none() && job.asked_at.elapsed() < inner.held_for();
+                        attempts.push(if is_begun { inner.begin(job) } else { inner.refuse(job) });
                     }
                 }
                 () = finished(&mut renewal), if renewal.is_some() => renewal = None,
@@ -148,19 +162,11 @@ impl JobWorker {
                     }
                 }
                 () = wake.woken(), if is_idle => asking.at = Instant::now(),
-                () = sleep_until(asking.at), if has_room => asking.ask(&inner),
+                () = sleep_until(next), if has_room => asking.ask(&inner),
             }
         }
         drop(attempts);
-        let left: Vec<JobClaim> = inner
-            .running
-            .take()
-            .into_values()
-            .map(|job| job.claim)
-            .collect();
-        for claim in left {
-            inner.give_back(claim).await;
-        }
+        Box::pin(inner.give_back_all(asking.question)).await;
     }
 
     /// Runs what is ready, and what is pushed meanwhile, and says how many jobs were begun: for tests.
@@ -193,10 +199,6 @@ impl Asking {
     }
 
     fn ask(&mut self, inner: &Rc<Inner>) {
-        if inner.running.borrow().is_empty() {
-            // What is claimed by this question is claimed from now on.
-            inner.renewed.set(Instant::now());
-        }
         let inner = Rc::clone(inner);
         self.question = Some(Box::pin(async move {
             let wanted = inner.wanted();
@@ -254,13 +256,17 @@ impl Inner {
             let own = max.saturating_sub(of_queue(queue)).min(room);
             let names = self.names(|kind| kind.queue == *queue);
             if own > 0 && !names.is_empty() {
-                wanted.push(Wanted { names, room: own });
+                wanted.push(Wanted {
+                    queue: Some(queue.clone()),
+                    names,
+                    room: own,
+                });
             }
         }
         let names = self.names(|kind| !self.options.queues.contains_key(&kind.queue));
-        // Behind those, which leave them room.
         if room > 0 && !names.is_empty() {
-            wanted.push(Wanted { names, room });
+            let queue = None;
+            wanted.push(Wanted { queue, names, room });
         }
         wanted
     }
@@ -279,11 +285,17 @@ impl Inner {
             None => unreachable!("only jobs of declared kinds are claimed"),
         };
         let running = RunningJob {
-            claim: job.claim(),
             queue,
+            renewed: job.asked_at,
             cut: Rc::clone(&cut),
+            _here: RunningClaim::begin(self.claimer.name.base(), job.claim()),
         };
-        self.running.borrow_mut().insert(job.id, running);
+        let oldest = match self.running.borrow().is_empty() {
+            true => job.asked_at,
+            false => job.asked_at.min(self.oldest.get()),
+        };
+        self.oldest.set(oldest);
+        self.running.borrow_mut().insert(job.claim(), running);
         let inner = Rc::clone(self);
         let activity = begin_job(&job.name, job.trace.as_deref());
         activity.show();
@@ -305,8 +317,19 @@ impl Inner {
                     activity.end(ended(outcome.is_err().then_some("it failed")));
                 }
             }
-            inner.running.borrow_mut().remove(&job.id);
+            inner.claimer.queue.table.forget_keyed(job.claim());
+            inner.running.borrow_mut().remove(&job.claim());
         }))
+    }
+
+    /// Gives back a job that is claimed and not begun.
+    fn refuse(self: &Rc<Self>, job: ClaimedJob) -> Local<()> {
+        let (inner, claim) = (Rc::clone(self), job.claim());
+        self.refused.borrow_mut().insert(claim);
+        Box::pin(async move {
+            inner.give_back(claim).await;
+            inner.refused.borrow_mut().remove(&claim);
+        })
     }
 
     async fn record(&self, job: &ClaimedJob, outcome: &Result<(), String>) {
@@ -334,23 +357,68 @@ impl Inner {
         }
     }
 
-    async fn give_back(&self, claim: JobClaim) {
+    async fn give_back(&self, claim: JobClaim) -> bool {
         match self.claimer.give_back(claim).await {
-            Ok(true) => tracing::info!("the job {} is given back", claim.id),
+            Ok(true) => {
+                tracing::info!("the job {} is given back", claim.id);
+                return true;
+            }
             Ok(false) => {}
             Err(error) => tracing::warn!(
                 "the job {} is not given back, and waits until its claim runs out: {error}",
                 claim.id
             ),
         }
+        false
     }
 
-    /// The claims may have run out.
-    fn cut_all(&self) {
-        for job in self.running.borrow().values() {
-            job.cut.notify_one();
+    /// Gives back what runs, and what a question that is under way claims, as far as there is time.
+    async fn give_back_all(&self, question: Option<Local<Result<ClaimAnswer>>>) {
+        let running = self.running.take().into_keys();
+        let here: Vec<JobClaim> = running.chain(self.refused.take()).collect();
+        let give = async |claims: Vec<JobClaim>| {
+            let all = claims.into_iter().map(|claim| self.give_back(claim));
+            let given = futures_util::future::join_all(all).await;
+            if given.contains(&true) {
+                self.claimer.queue.wake_all().await;
+            }
+        };
+        let asked = async {
+            if let Some(question) = question
+                && let Ok(claimed) = question.await
+            {
+                give(claimed.jobs.iter().map(ClaimedJob::claim).collect()).await;
+            }
+        };
+        let all = futures_util::future::join(give(here), asked);
+        if timeout(GIVE_BACK_MAX, all).await.is_err() {
+            tracing::warn!(
+                "not all jobs are given back; the others wait until their claims run out"
+            );
         }
-        self.renewed.set(Instant::now());
+    }
+
+    /// For how long after it was taken or renewed a claim holds for sure, by this process's clock.
+    fn held_for(&self) -> Duration {
+        self.options.lease * 9 / 10
+    }
+
+    /// Cuts the jobs whose claims may have run out.
+    fn cut_late(&self) {
+        let held_for = self.held_for();
+        for job in self.running.borrow_mut().values_mut() {
+            if job.renewed.elapsed() >= held_for {
+                job.cut.notify_one();
+                job.renewed = Instant::now();
+            }
+        }
+        self.note_oldest();
+    }
+
+    fn note_oldest(&self) {
+        let running = self.running.borrow();
+        let oldest = running.values().map(|job| job.renewed).min();
+        self.oldest.set(oldest.unwrap_or_else(Instant::now));
     }
 }
 
@@ -365,28 +433,28 @@ fn ended(error: Option<&str>) -> Ending {
 /// Claims are renewed when a third of their time is over, and when the worker's text has changed.
 async fn renewal_due(inner: &Inner) {
     tokio::select! {
-        () = sleep_until(inner.renewed.get() + inner.options.lease / 3) => {}
+        () = sleep_until(inner.oldest.get() + inner.options.lease / 3) => {}
         () = inner.claimer.name.changed() => {}
     }
 }
 
 async fn renew(inner: Rc<Inner>) {
     let begun = Instant::now();
-    // What begins while the database is asked may be missing in the answer.
-    let asked: Vec<_> = inner
-        .running
-        .borrow()
-        .values()
-        .map(|job| job.claim)
-        .collect();
-    match inner.claimer.renew(asked.len()).await {
-        Ok(None) => inner.renewed.set(begun),
-        Ok(Some(held)) => {
-            inner.renewed.set(begun);
-            let running = inner.running.borrow();
-            let is_lost = |claim| asked.contains(claim) && !held.contains(claim);
-            let lost = running.values().filter(|job| is_lost(&job.claim));
-            lost.for_each(|job| job.cut.notify_one());
+    // What begins while the database is asked is not in the answer.
+    let asked: Vec<_> = inner.running.borrow().keys().copied().collect();
+    match inner.claimer.renew(&asked).await {
+        Ok(lost) => {
+            let mut running = inner.running.borrow_mut();
+            for claim in asked {
+                if let Some(job) = running.get_mut(&claim) {
+                    job.renewed = begun;
+                }
+            }
+            for job in lost.iter().filter_map(|claim| running.get(claim)) {
+                job.cut.notify_one();
+            }
+            drop(running);
+            inner.note_oldest();
         }
         Err(error) => {
             tracing::warn!("the claims of jobs are not renewed: {error}");
@@ -430,6 +498,7 @@ mod tests {
 
     use super::{JobFuture, JobWorker, renew};
     use crate::claims::ClaimedJob;
+    use crate::job_claim::JobClaim;
     use crate::kind::{JobKind, WorkerOptions};
     use crate::queue::JobQueue;
 
@@ -451,6 +520,7 @@ mod tests {
             failures: 0,
             retries: 0,
             trace: None,
+            asked_at: tokio::time::Instant::now(),
         }
     }
 
@@ -486,9 +556,9 @@ mod tests {
         }
         assert!(!later.is_empty());
         let running = inner.running.borrow();
-        let is_cut = |id: &i64| pin!(running[id].cut.notified()).enable();
-        let mut cut: Vec<_> = running.keys().copied().filter(is_cut).collect();
-        cut.sort_unstable();
+        let is_cut = |claim: &JobClaim| pin!(running[claim].cut.notified()).enable();
+        let cut: Vec<_> = running.keys().filter(|claim| is_cut(claim)).collect();
+        let cut: Vec<_> = cut.into_iter().map(|claim| claim.id).collect();
         assert_eq!(cut, [1]);
     }
 }

@@ -37,10 +37,20 @@ impl WorkerName {
         format!("{}%", self.base)
     }
 
+    /// How all of its texts begin.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Has its claims marked anew, and so renewed, at once.
+    pub fn mark_anew(&self) {
+        self.changed.notify_one();
+    }
+
     /// Its session holds this lock from now on, or none.
     pub fn set_lock(&self, number: Option<i64>) {
         if self.lock.replace(number) != number {
-            self.changed.notify_one();
+            self.mark_anew();
         }
     }
 

@@ -88,6 +88,15 @@ impl Listener {
         locked.map_err(|error| self.place.0.error("pg_advisory_lock", error))
     }
 
+    /// Asks the listener's session for nothing, so that nothing on the way takes it for idle. No limit of time: drop the future to give up.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] where the connection is lost.
+    pub async fn check(&self) -> Result<()> {
+        let checked = self.listener.connection().script("select 1").await;
+        checked.map_err(|error| self.place.0.error("select 1", error))
+    }
+
     /// What came next. Dropping the future loses nothing.
     ///
     /// # Errors

@@ -3,8 +3,10 @@
 mod claims;
 mod figures;
 mod kills;
+mod losses;
 mod model;
 mod pushes;
+mod schedules;
 mod sessions;
 mod traces;
 mod versions;
@@ -116,7 +118,7 @@ fn calm() -> WorkerOptions {
     }
 }
 
-/// Looks at the table by the clock, and ends of claims, are of no help.
+/// Neither looks at the table by the clock nor the end of a claim help within a test.
 fn patient() -> WorkerOptions {
     WorkerOptions {
         poll: Some(Duration::from_secs(3_600)),

@@ -258,3 +258,56 @@ fn effect_with_a_key_happens_once_and_not_at_all_when_it_is_undone() {
         assert!(error.to_string().contains("JOB_KEY_BYTES_MAX"), "{error}");
     });
 }
+
+#[test]
+fn keys_of_kinds_with_colons_are_their_own() {
+    with_each(async |place| {
+        let queue = place.queue().await;
+        let keyed = async |name: &str, key: &str| {
+            let mut new = JobPush::new(kind(name), "{}");
+            new.unique = Some(key.to_owned());
+            push(&queue, &new).await.is_some()
+        };
+        for (name, key) in [("a", "b:c"), ("a:b", "c"), ("3", ":a:b:c"), (":a", "b:c")] {
+            assert!(keyed(name, key).await, "{name} {key}");
+            assert!(!keyed(name, key).await, "{name} {key}");
+        }
+        let longest = "k".repeat(JOB_KEY_BYTES_MAX);
+        assert!(keyed(&":".repeat(JOB_NAME_BYTES_MAX), &longest).await);
+    });
+}
+
+#[test]
+fn second_effect_of_an_attempt_without_a_key_is_refused_and_one_that_was_undone_may_be_tried_again()
+{
+    with_each(async |place| {
+        let queue = place.queue().await;
+        let id = push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
+        let claim = "update tsumugi_jobs set state = 2, attempt = 1, claimed_by = 'test'";
+        queue.database().execute(claim, []).await.unwrap();
+        let mut found = Vec::new();
+        for (attempt, commits) in [(1, false), (1, true), (1, true), (2, true), (2, true)] {
+            let claim = format!("update tsumugi_jobs set attempt = {attempt}");
+            queue.database().execute(claim, []).await.unwrap();
+            let options = TransactionOptions::default();
+            let transaction = Rc::new(queue.database().begin(options).await.unwrap());
+            let inside = Executor::Transaction(Rc::clone(&transaction));
+            let asked = queue.begin_once(&inside, None, Some((id, attempt))).await;
+            found.push(asked.map_err(|error| error.to_string()));
+            drop(inside);
+            match commits {
+                true => transaction.commit().await.unwrap(),
+                false => transaction.roll_back().await.unwrap(),
+            }
+        }
+        let refused = |found: &Result<bool, String>| {
+            found
+                .as_ref()
+                .is_err_and(|error| error.contains("keys of their own"))
+        };
+        assert_eq!(found[..2], [Ok(true), Ok(true)]);
+        assert!(refused(&found[2]), "{found:?}");
+        assert_eq!(found[3], Ok(false));
+        assert!(refused(&found[4]), "{found:?}");
+    });
+}

@@ -52,7 +52,7 @@ fn job_of_a_dead_process_is_begun_again_long_before_its_claim_runs_out() {
         })
         .await;
         stays.end().await;
-        assert_eq!(diary.lines(), ["begun", "attempt 2, failures 1"]);
+        assert_eq!(diary.lines(), ["begun", "attempt 2, failures 0"]);
     });
 }
 

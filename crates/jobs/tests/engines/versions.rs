@@ -12,10 +12,13 @@ async fn make_old(place: &Place) {
     let queue = place.queue().await;
     queue.prepare().await.unwrap();
     let drop_column = match place {
-        Place::Firebird(_) => "alter table tsumugi_jobs drop trace",
-        _ => "alter table tsumugi_jobs drop column trace",
+        Place::Firebird(_) => "alter table tsumugi_jobs drop",
+        _ => "alter table tsumugi_jobs drop column",
     };
-    queue.database().execute(drop_column, []).await.unwrap();
+    for column in ["trace", "losses"] {
+        let sql = format!("{drop_column} {column}");
+        queue.database().execute(sql, []).await.unwrap();
+    }
     if let Place::Postgres(_) = place {
         for sql in [
             "drop index tsumugi_jobs_next",
@@ -66,6 +69,24 @@ fn table_of_an_older_version_gets_what_it_lacks_at_the_first_use_and_its_jobs_ar
             let index = async |name| here(&queue).has_index(name).await.unwrap();
             assert!(index("tsumugi_jobs_next").await && !index("tsumugi_jobs_ready").await);
         }
+    });
+}
+
+#[test]
+fn key_of_a_kind_with_a_colon_that_an_older_version_has_pushed_keeps_others_out() {
+    with_each(async |place| {
+        make_old(place).await;
+        let queue = place.queue().await;
+        let sql = "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at, unique_key) \
+                   values ('a:b', 'default', '{}', 1, 0, 0, 0, 5, 0, 0, 'a:b:c')";
+        queue.database().execute(sql, []).await.unwrap();
+        let keyed = async |name, key: &str| {
+            let mut new = JobPush::new(kind(name), "{}");
+            new.unique = Some(key.to_owned());
+            push(&queue, &new).await.is_some()
+        };
+        assert!(!keyed("a:b", "c").await, "{}", place.name());
+        assert!(keyed("a", "b:c").await);
     });
 }
 
