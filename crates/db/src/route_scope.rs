@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 /// `file:line` of the author's code that asks now, or else the route.
-pub(crate) fn place() -> Option<Arc<str>> {
-    tsumugi_trace::place().or_else(current)
+pub(crate) fn source_location() -> Option<Arc<str>> {
+    tsumugi_trace::source_location().or_else(current)
 }
 
 /// The route of now; none outside of any.

@@ -224,6 +224,9 @@ pub(crate) const FILE_FRESH_MS: u64 = 500;
 /// Most bytes of a file that an application reads whole from its own folder.
 pub(crate) const OWN_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// Such files that a process reads at once; others wait. Together they take 128 MiB until their readers have them.
+pub(crate) const OWN_FILES_READ_MAX: usize = 8;
+
 /// Longest path of a file below its folder, decoded.
 pub(crate) const FILE_PATH_BYTES_MAX: usize = 1024;
 

@@ -13,6 +13,7 @@ mod limits;
 mod local;
 mod record;
 mod scope;
+mod shown_activity;
 mod span;
 mod tracer;
 
@@ -29,8 +30,9 @@ pub use limits::{
     TRACESTATE_BYTES_MAX, TRACESTATE_MEMBERS_MAX,
 };
 pub use local::Outgoing;
-pub use local::{LogIds, current, is_observed, log_ids, outgoing, place, within};
+pub use local::{LogIds, current, is_observed, log_ids, outgoing, source_location, within};
 pub use record::{Attribute, FinishedActivity, FinishedSpan};
 pub use scope::{ActivityScope, SpanScope, WaitScope, in_span, in_wait};
+pub use shown_activity::{ShownActivity, cancelled};
 pub use span::{Span, SpanKind, brief_span, span};
 pub use tracer::{ActivityView, CancelReply, Sampling, TraceSettings, Tracer, WaitView};

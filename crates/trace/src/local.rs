@@ -49,8 +49,8 @@ pub fn is_observed() -> bool {
     IS_OBSERVED.get()
 }
 
-/// The place in the author's code that something is done for now, `file:line`, where that is known.
-pub fn place() -> Option<Arc<str>> {
+/// Where in the author's code something is done now, `file:line`, where that is known.
+pub fn source_location() -> Option<Arc<str>> {
     LOCAL.try_with(|local| look(&local.place)).ok().flatten()
 }
 

@@ -11,8 +11,8 @@ use tsumugi_trace::{
     SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, Sampling, SpanKind, TRACE_SPANS_MAX,
     TRACE_SPANS_OPEN_MAX, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
     TRACES_QUEUED_BYTES_MAX, TRACES_QUEUED_MAX, TRACES_TAKEN_BYTES_MAX, TraceParent, TraceSettings,
-    Tracer, brief_span, current, in_span, in_wait, is_observed, log_ids, outgoing, place, span,
-    within,
+    Tracer, brief_span, current, in_span, in_wait, is_observed, log_ids, outgoing, source_location,
+    span, within,
 };
 
 fn tracer(sampling: Sampling) -> Tracer {
@@ -416,9 +416,9 @@ fn brief_span_is_shown_and_in_no_trace() {
 #[test]
 fn place_is_known_while_something_runs_for_it() {
     let known: Arc<str> = "app.rb:7".into();
-    assert_eq!(place(), None);
+    assert_eq!(source_location(), None);
     within(None, Some(&known), || {
-        assert_eq!(place(), Some(Arc::clone(&known)))
+        assert_eq!(source_location(), Some(Arc::clone(&known)))
     });
-    assert_eq!(place(), None);
+    assert_eq!(source_location(), None);
 }

@@ -63,7 +63,7 @@ impl StatementStats {
                 rows,
                 took,
                 is_failed: outcome.is_err(),
-                place: route_scope::place(),
+                place: route_scope::source_location(),
             });
         }
         if self.log != StatementLog::Statements {

@@ -82,7 +82,7 @@ impl Statement {
                 false => None,
             },
             place: statement_table::are_kept()
-                .then(route_scope::place)
+                .then(route_scope::source_location)
                 .flatten(),
         }
     }

@@ -9,7 +9,6 @@ mod drain;
 mod files;
 mod permit;
 mod refusal;
-mod shown_activity;
 mod tail;
 mod timer_figures;
 mod timers;
@@ -24,13 +23,13 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use tsumugi_http::{Allow, HttpResponse, Match, Request, RouteMatch, RouteTable};
+use tsumugi_trace::ShownActivity;
+pub use tsumugi_trace::cancelled;
 
 pub use drain::{HasJobs, JobGuard, RunningWork, StopSignal};
 pub use files::{PublicFolders, below};
 use permit::Permits;
 pub use refusal::{RefusalCount, RequestRefusal};
-use shown_activity::ShownActivity;
-pub use shown_activity::cancelled;
 pub use tail::{RequestLine, SharedSender, StreamKind, client_gone, feed, send_back};
 pub use timer_figures::{TimerDescription, TimerKind};
 pub(crate) use timer_figures::{TimerFigures, timers};

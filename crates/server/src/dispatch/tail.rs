@@ -13,11 +13,10 @@ use http::header::CONTENT_TYPE;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method};
 use tsumugi_http::{HttpBody, HttpLimits, Request, Sender, sse};
-use tsumugi_trace::Activity;
+use tsumugi_trace::{Activity, ShownActivity, cancelled};
 use tsumugi_worker::WorkerHandle;
 
 use super::drain::{HasJobs, JobGuard};
-use super::shown_activity::{ShownActivity, cancelled};
 use crate::limits::{RECONNECT_MS_MAX, RECONNECT_MS_MIN};
 
 /// The sender of a body, shared by its writer and by what watches the client. Absent while a piece is being sent.

@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use tsumugi_http::websocket::{WebSocket, converse};
 use tsumugi_http::{HttpLimits, Switch};
-use tsumugi_trace::{Activity, ActivityKind, ActivityStart, Ending, OwnedActivity};
+use tsumugi_trace::{
+    Activity, ActivityKind, ActivityStart, Ending, OwnedActivity, ShownActivity, cancelled,
+};
 use tsumugi_worker::WorkerHandle;
 
 use super::drain::{HasJobs, JobGuard};
-use super::shown_activity::{ShownActivity, cancelled};
 use super::tail::RequestLine;
 
 /// Why a conversation failed, as the log has it.

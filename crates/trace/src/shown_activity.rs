@@ -5,15 +5,19 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tsumugi_trace::Activity;
+use crate::activity::Activity;
+use crate::local::current;
 
 /// Something that others see, and may cancel, until this is dropped.
-pub(super) struct ShownActivity(Option<Arc<Activity>>);
+#[must_use = "it is shown as cancellable until it is dropped"]
+#[derive(Debug)]
+pub struct ShownActivity(Option<Arc<Activity>>);
 
 impl ShownActivity {
     /// What is being polled.
+    #[expect(clippy::new_without_default, reason = "it takes what is polled now")]
     pub fn new() -> ShownActivity {
-        let activity = tsumugi_trace::current();
+        let activity = current();
         if let Some(activity) = &activity {
             activity.allow_cancel();
             activity.show();
@@ -30,6 +34,7 @@ impl ShownActivity {
         shown
     }
 
+    /// Whether its end was asked for. The task of this is woken by that.
     pub fn is_cancelled(&self, cx: &Context<'_>) -> bool {
         let activity = self.0.as_ref();
         activity.is_some_and(|activity| activity.poll_cancelled(cx).is_ready())
@@ -44,9 +49,9 @@ impl Drop for ShownActivity {
     }
 }
 
-/// Resolves when somebody has cancelled what this is polled for.
+/// Resolves when what this is polled for is cancelled by an operator.
 pub async fn cancelled() {
-    let activity = tsumugi_trace::current();
+    let activity = current();
     poll_fn(|cx| match &activity {
         Some(activity) => activity.poll_cancelled(cx),
         None => Poll::Pending,
