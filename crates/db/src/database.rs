@@ -9,7 +9,7 @@ use crate::execution::ExecuteResult;
 use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
-use crate::outcome::guarded;
+use crate::outcome::{CommitCallback, guarded};
 use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
 use crate::sequence::undone;
@@ -400,6 +400,24 @@ impl Transaction {
         )
     }
 
+    /// Runs this when the transaction has committed, in the order in which it was asked for. Nothing runs where the transaction is rolled back or dropped,
+    /// where its commit fails or it is not known whether it was committed, nor what was asked for within a savepoint that is rolled back or dropped.
+    /// What it keeps is kept until the transaction has ended.
+    pub fn after_commit(&self, run: impl FnOnce() + 'static) {
+        let savepoints = on_each!(Transaction, self, own => own.savepoints());
+        savepoints.borrow_mut().after_commit(Box::new(run));
+    }
+
+    /// Drops what waits for the commit of a transaction that will not be committed, which it would keep open if it held it.
+    pub fn forget_after_commit(&self) {
+        drop(self.take_after_commit());
+    }
+
+    fn take_after_commit(&self) -> Vec<CommitCallback> {
+        let savepoints = on_each!(Transaction, self, own => own.savepoints());
+        savepoints.borrow_mut().take_callbacks()
+    }
+
     /// Makes the changes permanent and ends the transaction. On a server the commit goes on where its future is dropped, and the log says what has become
     /// of it if that takes long. Where it fails because of a deferred constraint or a
     /// lock, an SQLite transaction is still open; on a server it is rolled back then.
@@ -414,6 +432,10 @@ impl Transaction {
         let span = statement_span("COMMIT", self.dialect());
         let outcome = on_each!(Transaction, self, own => guarded!(own.owner(), own.commit()));
         note_failure(&span, &outcome);
+        if outcome.is_ok() {
+            let waiting = self.take_after_commit();
+            waiting.into_iter().for_each(|run| run());
+        }
         outcome
     }
 
@@ -426,6 +448,7 @@ impl Transaction {
         let rolled_back =
             on_each!(Transaction, self, own => guarded!(own.owner(), own.roll_back()));
         note_failure(&span, &rolled_back);
+        self.forget_after_commit();
         match rolled_back {
             Err(Error::RolledBack { .. }) => Ok(()),
             other => other,

@@ -1,6 +1,7 @@
 //! How a transaction ends, and what becomes of one in which a call was not waited for. Knows no database's commands.
 //! Rule: when it is not known what a call did, its transaction ends: whatever it did is undone with everything else.
 
+use std::fmt;
 use std::rc::Weak;
 
 use crate::error::{Error, Result};
@@ -90,33 +91,66 @@ macro_rules! guarded {
 }
 pub(crate) use guarded;
 
-/// The savepoints of a transaction that exist, by their numbers, oldest first. Ending one ends those within it.
-#[derive(Debug, Default)]
+/// What runs when a transaction has committed.
+pub(crate) type CommitCallback = Box<dyn FnOnce()>;
+
+/// The savepoints of a transaction that exist, by their numbers, oldest first, and what waits for its commit. Ending a savepoint ends those within it.
+#[derive(Default)]
 pub(crate) struct Savepoints {
     last: u32,
-    open: Vec<u32>,
+    open: Vec<OpenSavepoint>,
+    callbacks: Vec<CommitCallback>,
+}
+
+#[derive(Debug)]
+struct OpenSavepoint {
+    number: u32,
+    /// How many callbacks there were when it was set.
+    callbacks: usize,
+}
+
+impl fmt::Debug for Savepoints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Savepoints")
+            .field("open", &self.open)
+            .field("callbacks", &self.callbacks.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Savepoints {
     /// Another one. It counts as open from here on, so that it is undone when it is not known whether it was made.
     pub(crate) fn open(&mut self) -> u32 {
         self.last += 1;
-        self.open.push(self.last);
+        self.open.push(OpenSavepoint {
+            number: self.last,
+            callbacks: self.callbacks.len(),
+        });
         self.last
     }
 
-    /// Ends one and those within it; false when it had ended.
-    pub(crate) fn close(&mut self, number: u32) -> bool {
-        let place = self.open.iter().position(|open| *open == number);
-        if let Some(place) = place {
-            self.open.truncate(place);
-        }
-        place.is_some()
+    /// Ends one and those within it, and keeps what was asked for since.
+    pub(crate) fn release(&mut self, number: u32) {
+        self.close(number);
+    }
+
+    /// Ends one and those within it, and gives what was asked for since and will not run; none when it had ended. To be dropped where the savepoints are
+    /// not borrowed, because it may hold one of them.
+    #[must_use = "it is dropped where the savepoints are not borrowed"]
+    pub(crate) fn undo(&mut self, number: u32) -> Option<Vec<CommitCallback>> {
+        let count = self.close(number)?;
+        Some(self.callbacks.split_off(count))
+    }
+
+    fn close(&mut self, number: u32) -> Option<usize> {
+        let place = self.open.iter().position(|open| open.number == number)?;
+        let ended = self.open.drain(place..).next()?;
+        Some(ended.callbacks.min(self.callbacks.len()))
     }
 
     /// An error when it has ended.
     pub(crate) fn check(&self, number: u32) -> Result<()> {
-        match self.open.contains(&number) {
+        match self.open.iter().any(|open| open.number == number) {
             true => Ok(()),
             false => Err(Error::usage(
                 "the savepoint has ended, with the one around it",
@@ -128,6 +162,16 @@ impl Savepoints {
     pub(crate) fn depth(&self) -> usize {
         self.open.len()
     }
+
+    /// Has this run when the transaction has committed.
+    pub(crate) fn after_commit(&mut self, run: CommitCallback) {
+        self.callbacks.push(run);
+    }
+
+    /// What waits for the commit, in the order in which it was asked for.
+    pub(crate) fn take_callbacks(&mut self) -> Vec<CommitCallback> {
+        std::mem::take(&mut self.callbacks)
+    }
 }
 
 #[cfg(test)]
@@ -138,11 +182,30 @@ mod tests {
     fn a_savepoint_ends_with_the_one_around_it() {
         let mut savepoints = Savepoints::default();
         let (outer, inner) = (savepoints.open(), savepoints.open());
-        assert!(savepoints.close(outer));
-        assert!(!savepoints.close(inner));
+        assert!(savepoints.undo(outer).is_some());
+        assert!(savepoints.undo(inner).is_none());
         let next = savepoints.open();
         assert_ne!(next, inner);
-        assert!(savepoints.close(next));
-        assert!(!savepoints.close(next));
+        assert!(savepoints.undo(next).is_some());
+        assert!(savepoints.undo(next).is_none());
+    }
+
+    #[test]
+    fn what_waits_for_the_commit_goes_with_the_savepoint_that_is_undone() {
+        let mut savepoints = Savepoints::default();
+        let add = |savepoints: &mut Savepoints| savepoints.after_commit(Box::new(|| {}));
+        add(&mut savepoints);
+        let outer = savepoints.open();
+        add(&mut savepoints);
+        let released = savepoints.open();
+        add(&mut savepoints);
+        savepoints.release(released);
+        assert_eq!(savepoints.callbacks.len(), 3);
+        let inner = savepoints.open();
+        add(&mut savepoints);
+        assert_eq!(savepoints.undo(inner).map(|undone| undone.len()), Some(1));
+        // What the inner one has released goes with the outer one.
+        assert_eq!(savepoints.undo(outer).map(|undone| undone.len()), Some(2));
+        assert_eq!(savepoints.take_callbacks().len(), 1);
     }
 }

@@ -7,7 +7,8 @@
 //! | `connections/` | which caller gets which connection, when one is opened and closed |
 //! | `backend.rs` | the trait of statements, and what a pool does around each of them |
 //! | `stream.rs` | rows in batches |
-//! | `transaction.rs` | transactions and savepoints |
+//! | `transaction.rs` | transactions |
+//! | `savepoint.rs` | points in them |
 //! | `pending_commit.rs` | a commit whose caller may leave before it is answered |
 //! | `pool.rs` | single statements, and how the others begin |
 
@@ -22,6 +23,7 @@ mod expiry;
 mod fault;
 mod pending_commit;
 mod pool;
+mod savepoint;
 mod statement_stats;
 mod step;
 mod stream;
@@ -36,5 +38,6 @@ pub(crate) use pool::WeakPool;
 pub(crate) use step::{NextStep, SavepointCommand, SavepointName};
 pub use stream::RowStream;
 pub(crate) use stream::{Batch, RowCursor, StreamHandle, Streaming};
+pub use savepoint::Savepoint;
+pub use transaction::Transaction;
 pub(crate) use transaction::{Running, TransactionInner, Transactional};
-pub use transaction::{Savepoint, Transaction};

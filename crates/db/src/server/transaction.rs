@@ -1,4 +1,4 @@
-//! Transactions and savepoints on a connection of their own, until they end or are dropped. Knows no database's commands.
+//! Transactions on a connection of their own, until they end or are dropped. Knows no database's commands.
 //! Rule: whatever was given up for its time ends the transaction, because it may have run to its end just then.
 //!
 //! The open transaction is taken away before the commit or the rollback is sent, so that no statement can come after it. Both wait for
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::log::opaque;
 use crate::options::{Options, TransactionOptions};
-use crate::outcome::{Abandon, EndReason, Savepoints};
+use crate::outcome::{Abandon, CommitCallback, EndReason, Savepoints};
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -25,6 +25,7 @@ use super::connections::Exclusive;
 use super::expiry::Expiry;
 use super::fault::Fault;
 use super::pending_commit::{CommitSubject, PendingCommit};
+use super::savepoint::Savepoint;
 use super::step::{NextStep, SavepointCommand, SavepointName};
 use super::stream::{RowStream, StreamHandle, StreamLock, StreamOwner, Streaming};
 
@@ -136,9 +137,9 @@ pub(crate) struct TransactionInner<B: Transactional> {
     /// None once it has ended.
     open: RefCell<Option<B::Open>>,
     ended: Cell<EndReason>,
-    savepoints: RefCell<Savepoints>,
+    pub(super) savepoints: RefCell<Savepoints>,
     /// A savepoint that was dropped, to which the transaction goes back before anything else.
-    undo: Cell<Option<SavepointName>>,
+    pub(super) undo: Cell<Option<SavepointName>>,
     is_streaming: Cell<bool>,
     /// The last stream in it, which ends with it.
     stream: RefCell<StreamHandle<B>>,
@@ -244,16 +245,17 @@ impl<B: Transactional> Transaction<B> {
         let depth = self.0.savepoints.borrow().depth();
         let name = SavepointName { number, depth };
         // Made before the command is sent, so that a future dropped meanwhile undoes it.
-        let savepoint = Savepoint {
-            transaction: Rc::downgrade(&self.0),
-            name,
-        };
+        let savepoint = Savepoint::new(&self.0, name);
         let sql = B::savepoint_sql(SavepointCommand::Set, name);
         let set = self.0.command(&open, &sql).await;
         if set.is_err() {
-            self.0.savepoints.borrow_mut().close(number);
+            drop(self.0.undo_savepoint(number));
         }
         set.map(|()| savepoint)
+    }
+
+    pub(crate) fn savepoints(&self) -> &RefCell<Savepoints> {
+        &self.0.savepoints
     }
 
     pub(crate) async fn commit(&self) -> Result<()> {
@@ -410,6 +412,11 @@ impl<B: Transactional> TransactionInner<B> {
         self.ended.set(EndReason::Uncommitted);
     }
 
+    /// Ends a savepoint, and gives what will not run after the commit; none when it had ended.
+    pub(super) fn undo_savepoint(&self, number: u32) -> Option<Vec<CommitCallback>> {
+        self.savepoints.borrow_mut().undo(number)
+    }
+
     pub(crate) fn savepoint_depth(&self) -> usize {
         self.savepoints.borrow().depth()
     }
@@ -532,65 +539,4 @@ impl<B: Transactional> Drop for Running<'_, B> {
     }
 }
 
-/// A point in a transaction. See [`crate::Savepoint`].
-pub struct Savepoint<B: Transactional> {
-    transaction: Weak<TransactionInner<B>>,
-    name: SavepointName,
-}
-
-impl<B: Transactional> Savepoint<B> {
-    pub(crate) async fn release(self) -> Result<()> {
-        self.finish(SavepointCommand::Release).await
-    }
-
-    pub(crate) async fn roll_back(self) -> Result<()> {
-        self.finish(SavepointCommand::RollBack).await
-    }
-
-    /// Drops it, but leaves a spoiled transaction as it is.
-    pub(crate) fn drop_unless_spoiled(self) {
-        if let Some(transaction) = self.transaction.upgrade()
-            && transaction.open().as_ref().is_some_and(B::is_spoiled)
-        {
-            transaction.savepoints.borrow_mut().close(self.name.number);
-        }
-    }
-
-    async fn finish(self, command: SavepointCommand) -> Result<()> {
-        let Some(transaction) = self.transaction.upgrade() else {
-            return Err(Error::closed(
-                "transaction",
-                "it was dropped before its savepoint",
-            ));
-        };
-        let number = self.name.number;
-        let open = transaction.ready().await?;
-        transaction.savepoints.borrow().check(number)?;
-        let sql = B::savepoint_sql(command, self.name);
-        transaction.command(&open, &sql).await?;
-        transaction.savepoints.borrow_mut().close(number);
-        Ok(())
-    }
-
-    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
-        self.transaction.clone()
-    }
-}
-
-impl<B: Transactional> Drop for Savepoint<B> {
-    fn drop(&mut self) {
-        let Some(transaction) = self.transaction.upgrade() else {
-            return;
-        };
-        let existed = transaction.savepoints.borrow_mut().close(self.name.number);
-        let Some(open) = transaction.open().filter(|_| existed) else {
-            return;
-        };
-        let sql = B::savepoint_sql(SavepointCommand::RollBack, self.name);
-        if !B::send_command(&open, &sql) {
-            transaction.undo.set(Some(self.name));
-        }
-    }
-}
-
-opaque!(Transaction<B: Transactional>, Savepoint<B: Transactional>);
+opaque!(Transaction<B: Transactional>);

@@ -13,7 +13,7 @@ use crate::error::{Error, FailedStatement, Result};
 use crate::execution::ExecuteResult;
 use crate::limits;
 use crate::options::TransactionOptions;
-use crate::outcome::{Abandon, EndReason, Savepoints};
+use crate::outcome::{Abandon, CommitCallback, EndReason, Savepoints};
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::Value;
@@ -139,9 +139,13 @@ impl Transaction {
         };
         let made = self.session.ask(Request::Savepoint(number)).await;
         if made.is_err() {
-            self.session.savepoints.borrow_mut().close(number);
+            drop(self.session.undo_savepoint(number));
         }
         made.map(|_| savepoint)
+    }
+
+    pub(crate) fn savepoints(&self) -> &RefCell<Savepoints> {
+        &self.session.savepoints
     }
 
     pub(crate) async fn commit(&self) -> Result<()> {
@@ -170,6 +174,11 @@ impl Abandon for Session {
 }
 
 impl Session {
+    /// Ends a savepoint, and gives what will not run after the commit; none when it had ended.
+    fn undo_savepoint(&self, number: u32) -> Option<Vec<CommitCallback>> {
+        self.savepoints.borrow_mut().undo(number)
+    }
+
     /// Rolls back without waiting, unless it is over.
     fn end(&self, how: EndReason) {
         self.end.set(how);
@@ -234,15 +243,19 @@ pub struct Savepoint {
 impl Savepoint {
     pub(crate) async fn release(self) -> Result<()> {
         let request = Request::Release(self.number);
-        self.end(request).await
+        let session = self.end(request).await?;
+        session.savepoints.borrow_mut().release(self.number);
+        Ok(())
     }
 
     pub(crate) async fn roll_back(self) -> Result<()> {
         let request = Request::RollBackTo(self.number);
-        self.end(request).await
+        let session = self.end(request).await?;
+        drop(session.undo_savepoint(self.number));
+        Ok(())
     }
 
-    async fn end(self, request: Request) -> Result<()> {
+    async fn end(&self, request: Request) -> Result<Rc<Session>> {
         let Some(session) = self.session.upgrade() else {
             return Err(Error::closed(
                 "transaction",
@@ -251,8 +264,7 @@ impl Savepoint {
         };
         session.savepoints.borrow().check(self.number)?;
         session.ask(request).await?;
-        session.savepoints.borrow_mut().close(self.number);
-        Ok(())
+        Ok(session)
     }
 
     pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
@@ -265,10 +277,10 @@ impl Drop for Savepoint {
         let Some(session) = self.session.upgrade() else {
             return;
         };
-        let existed = session.savepoints.borrow_mut().close(self.number);
-        if !existed {
+        // What will not run is dropped at the end.
+        let Some(_undone) = session.undo_savepoint(self.number) else {
             return;
-        }
+        };
         if let Err(TrySendError::Full(_)) = session.send(Request::RollBackTo(self.number), None) {
             session.end(EndReason::SavepointLost);
         }

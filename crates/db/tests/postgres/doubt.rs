@@ -2,6 +2,8 @@
 //! standby is ended. Rule: what the caller is answered is what the table says. Committed is there, rolled back is not, and unknown is only where no
 //! server can know.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
@@ -363,12 +365,17 @@ fn commit_that_is_in_progress_for_too_long_is_unknown() {
         async |place| {
             let tx = place.begin().await;
             write(&tx, "a statement", 1).await;
+            let has_run = Rc::new(Cell::new(false));
+            let own = Rc::clone(&has_run);
+            tx.after_commit(move || own.set(true));
             // The server waits for the rest of the COMMIT.
             place
                 .cut_once(Cut::ToServer(3), ServerSide::StaysOpen)
                 .await;
             let error = tx.commit().await.unwrap_err();
             assert_eq!(error.kind(), "CommitUnknown", "{error}");
+            drop(tx);
+            assert!(!has_run.get());
             assert!(error.xid().is_some(), "{error}");
             assert!(error.to_string().contains("still in progress"), "{error}");
             assert!(!error.is_retryable());

@@ -1,6 +1,7 @@
 //! Transactions and callers that leave, on all databases. Not what one of them does in its own way: that is beside this folder.
 //! Rule: each test runs on SQLite, PostgreSQL and Firebird and expects the same; COPY is only where there is one.
 
+mod callbacks;
 mod calls;
 mod ends;
 mod figures;
