@@ -340,9 +340,9 @@ mod tests {
     fn connection_on_which_nothing_comes_is_replaced_and_subscribers_are_told() {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().build().unwrap();
-        // A machine that stands still for as long is silent itself, which is no finding.
-        let is_heard = [300, 2_000, 10_000].into_iter().any(|milliseconds| {
-            let silence = Duration::from_millis(milliseconds);
+        // A machine that stands still for as long is silent itself.
+        let lengths = [300, 2_000, 10_000].map(Duration::from_millis);
+        let is_heard = tsumugi_testkit::any_length(lengths, |silence| {
             tokio::task::LocalSet::new().block_on(&runtime, subscriber_of_a_silent_server(silence))
         });
         assert!(is_heard, "silence alone is taken for a loss");

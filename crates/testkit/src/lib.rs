@@ -20,6 +20,7 @@ pub mod haproxy;
 mod http_status;
 mod limits;
 mod log_buffer;
+mod patience;
 pub mod patroni;
 pub mod poll;
 pub mod postgres;
@@ -46,6 +47,7 @@ pub use self::gate_proxy::{ClientGates, GateProxy, NetworkGate};
 pub use self::guard::Guard;
 pub use self::http_status::http_status;
 pub use self::log_buffer::LogBuffer;
+pub use self::patience::{RunningTick, any_length, any_length_of};
 pub use self::process::{ServerProcess, crash, freeze, is_frozen, log_of, thaw};
 pub use self::wrapped_command::{ProgramRequest, read_arguments, run_beside};
 

@@ -33,3 +33,5 @@ pub const GROWTH_FLOOR: Duration = Duration::from_millis(100);
 
 /// The variable of the environment that asks for 16 MiB too.
 pub const GROWTH_LONG: &str = "TSUMUGI_GROWTH_LONG";
+/// How often work waits for others that have to notice that they are over.
+pub(crate) const YIELDS_MAX: usize = 100;

@@ -1,11 +1,12 @@
 //! Timers that tick on one of many: never two at once, one for each period, another one when a tick does not end.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tsumugi_cluster::{ClusterTimer, Lease, ReleaseKind};
+use tsumugi_testkit::{RunningTick, any_length_of};
 
 use crate::{Place, with_each};
 
@@ -21,36 +22,12 @@ async fn turn(timer: &ClusterTimer) -> Lease {
     turn.expect("its turn comes")
 }
 
-/// One tick that runs, of which there is never another one.
-struct RunningTick<'a>(&'a Cell<usize>);
-
-impl<'a> RunningTick<'a> {
-    async fn begin(count: &'a Cell<usize>) -> RunningTick<'a> {
-        // One that has lost its lease is dropped when it is polled, which may come after this on a machine that stood still.
-        for _ in 0..100 {
-            if count.get() == 0 {
-                break;
-            }
-            yield_now().await;
-        }
-        count.set(count.get() + 1);
-        assert_eq!(count.get(), 1, "two tick at once");
-        RunningTick(count)
-    }
-}
-
-impl Drop for RunningTick<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
 #[test]
 fn timers_of_one_name_tick_once_a_period_and_never_two_at_once() {
     with_each(async |place| {
         let period = place.period();
         let ticks = RefCell::new(Vec::new());
-        let running = Cell::new(0);
+        let running = Rc::new(Cell::new(0));
         let run = async |timer: ClusterTimer| {
             loop {
                 let lease = timer.turn().await;
@@ -126,17 +103,16 @@ fn timer_goes_on_where_it_was_for_a_process_that_has_just_started() {
         next.release(ReleaseKind::Ticked).await;
         // Longer than that, and it is due at once: not a period later, as where it begins. A machine that stands still shows that at the next try.
         let mut waited = Duration::MAX;
-        for _ in 0..5 {
-            sleep(period + place.late()).await;
+        any_length_of([period + place.late(); 5], async |pause| {
+            sleep(pause).await;
             let started = timer(&place, "on").await;
             let begun = Instant::now();
             let next = turn(&started).await;
             waited = begun.elapsed();
             next.release(ReleaseKind::Ticked).await;
-            if waited < period / 2 {
-                break;
-            }
-        }
+            waited < period / 2
+        })
+        .await;
         assert!(waited < period / 2, "{waited:?}");
     });
 }

@@ -253,11 +253,12 @@ fn prefix_longer_than_any_key_is_watched_in_vain() {
 #[test]
 fn watch_with_nothing_to_report_says_that_it_goes_on() {
     // Without it the client would take the watch for lost after ten times as long, and does so on a machine that stands still for that.
-    let is_quiet = [100, 500, 3_000].into_iter().any(|alive_ms| {
-        let rig = limited(|limits| limits.watch_alive_ms = alive_ms);
+    let lengths = [100, 500, 3_000].map(Duration::from_millis);
+    let is_quiet = tsumugi_testkit::any_length(lengths, |alive| {
+        let rig = limited(|limits| limits.watch_alive_ms = alive.as_millis() as u64);
         on_loop(async {
             let mut watch = rig.client().watch("").await.unwrap();
-            let quiet = tokio::time::timeout(Duration::from_millis(alive_ms * 15), watch.next());
+            let quiet = tokio::time::timeout(alive * 15, watch.next());
             quiet.await.is_err()
         })
     });

@@ -2,12 +2,13 @@
 //! faults there are.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tsumugi_cluster::{ChannelEvent, Cluster, Error, LockWait, ReleaseKind};
 use tsumugi_testkit::etcd::EtcdCluster;
+use tsumugi_testkit::{RunningTick, any_length_of};
 
 use crate::{Place, at};
 
@@ -44,41 +45,18 @@ async fn harm(cluster: &EtcdCluster) {
 /// For what must come, however crowded the machine is.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Counts those that run at once.
-struct Running<'a>(&'a Cell<usize>);
-
-impl<'a> Running<'a> {
-    async fn begin(count: &'a Cell<usize>) -> Running<'a> {
-        // One that has lost its lease is dropped when it is polled, which may come after this on a machine that stood still.
-        for _ in 0..100 {
-            if count.get() == 0 {
-                break;
-            }
-            yield_now().await;
-        }
-        count.set(count.get() + 1);
-        assert_eq!(count.get(), 1, "two run at once");
-        Running(count)
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
 #[test]
 fn lock_has_one_holder_at_a_time_while_members_are_killed_and_stopped() {
     let members = EtcdCluster::start();
     let place = Place(format!("{}?timeout=5", members.place("locks")));
     at(place, async |place| {
-        let (running, held, lost) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        let running = Rc::new(Cell::new(0));
+        let (held, lost) = (Cell::new(0), Cell::new(0));
         let last = Cell::new(0);
         let contend = async |cluster: Cluster| {
             loop {
                 let work = async |token: i64| {
-                    let _running = Running::begin(&running).await;
+                    let _running = RunningTick::begin(&running).await;
                     assert!(token > last.replace(token), "tokens grow");
                     sleep(SECOND * 3).await;
                 };
@@ -119,14 +97,14 @@ fn timer_ticks_on_one_at_a_time_and_goes_on_while_members_are_killed_and_stopped
     let members = EtcdCluster::start();
     let place = Place(format!("{}?timeout=5", members.place("timers")));
     at(place, async |place| {
-        let running = Cell::new(0);
+        let running = Rc::new(Cell::new(0));
         let ticks = RefCell::new(Vec::new());
         let run = async |cluster: Cluster| {
             let timer = cluster.timer("beat", period).unwrap();
             loop {
                 let lease = timer.turn().await;
                 let tick = async {
-                    let _running = Running::begin(&running).await;
+                    let _running = RunningTick::begin(&running).await;
                     ticks.borrow_mut().push(Instant::now());
                     sleep(SECOND).await;
                 };
@@ -238,9 +216,9 @@ fn lock_whose_holder_died_is_free_when_its_lease_of_etcd_is_over() {
     let members = EtcdCluster::shared();
     at(Place(members.place("died")), async |place| {
         let one = place.cluster().await;
-        let mut is_seen = false;
         // On a crowded machine a short lease is over before it is looked at.
-        for ttl in [SECOND * 2, SECOND * 8, SECOND * 32] {
+        let lengths = [SECOND * 2, SECOND * 8, SECOND * 32];
+        let is_seen = any_length_of(lengths, async |ttl| {
             let begun = Instant::now();
             let lock = one.acquire("died", ttl, LockWait::Forever).await;
             let lock = lock.unwrap();
@@ -248,17 +226,16 @@ fn lock_whose_holder_died_is_free_when_its_lease_of_etcd_is_over() {
             // As of a process that was killed: nothing is given back.
             std::mem::forget(lock);
             let key = members.etcdctl(&["get", "died!cluster/leases/died", "--print-value-only"]);
-            is_seen = key.contains(&format!("/{}/", std::process::id()));
+            let is_seen = key.contains(&format!("/{}/", std::process::id()));
             let other = place.cluster().await;
             let next = other.acquire("died", SECOND * 60, LockWait::UpTo(PATIENCE));
             let next = next.await.unwrap();
             assert!(begun.elapsed() >= ttl * 9 / 10);
             assert!(next.token() > token);
             next.release(ReleaseKind::Keep).await;
-            if is_seen {
-                break;
-            }
-        }
+            is_seen
+        })
+        .await;
         assert!(is_seen, "a lock that is held has a key");
         let key = members.etcdctl(&["get", "died!cluster/leases/", "--prefix", "--keys-only"]);
         assert_eq!(key.trim(), "", "a lock that was given back leaves no key");
