@@ -44,7 +44,7 @@ module Tsumugi
       end
     end
 
-    # A job that runs: `attempt` is how often it was begun, this time included, `failures` how often that ended badly.
+    # A job that runs: `attempt` is how often it was begun, this time included, `failures` how often that ended badly by itself.
     class Running
       attr_reader :id, :name, :attempt, :failures, :retries
 
@@ -136,7 +136,8 @@ module Tsumugi
     end
 
     # Runs the block in a transaction, unless it has run before, and says whether it did. In a job the effect is the job's own, unless it has a key:
-    # however often the job is begun, it happens once. With a key it happens once for all: `jobs.once("invoice 7") { … }`.
+    # however often the job is begun, it happens once; a second one of the same job needs a key. With a key it happens once for all:
+    # `jobs.once("invoice 7") { … }`.
     def once(key = nil)
       running = RUNNING[Native.job]
       ran = false
@@ -152,7 +153,7 @@ module Tsumugi
     # Jobs as Hashes, in the order of their ids: `jobs.list(state: :dead)`. At most 1,000; `after:` is the id behind which to go on.
     def list(state: nil, after: 0, limit: 100)
       Native.jobs_list(state&.to_s, after, limit).map do |row|
-        %i[id name queue state priority attempts failures retries due_at pushed_at error arguments].zip(row).to_h.tap do |job|
+        %i[id name queue state priority attempts failures retries losses due_at pushed_at error arguments].zip(row).to_h.tap do |job|
           %i[due_at pushed_at].each { |key| job[key] = Time.at(job[key] / 1000.0) }
           job[:arguments] = JSON.parse(job[:arguments])
         end

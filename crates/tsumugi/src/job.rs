@@ -214,10 +214,11 @@ impl Jobs {
     }
 
     /// Whether an effect has not happened yet: the transaction that asks does it, and the key is kept together with it. Without a key of the caller's it
-    /// is an effect of the job.
+    /// is the one effect of the job.
     ///
     /// # Errors
-    /// [`tsumugi_jobs::Error::Lost`] where another process has begun the job anew.
+    /// [`tsumugi_jobs::Error::Lost`] where another process has begun the job anew, [`tsumugi_jobs::Error::Usage`] where an attempt asks for a second effect
+    /// without a key.
     pub async fn once(&self, tx: &Tx, key: Option<&str>, job: Option<&ClaimedJob>) -> Result<bool> {
         let job = job.map(|job| (job.id, job.attempt));
         Ok(self.queue.begin_once(&tx.executor(), key, job).await?)

@@ -276,6 +276,7 @@ fn row<'c>(scope: &'c Scope<'_>, job: &JobRow) -> Result<'c, Value<'c>> {
         scope.integer(job.attempts),
         scope.integer(job.failures),
         scope.integer(job.retries),
+        scope.integer(job.losses),
         scope.integer(job.due_ms),
         scope.integer(job.pushed_ms),
         error,

@@ -135,7 +135,10 @@ pub async fn run_cluster_timer(
     }
 }
 
-/// Runs jobs until `stop` is given or the server drains: then none begins, and those that run go on for a while.
+/// The part of a drain that is left for giving jobs back.
+const JOBS_BACK_PART: u32 = 10;
+
+/// Runs jobs until `stop` is given or the server drains: then none begins, and those that run go on for a while, in a drain up to nine tenths of its time.
 pub async fn run_jobs(worker: &WorkerHandle, stop: &StopSignal, jobs: JobWorker) {
     tokio::select! {
         biased;
@@ -149,7 +152,13 @@ pub async fn run_jobs(worker: &WorkerHandle, stop: &StopSignal, jobs: JobWorker)
             () = stop.given() => {}
         }
     };
-    jobs.run(ending).await;
+    let (last, longest) = (worker.drain_started(), worker.limits().drain_ms_max);
+    let longest = Duration::from_millis(longest);
+    let last = async {
+        last.await;
+        worker.sleep(longest - longest / JOBS_BACK_PART).await;
+    };
+    jobs.run_until(ending, last).await;
 }
 
 /// The same for the jobs of schedules, which one worker of a process pushes.
