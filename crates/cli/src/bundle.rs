@@ -3,20 +3,16 @@
 //!
 //! Layout, from the end: [`MAGIC`], the archive's length as 8 bytes with the least first, the archive (tar, compressed by gzip, whose checksum
 //! finds damage), and before it the program. Programs without the trailer are as they are.
-//! Rule: what was unpacked belongs to one process: a folder of its own, under a lock for as long as it runs. A later process removes the folders
-//! of those that were killed.
+//! Rule: what was unpacked belongs to one process: a folder of its own, which goes with it. A command that takes no application unpacks nothing.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result};
 use flate2::read::GzDecoder;
-use tempfile::TempDir;
-
-use crate::limits::{BUNDLE_STALE_AGE, BUNDLE_STALE_MAX};
+use tsumugi_server::TemporaryFolder;
 
 /// How an executable with an application ends. Another layout takes another last byte.
 const MAGIC: &[u8; 16] = b"\0tsumugi-bundle1";
@@ -36,16 +32,17 @@ pub fn default_application() -> PathBuf {
     unpacked.unwrap_or_else(|| PathBuf::from("app.rb"))
 }
 
-/// Whether this executable carries an application.
+/// Whether the application of this process was unpacked from its executable.
 pub fn is_there() -> bool {
     APPLICATION.get().is_some()
 }
 
-/// What a process has unpacked. Removed when it is dropped.
+/// The application of this executable, not unpacked yet.
 #[derive(Debug)]
-pub struct ApplicationFolder {
-    _lock: File,
-    _folder: TempDir,
+pub struct Bundle {
+    path: PathBuf,
+    file: File,
+    layout: ExecutableLayout,
 }
 
 /// Where the parts of an executable are.
@@ -105,44 +102,41 @@ pub fn write_entry(archive: &mut tar::Builder<impl Write>, application: &str) ->
     archive.append_data(&mut header, ENTRY, application.as_bytes())
 }
 
-/// Unpacks the application of this executable, if it has one, into a folder of this process.
-pub fn unpack() -> Result<Option<ApplicationFolder>> {
-    let Ok(path) = std::env::current_exe() else {
-        return Ok(None);
-    };
-    // One that cannot be read (mode 0111) has none that could be served.
-    let Ok(mut file) = File::open(&path) else {
-        return Ok(None);
-    };
-    let unusable = || format!("cannot use the application in {}", path.display());
-    let layout = ExecutableLayout::of(&mut file).with_context(unusable)?;
-    if layout.archive_bytes == 0 {
-        return Ok(None);
+impl Bundle {
+    /// That of this executable, if it has one.
+    ///
+    /// # Errors
+    /// Where what is behind the program makes no sense.
+    pub fn find() -> Result<Option<Bundle>> {
+        let Ok(path) = std::env::current_exe() else {
+            return Ok(None);
+        };
+        // One that cannot be read (mode 0111) has none that could be served.
+        let Ok(mut file) = File::open(&path) else {
+            return Ok(None);
+        };
+        let layout = ExecutableLayout::of(&mut file).with_context(|| unusable(&path))?;
+        let bundle = Bundle { path, file, layout };
+        Ok((layout.archive_bytes > 0).then_some(bundle))
     }
-    file.seek(SeekFrom::Start(layout.program_bytes))?;
-    let parent = std::env::temp_dir();
-    remove_stale(&parent);
-    let folder = tempfile::Builder::new()
-        .prefix(PREFIX)
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(&parent);
-    let folder = folder.with_context(|| {
-        format!(
-            "cannot unpack the application in {}; TMPDIR=FOLDER names another folder",
-            parent.display()
-        )
-    })?;
-    // systemd-tmpfiles, too, leaves alone what has a lock.
-    let lock = File::open(folder.path())?;
-    lock.lock_shared()
-        .with_context(|| format!("cannot lock {}", folder.path().display()))?;
-    let entry = unpack_into(file.take(layout.archive_bytes), folder.path());
-    let application = entry.with_context(unusable)?;
-    let _ = APPLICATION.set(application);
-    Ok(Some(ApplicationFolder {
-        _lock: lock,
-        _folder: folder,
-    }))
+
+    /// Unpacks it into a folder of this process, which lasts as long as what this answers.
+    ///
+    /// # Errors
+    /// Where there is no place for it, or it is damaged.
+    pub fn unpack(mut self) -> Result<TemporaryFolder> {
+        self.file.seek(SeekFrom::Start(self.layout.program_bytes))?;
+        let folder = TemporaryFolder::make(PREFIX, "the application in this executable")?;
+        let archive = self.file.take(self.layout.archive_bytes);
+        let entry = unpack_into(archive, folder.path());
+        let application = entry.with_context(|| unusable(&self.path))?;
+        let _ = APPLICATION.set(application);
+        Ok(folder)
+    }
+}
+
+fn unusable(path: &Path) -> String {
+    format!("cannot use the application in {}", path.display())
 }
 
 /// Unpacks an archive; the path of the application file in the folder.
@@ -156,25 +150,4 @@ fn unpack_into(archive: impl Read, folder: &Path) -> Result<PathBuf> {
     let name = std::fs::read_to_string(&entry).context("it names no application file")?;
     std::fs::remove_file(entry)?;
     Ok(folder.join(name))
-}
-
-/// Removes what processes that were killed have left: folders that nobody has under a lock.
-fn remove_stale(parent: &Path) {
-    let Ok(entries) = std::fs::read_dir(parent) else {
-        return;
-    };
-    let ours = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(PREFIX);
-    for entry in entries.flatten().filter(ours).take(BUNDLE_STALE_MAX) {
-        // A link is not followed, and another user's folder cannot be removed.
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let Some(lock) = is_folder.then(|| File::open(entry.path()).ok()).flatten() else {
-            continue;
-        };
-        let modified = lock.metadata().and_then(|metadata| metadata.modified());
-        let age = modified.ok().and_then(|modified| modified.elapsed().ok());
-        // One that is younger may be about to get its lock.
-        if age.is_some_and(|age| age >= BUNDLE_STALE_AGE) && lock.try_lock().is_ok() {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
 }

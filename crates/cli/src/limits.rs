@@ -58,11 +58,6 @@ pub const BUNDLE_FILES_MAX: usize = 20_000;
 /// How deep its folders are.
 pub const BUNDLE_DEPTH_MAX: usize = 16;
 
-/// Folders of processes that were killed which one start of such an executable removes.
-pub const BUNDLE_STALE_MAX: usize = 64;
-/// How old such a folder is at least.
-pub const BUNDLE_STALE_AGE: std::time::Duration = std::time::Duration::from_secs(60);
-
 /// How long `health` waits for an answer.
 pub const HEALTH_WAIT_MAX: std::time::Duration = std::time::Duration::from_secs(5);
 /// Bytes of an answer that it reads.

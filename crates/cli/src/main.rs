@@ -27,7 +27,9 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use bundle::Bundle;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use tsumugi_server::TemporaryFolder;
 use tsumugi_worker::ERRORS;
 
 #[cfg(feature = "mimalloc")]
@@ -172,17 +174,40 @@ enum Command {
     Man(manuals::PageArguments),
 }
 
-/// The words of the command line. An executable with an application serves it when no other command is named.
-fn words() -> Vec<OsString> {
+/// What an executable with an application does without it.
+const WITHOUT_APPLICATION: &[&str] = &[
+    "-h",
+    "--help",
+    "help",
+    "-V",
+    "--version",
+    "kv",
+    "bench",
+    "new",
+    "build",
+    "health",
+    "completions",
+    "man",
+];
+
+/// The words of the command line, and what was unpacked for them. An executable with an application serves it when no other command is named.
+fn words() -> anyhow::Result<(Vec<OsString>, Option<TemporaryFolder>)> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    if bundle::is_there() {
-        let first = words.get(1).map(|word| word.as_encoded_bytes());
-        let is_general = |word: &[u8]| [&b"-h"[..], b"--help", b"-V", b"--version"].contains(&word);
-        if first.is_none_or(|word| word.starts_with(b"-") && !is_general(word)) {
-            words.insert(1.min(words.len()), "serve".into());
-        }
+    let Some(bundle) = Bundle::find()? else {
+        return Ok((words, None));
+    };
+    let first = words.get(1).map(|word| word.to_string_lossy().into_owned());
+    if first
+        .as_deref()
+        .is_some_and(|first| WITHOUT_APPLICATION.contains(&first))
+    {
+        return Ok((words, None));
     }
-    words
+    if first.is_none_or(|first| first.starts_with('-')) {
+        words.insert(1.min(words.len()), "serve".into());
+    }
+    // Before the words are read: the file is what commands have without one.
+    Ok((words, Some(bundle.unpack()?)))
 }
 
 /// What is logged where `TSUMUGI_LOG` does not say it.
@@ -203,9 +228,9 @@ fn log_level(command: &Command) -> &'static str {
 }
 
 fn main() -> ExitCode {
-    // Removed at the end.
-    let _unpacked = match bundle::unpack() {
-        Ok(unpacked) => unpacked,
+    // What was unpacked is removed at the end.
+    let (words, _unpacked) = match words() {
+        Ok(words) => words,
         Err(error) => {
             let _ = writeln!(
                 &ERRORS,
@@ -215,7 +240,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let arguments = Arguments::parse_from(words());
+    let arguments = Arguments::parse_from(words);
     let level = log_level(&arguments.command);
     let log_file = match &arguments.command {
         Command::Kv(arguments) => arguments.log_file(),

@@ -63,6 +63,11 @@ struct TestRun<'a> {
 /// Runs the tests; the last line is `N passed, N failed`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
+    if arguments.shared_database {
+        let url = database_url()
+            .context("--shared-database takes the database of DATABASE_URL, which is not set")?;
+        println!("over {} as it is", place_of(&url));
+    }
     let files = if arguments.files.is_empty() {
         tests_beside(&arguments.app)?
     } else {
@@ -71,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = TestFolder::make()?;
     let stop = stop_signal()?;
     let mut tally = Tally::default();
-    let completed = tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
+    let (outcome, removed) = tsumugi_worker::alone(WorkerLimits::default(), async |worker| {
         let databases = match arguments.shared_database || files.is_empty() {
             true => None,
             false => Some(TestDatabases::open(database_url().as_deref(), folder.path()).await?),
@@ -90,12 +95,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             _ = stop => Ok(Completion::Interrupted),
             outcome = run.all(&files) => outcome,
         };
-        if let Some(databases) = run.databases.take() {
-            let removed = databases.end().await;
-            removed.context("the next run removes the databases of this one")?;
-        }
-        outcome
+        let removed = match run.databases.take() {
+            Some(databases) => databases.end().await,
+            None => Ok(()),
+        };
+        anyhow::Ok((outcome, removed))
     })??;
+    if let Err(error) = removed {
+        // What the tests have shown holds all the same.
+        tracing::warn!("the next run removes the databases of this one: {error}");
+    }
+    let completed = outcome?;
     if completed == Completion::Interrupted {
         println!("interrupted");
     }
@@ -122,6 +132,22 @@ fn database_url() -> Option<String> {
     std::env::var(DATABASE_URL)
         .ok()
         .filter(|url| !url.is_empty())
+}
+
+/// Where the database of a URL is, without user, password and options.
+fn place_of(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.split('?').next().unwrap_or(url).to_owned();
+    };
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let server = authority.rsplit('@').next().unwrap_or(authority);
+    let server = server.split('?').next().unwrap_or(server);
+    let path = path.split('?').next().unwrap_or(path);
+    match path.contains('@') {
+        // A password with a sign that ought to be escaped.
+        true => format!("{scheme}://…"),
+        false => format!("{scheme}://{server}/{path}"),
+    }
 }
 
 /// The variables of an application on this database. Where none is named it finds the file without being told.
@@ -362,4 +388,24 @@ fn reason(report: &tsumugi_ruby::ExceptionReport, file: &Path) -> String {
 fn indented(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(|line| format!("       {line}")).collect();
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn place_of_a_url_has_no_user_password_or_option() {
+        let check = |url, expected: &str| assert_eq!(place_of(url), expected);
+        check("sqlite:data/app.db?mode=rw", "sqlite:data/app.db");
+        check("sqlite::memory:", "sqlite::memory:");
+        check(
+            "postgres://u:p@q@h:1/shop?password=x@y",
+            "postgres://h:1/shop",
+        );
+        check("postgres://h?user=u&password=p", "postgres://h/");
+        check("postgres://u:p?q@h/shop", "postgres://h/shop");
+        check("postgres://u:p/q@h/shop", "postgres://…");
+        check("firebird://u:p@h//srv/a.fdb", "firebird://h//srv/a.fdb");
+    }
 }

@@ -173,18 +173,38 @@ fn folder_of_a_killed_process_is_removed_by_a_later_one_and_that_of_a_running_on
     let mut server = shop.serve();
     shop.get("/");
     let folder = shop.unpacked().pop().unwrap();
-    let old = std::time::SystemTime::now() - Duration::from_secs(3_600);
-    File::open(&folder).unwrap().set_modified(old).unwrap();
     assert_eq!(run(&mut shop.command(&["routes"])).0, 0);
     assert_eq!(shop.unpacked(), [folder]);
     assert!(shop.get("/").contains("hello"));
     server.kill().unwrap();
     server.wait().unwrap();
-    // One of a moment ago may belong to a process that is about to take its lock.
-    let young = shop.unpacked.path().join("tsumugi-app-young");
-    fs::create_dir(&young).unwrap();
+    // One that somebody has named alike is theirs.
+    let other = shop.unpacked.path().join("tsumugi-app-other");
+    write(&other.join("app.rb"), "get('/') { 'other' }\n");
+    let old = std::time::SystemTime::now() - Duration::from_secs(3_600);
+    File::open(&other).unwrap().set_modified(old).unwrap();
     assert_eq!(run(&mut shop.command(&["routes"])).0, 0);
-    assert_eq!(shop.unpacked(), [young]);
+    assert_eq!(shop.unpacked(), [&*other]);
+    assert!(other.join("app.rb").exists());
+}
+
+#[test]
+fn command_that_takes_no_application_unpacks_none() {
+    let shop = Shop::new();
+    let nowhere = |words: &[&str]| {
+        let mut command = shop.command(words);
+        // As in a container with --read-only.
+        run(command.env("TMPDIR", "/nonexistent"))
+    };
+    let (code, text) = nowhere(&["routes"]);
+    assert!(code == 1 && text.contains("TMPDIR=FOLDER"), "{text}");
+    for words in [&["--version"][..], &["--help"], &["health", "--help"]] {
+        let (code, text) = nowhere(words);
+        assert_eq!(code, 0, "{words:?}: {text}");
+    }
+    let socket = shop.socket();
+    let (code, text) = nowhere(&["health", &format!("unix:{}", socket.display())]);
+    assert!(code == 1 && text.contains("cannot ask unix:"), "{text}");
 }
 
 #[test]

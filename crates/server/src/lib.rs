@@ -31,6 +31,7 @@ pub mod session;
 mod stores;
 mod supervisor;
 pub mod table;
+mod temporary_folder;
 mod test_folder;
 mod traces;
 
@@ -56,5 +57,6 @@ pub use options::{Options, PreparedServer, workers};
 pub use port::{PortError, PortMode, PortPrologue};
 pub use service::Service;
 pub use supervisor::report_to_supervisor;
+pub use temporary_folder::TemporaryFolder;
 pub use test_folder::TestFolder;
 pub use traces::TraceExporter;

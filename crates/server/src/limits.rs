@@ -172,5 +172,5 @@ pub const PASSED_SOCKETS_MAX: usize = 1_024;
 /// The longest `--drain-delay`, in seconds.
 pub const DRAIN_DELAY_SECONDS_MAX: f64 = 3_600.0;
 
-/// Folders of runs of tests that were killed which the next run removes at most.
-pub const TEST_FOLDERS_STALE_MAX: usize = 64;
+/// Folders below TMPDIR that killed processes have left which one start of the same kind removes at most: a run of tests, an executable of `tsumugi build`.
+pub const TEMPORARY_FOLDERS_STALE_MAX: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -156,6 +156,76 @@ fn run_that_is_interrupted_leaves_nothing_and_the_next_removes_what_a_killed_one
 }
 
 #[test]
+fn test_gets_the_migrations_that_the_application_does_not_apply_itself() {
+    let (name, app) = APP;
+    let app = app.replace("db.migrate\n", "");
+    let check = |command: &mut Command| {
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        let text = text.concat();
+        assert!(text.contains("2 passed, 1 failed"), "{text}");
+        assert!(!text.contains("is open already"), "{text}");
+    };
+    on_all(&[USERS, (name, &app), TESTS], |site| {
+        let mut command = site.command(&["test"]);
+        command.env("TMPDIR", site.temporary());
+        check(&mut command);
+        if matches!(site.database, Database::Sqlite) {
+            check(command.env("DATABASE_URL", "sqlite::memory:"));
+            check(command.env("DATABASE_URL", "sqlite::memory:?name=x&busy_timeout_ms=7"));
+        }
+    });
+}
+
+#[test]
+fn database_that_cannot_be_removed_hides_no_result() {
+    let database = tsumugi_testkit::postgres::Server::shared().database();
+    let site = Site {
+        folder: tempfile::tempdir().unwrap(),
+        database: Database::Postgres(database),
+    };
+    let test = "test('x') do\n\
+         own = ENV['DATABASE_URL'].split('/').last\n\
+         db.execute \"alter database #{own} is_template true\"\n\
+       end\n\
+       test('y') { assert_equal 0, db[:users].count }\n";
+    for (name, text) in [USERS, APP, ("test/app_test.rb", test)] {
+        site.write(name, text);
+    }
+    let (code, text) = site.test(&[]);
+    assert!(text.contains("2 passed, 0 failed"), "{text}");
+    assert_eq!(code, 0, "{text}");
+    let Database::Postgres(database) = &site.database else {
+        unreachable!("it is one")
+    };
+    let left = database.psql(
+        "select datname from pg_database where datname like 'tsumugi_test_%' and datistemplate",
+    );
+    assert_eq!(left.lines().count(), 1, "{left}");
+    // As every database of a run that is over, it goes with the next.
+    database.psql(&format!("alter database {left} is_template false"));
+    site.write(
+        "test/app_test.rb",
+        "test('y') { assert_equal 0, db[:users].count }\n",
+    );
+    let (code, text) = site.test(&[]);
+    assert_eq!((code, site.left()), (0, 0), "{text}");
+}
+
+#[test]
+fn shared_database_has_to_be_named() {
+    let site = Site {
+        folder: tempfile::tempdir().unwrap(),
+        database: Database::Sqlite,
+    };
+    site.write("app.rb", APP.1);
+    site.write("test/app_test.rb", "test('x') { assert true }\n");
+    let (code, text) = site.test(&["--shared-database"]);
+    assert!(text.contains("DATABASE_URL, which is not set"), "{text}");
+    assert_eq!(code, 1, "{text}");
+}
+
+#[test]
 fn database_with_tables_that_no_test_has_made_is_refused() {
     on_all(&[APP, USERS], |site| {
         site.write("test/app_test.rb", "test('x') { assert true }\n");
@@ -182,6 +252,10 @@ fn database_with_tables_that_no_test_has_made_is_refused() {
         assert_eq!(code, 1, "{text}");
         let (code, text) = run(&["test", "--shared-database"]);
         assert_eq!(code, 0, "{text}");
+        assert!(
+            text.contains("over ") && text.contains(" as it is"),
+            "{text}"
+        );
     });
 }
 
