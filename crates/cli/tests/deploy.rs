@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -98,6 +99,75 @@ fn systemd_takes_every_unit() {
         // A name that it does not know is a line and no failure.
         assert_eq!(said, "", "{step}");
     }
+}
+
+#[test]
+fn services_are_started_again_however_often_they_fail() {
+    let mut seen = 0;
+    for step in STEPS {
+        for name in files(step, ".service") {
+            let unit = text(&format!("{step}/{name}"));
+            if setting(&unit, "Restart").is_none() {
+                continue;
+            }
+            seen += 1;
+            let (of_unit, _) = unit.split_once("\n[Service]").unwrap();
+            let limit = setting(of_unit, "StartLimitIntervalSec");
+            assert_eq!(limit, Some("0"), "{step}/{name}");
+        }
+    }
+    assert!(seen >= 7, "{seen}");
+}
+
+/// Runs a script of the package where systemd answers every call so; what was asked of it.
+fn run_script(folder: &Path, name: &str, words: &[&str], systemctl: i32) -> String {
+    let (etc, log) = (folder.join("etc"), folder.join("log"));
+    std::fs::create_dir_all(&etc).unwrap();
+    let fake = folder.join("systemctl");
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" >>'{}'\nexit {systemctl}\n",
+        log.display()
+    );
+    std::fs::write(&fake, script).unwrap();
+    std::fs::set_permissions(&fake, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(&log, "").unwrap();
+    let text = text(&format!("package/{name}"));
+    let text = text.replace("/etc/tsumugi", &etc.display().to_string());
+    let text = text.replace("/run/systemd/system", &folder.display().to_string());
+    let path = format!("{}:/usr/bin:/bin", folder.display());
+    let mut command = Command::new("sh");
+    command.args(["-c", &text, name]).args(words);
+    succeeds(command.env("PATH", path));
+    std::fs::read_to_string(log).unwrap()
+}
+
+#[test]
+fn scripts_of_the_package_succeed_whatever_systemd_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("etc/secret.env");
+    let mut first = None;
+    for systemctl in [1, 0] {
+        let run = |name: &str, words: &[&str]| run_script(folder.path(), name, words, systemctl);
+        // Installed, then replaced by a newer version.
+        assert_eq!(run("postinst", &["configure", ""]), "daemon-reload\n");
+        let calls = run("postinst", &["configure", "0.0.1"]);
+        assert!(
+            calls.contains("--no-block try-restart tsumugi.service"),
+            "{calls}"
+        );
+        let text = std::fs::read_to_string(&secret).unwrap();
+        let digits = text.trim_end().strip_prefix("TSUMUGI_SECRET=").unwrap();
+        assert!(digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        assert_eq!(first.get_or_insert(text.clone()), &text);
+        let mode = secret.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let calls = run("prerm", &["remove"]);
+        assert!(calls.contains("disable --now"), "{calls}");
+        run("postrm", &["remove"]);
+        assert!(secret.exists());
+    }
+    run_script(folder.path(), "postrm", &["purge"], 1);
+    assert!(!secret.exists());
 }
 
 #[test]
