@@ -35,12 +35,13 @@ mod types;
 mod walks;
 
 const SOURCE_PACKAGE: &str = "mruby3-sys";
-const SHIM: [&str; 7] = [
+const SHIM: [&str; 8] = [
     "shim/value.c",
     "shim/vm.c",
     "shim/guard.c",
     "shim/frames.c",
     "shim/names.c",
+    "shim/code.c",
     "shim/number.c",
     "shim/raise.c",
 ];

@@ -1,14 +1,15 @@
 //! `tsumugi check` and `tsumugi routes`: load an application, say what it declares. Neither serves anything.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use tsumugi_server::commands;
+use tsumugi_server::openapi::RouteOptions;
 
 use crate::application;
 
-/// Options of `check` and `routes`.
+/// Options of `check`, and of `routes` too.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
@@ -20,6 +21,15 @@ pub struct Arguments {
     data: Option<PathBuf>,
 }
 
+/// Options of `routes`.
+#[derive(clap::Args)]
+pub struct RoutesArguments {
+    #[command(flatten)]
+    application: Arguments,
+    #[command(flatten)]
+    options: RouteOptions,
+}
+
 /// Says whether the application loads.
 pub fn check(arguments: &Arguments) -> Result<ExitCode> {
     application::inspect(&arguments.app, arguments.data.as_deref(), async |app| {
@@ -29,10 +39,48 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// Prints the routes, one a line.
-pub fn routes(arguments: &Arguments) -> Result<ExitCode> {
-    application::inspect(&arguments.app, arguments.data.as_deref(), async |app| {
-        commands::print(commands::routes(app.routes()))?;
+/// Prints the routes, one a line, or what describes them.
+pub fn routes(arguments: &RoutesArguments) -> Result<ExitCode> {
+    let Arguments { app, data } = &arguments.application;
+    application::inspect(app, data.as_deref(), async |loaded| {
+        let name = || name_of(app);
+        let text = arguments
+            .options
+            .text(loaded.routes(), name, || loaded.operations())?;
+        commands::print(text)?;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// The name of an application: that of its file, or of the folder where an `app.rb` lies; of an executable with an application, its own.
+fn name_of(app: &Path) -> String {
+    let executable = || std::env::current_exe().ok();
+    let absolute = match crate::bundle::is_there() {
+        true => executable(),
+        false => std::path::absolute(app).ok(),
+    };
+    let path = absolute.unwrap_or_else(|| app.to_owned());
+    let stem = path.file_stem().unwrap_or_default();
+    let folder = path.parent().and_then(Path::file_name);
+    let name = match folder {
+        Some(folder) if stem == "app" => folder,
+        _ => stem,
+    };
+    name.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn application_is_named_after_its_file_or_folder() {
+        for (app, expected) in [
+            ("/srv/shop/app.rb", "shop"),
+            ("/srv/shop/blog.rb", "blog"),
+            ("/app.rb", "app"),
+        ] {
+            assert_eq!(name_of(Path::new(app)), expected, "{app}");
+        }
+    }
 }

@@ -78,10 +78,15 @@ The file is evaluated, plugins included, with a temporary data folder. Stores on
 memory meanwhile, and no migration is applied to a database that is there: a server that runs is not disturbed.";
 
 const ROUTES: &str = "\
-Example:
+Examples:
   tsumugi routes
   GET   /             app.rb:3
-  GET   /users/:id    id: Integer  app.rb:8";
+  GET   /users/:id    id: Integer  app.rb:8
+  tsumugi routes --openapi > openapi.json
+  tsumugi routes --openapi --title Shop --api-version 2.1
+
+The description names captures, what handlers ask for by body.require, body.check, query.int and the like, and
+the statuses that they answer. Handlers are read for it and not run.";
 
 const TEST: &str = "\
 Examples:
@@ -134,7 +139,7 @@ enum Command {
     Check(check::Arguments),
     /// List an application's routes
     #[command(after_help = ROUTES)]
-    Routes(check::Arguments),
+    Routes(check::RoutesArguments),
     /// Run lines of Ruby in an application
     #[command(after_help = CONSOLE)]
     Console(console::Arguments),

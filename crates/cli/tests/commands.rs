@@ -142,6 +142,33 @@ fn routes_are_listed_with_types_and_places() {
 }
 
 #[test]
+fn routes_are_described_for_other_programs() {
+    let app = "get('/users/:id', id: Integer) { |id| query.int(:page, 1); 'x' }";
+    let folder = folder_with(&[("shop/app.rb", app)]);
+    let shop = folder.path().join("shop");
+    let (code, text) = run(&shop, &["routes", "--openapi"]);
+    assert_eq!(code, 0, "{text}");
+    let document = tsumugi_testkit::openapi::read(&text);
+    assert_eq!(document["info"]["title"], "shop");
+    assert_eq!(document["info"]["version"], "0");
+    let operation = &document["paths"]["/users/{id}"]["get"];
+    assert_eq!(operation["x-source"], "app.rb:1");
+    assert_eq!(operation["parameters"][1]["name"], "page");
+    let named = [
+        "routes",
+        "--openapi",
+        "--title",
+        "A \"shop\"",
+        "--api-version",
+        "2.1",
+    ];
+    let document = tsumugi_testkit::openapi::read(&run(&shop, &named).1);
+    assert_eq!(document["info"]["title"], "A \"shop\"");
+    assert_eq!(document["info"]["version"], "2.1");
+    check(app, &["routes", "--title", "x"], 2, &["--openapi"]);
+}
+
+#[test]
 fn no_worker_or_too_many_are_wrong_usage() {
     for workers in ["0", "two", "-1", "1025"] {
         let option = format!("--workers={workers}");

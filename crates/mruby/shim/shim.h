@@ -29,6 +29,14 @@ enum ts_name_use {
   TS_USE_GLOBAL_SET, TS_USE_SYMBOL, TS_USE_TEXT
 };
 
+/* What an instruction does. Mirrored by `STEPS` in src/code.rs. */
+enum ts_step {
+  TS_STEP_OTHER, TS_STEP_NOTHING, TS_STEP_WRITE, TS_STEP_MOVE, TS_STEP_INTEGER, TS_STEP_FLOAT, TS_STEP_TEXT, TS_STEP_SYMBOL, TS_STEP_NIL,
+  TS_STEP_TRUE, TS_STEP_FALSE, TS_STEP_SELF, TS_STEP_CONSTANT, TS_STEP_MEMBER, TS_STEP_UPVALUE, TS_STEP_UPVALUE_SET, TS_STEP_INDEX,
+  TS_STEP_JUMP, TS_STEP_BRANCH, TS_STEP_OWN_CALL, TS_STEP_CALL, TS_STEP_ARRAY, TS_STEP_ARRAY_OF, TS_STEP_ARRAY_ADD, TS_STEP_HASH,
+  TS_STEP_HASH_ADD, TS_STEP_RANGE, TS_STEP_RANGE_BELOW, TS_STEP_BLOCK, TS_STEP_ENTER
+};
+
 /* What the interrupt hook is asked to do. Mirrored by `interrupt.rs`. */
 enum ts_interrupt { TS_INTERRUPT_REPORT = 1, TS_INTERRUPT_STOP = 2, TS_INTERRUPT_INSIST = 4 };
 
@@ -49,6 +57,16 @@ typedef struct ts_vm {
 /* A field of a record: a value, or a String to be made when `bytes` is not NULL. Mirrored by `RawField` in src/sys.rs. */
 typedef struct ts_field { mrb_value value; const char *bytes; size_t len; } ts_field;
 
+/* An instruction: where it stands, its operands, and what they name. Mirrored by `RawInstruction` in src/sys.rs. */
+typedef struct ts_instruction {
+  int step; /* enum ts_step */
+  uint32_t at, first, second, third;
+  const char *text;
+  size_t len;
+  int64_t integer;
+  double number;
+} ts_instruction;
+
 /* Provided by Rust. */
 void *ts_host_realloc(void *memory, void *pointer, size_t size);
 void *ts_host_realloc_or_fail(void *memory, void *pointer, size_t size);
@@ -59,6 +77,9 @@ void ts_host_drop_data(void *memory, void *pointer);
 void ts_host_slow(void *host, const char *file, int32_t line);
 void ts_host_syntax_error(void *errors, int32_t line, int32_t column, const char *message);
 void ts_host_program_name(void *names, int use, const char *name, size_t len, int32_t line);
+int ts_host_code_begin(void *reader, uint32_t registers, int is_own);
+int ts_host_code_instruction(void *reader, const ts_instruction *instruction);
+void ts_host_code_end(void *reader);
 
 /* As ts_host_realloc, but the VM's limit refuses nothing. */
 void *ts_host_realloc_exempt(void *memory, void *pointer, size_t size);

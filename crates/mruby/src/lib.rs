@@ -46,6 +46,7 @@
 //!   reserve opens so that `rescue` and `ensure` can still run.
 
 mod carried_data;
+mod code;
 mod compound;
 mod entries;
 pub mod faults;
@@ -66,6 +67,7 @@ pub mod text;
 mod value;
 mod vm;
 
+pub use code::{Code, Instruction, Step};
 pub use compound::RecordField;
 pub use interrupt::Interrupter;
 pub use native::{NativeCall, NativeReply, Suspension};

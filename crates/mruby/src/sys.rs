@@ -24,6 +24,20 @@ pub struct RawField {
     pub len: usize,
 }
 
+/// An instruction as the shim reads it; `text` has `len` bytes.
+#[repr(C)]
+pub struct RawInstruction {
+    pub step: c_int,
+    pub at: u32,
+    pub first: u32,
+    pub second: u32,
+    pub third: u32,
+    pub text: *const c_char,
+    pub len: usize,
+    pub integer: i64,
+    pub number: f64,
+}
+
 /// Opaque: one VM with the shim's own state.
 #[repr(C)]
 pub struct RawVm {
@@ -120,6 +134,7 @@ raising! {
     fn ts_call(this: RawValue, sym: u32, argc: i64, argv: *const RawValue, block: RawValue);
     fn ts_compile(source: *const c_char, len: usize, file: *const c_char, line: i32, errors: *mut c_void);
     fn ts_program_names(program: RawValue, names: *mut c_void);
+    fn ts_method_code(class: RawValue, sym: u32, reader: *mut c_void);
     fn ts_resume(fiber: RawValue, value: RawValue, raises: c_int);
     fn ts_root(slot: i64, value: RawValue);
     fn ts_collect();

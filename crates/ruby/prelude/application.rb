@@ -5,12 +5,14 @@ module Tsumugi
   class Route
     attr_reader :verb, :pattern, :types, :handler, :location
 
-    def initialize(verb, pattern, types, handler, location)
+    # +scope+ has the filters that run around it.
+    def initialize(verb, pattern, types, handler, location, scope)
       @verb = verb
       @pattern = pattern
       @types = types
       @handler = handler
       @location = location
+      @scope = scope
     end
   end
 
@@ -85,7 +87,7 @@ module Tsumugi
       raise ArgumentError, "#{verb.downcase} #{path.inspect} needs a block" unless block
 
       pattern = scope.join(path)
-      ROUTES << Route.new(verb, pattern, scope.types.merge(types), handler(block, pattern), location(caller))
+      ROUTES << Route.new(verb, pattern, scope.types.merge(types), handler(block, pattern), location(caller), scope)
       nil
     end
 

@@ -9,6 +9,7 @@ use tsumugi_http::{CaptureValues, HttpLimits, HttpResponse, Request, RouteMatch,
 use tsumugi_mruby::{Root, Scope, Vm};
 use tsumugi_server::commands::RouteLine;
 use tsumugi_server::dispatch::{self, Dispatch, FirstTurn, JobGuard, Lifecycle, RequestDeadline};
+use tsumugi_server::openapi::Operation;
 use tsumugi_trace::{Activity, ActivityKind, Ending};
 use tsumugi_worker::WorkerHandle;
 
@@ -86,6 +87,16 @@ impl App {
     /// The routes in the order of the file.
     pub fn routes(&self) -> &[RouteLine] {
         &self.lines
+    }
+
+    /// What the routes ask for and answer, read from their handlers, which are not run.
+    ///
+    /// # Errors
+    /// When the VM has no room.
+    pub fn operations(&self) -> Result<Vec<Operation>, Error> {
+        self.host
+            .vm
+            .enter(|scope| crate::openapi::operations(scope, &self.lines))
     }
 
     /// The VM that the application runs in.

@@ -26,6 +26,7 @@ mod limits;
 mod load;
 mod maintenance;
 mod natives;
+mod openapi;
 mod program;
 mod public;
 mod resources;

@@ -43,6 +43,18 @@ pub(crate) const BIND_DEPTH_MAX: usize = 6;
 /// A String that is longer is copied out of the VM only while the watchdog asks nothing: many may follow.
 pub(crate) const COPIED_UNCHECKED_BYTES_MAX: usize = 64 << 10;
 
+/// Instructions of one handler, of its filters and of the helpers that it calls, that are read to describe its route.
+pub(crate) const HANDLER_STEPS_MAX: usize = 50_000;
+
+/// Registers of a handler of which it is known what is in them, when its route is described.
+pub(crate) const HANDLER_REGISTERS_MAX: usize = 256;
+
+/// Helpers that call helpers, which are read to describe a route.
+pub(crate) const HELPER_DEPTH_MAX: usize = 4;
+
+/// Parts of an Array or a Hash in a handler, those of its parts included, up to which it is looked at when its route is described.
+pub(crate) const KNOWN_PARTS_MAX: usize = 1_000;
+
 /// Statements of one `db.pipeline`.
 pub(crate) const PIPELINE_MAX: usize = 10_000;
 

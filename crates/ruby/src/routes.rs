@@ -57,7 +57,7 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
     let types = self::types(scope, types, &pattern, &location)?;
     let borrowed: Vec<(&str, CaptureKind)> = types
         .iter()
-        .map(|(name, capture, _)| (name.as_str(), *capture))
+        .map(|(name, capture)| (name.as_str(), *capture))
         .collect();
     let names: Rc<[Box<str>]> = captures(&pattern).map(Box::from).collect();
     let class = scope.root(scope.ivar(route, scope.intern("@handler")));
@@ -74,14 +74,10 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
             location: location.clone(),
             source,
         })?;
-    let types: Vec<String> = types
-        .iter()
-        .map(|(name, _, class)| format!("{name}: {class}"))
-        .collect();
     routes.lines.push(RouteLine {
         method,
         pattern,
-        types: types.join(", "),
+        types,
         location,
     });
     Ok(())
@@ -100,7 +96,7 @@ fn types(
     declared: Value<'_>,
     pattern: &str,
     location: &str,
-) -> Result<Vec<(String, CaptureKind, String)>, Error> {
+) -> Result<Vec<(String, CaptureKind)>, Error> {
     let raised = |raised| Error::raised(scope, raised);
     let refused = |reason| Error::Route {
         location: location.to_owned(),
@@ -127,7 +123,7 @@ fn types(
                 )));
             }
         };
-        types.push((name, capture, class));
+        types.push((name, capture));
     }
     Ok(types)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::Method;
 use tsumugi_db::AbsentFile;
+use tsumugi_http::CaptureKind;
 use tsumugi_http::secret::Secret;
 
 use crate::table;
@@ -102,8 +103,8 @@ pub struct RouteLine {
     pub method: Method,
     /// Its pattern, as it was written or as the router has it.
     pub pattern: String,
-    /// Types of captures, `name: Type`; empty in Rust, where handlers say them.
-    pub types: String,
+    /// Types of captures by their names; empty in Rust, where handlers say them.
+    pub types: Vec<(String, CaptureKind)>,
     /// `file:line` of its declaration.
     pub location: String,
 }
@@ -111,15 +112,29 @@ pub struct RouteLine {
 /// One line a route.
 pub fn routes(routes: &[RouteLine]) -> String {
     let row = |route: &RouteLine| {
+        let types = route.types.iter();
+        let types: Vec<String> = types
+            .map(|(name, kind)| format!("{name}: {}", type_name(*kind)))
+            .collect();
         [
             route.method.to_string(),
             route.pattern.clone(),
-            route.types.clone(),
+            types.join(", "),
             route.location.clone(),
         ]
     };
     let rows: Vec<[String; 4]> = routes.iter().map(row).collect();
     table::aligned(&rows)
+}
+
+/// The type of a capture, as applications in Ruby name it.
+fn type_name(kind: CaptureKind) -> &'static str {
+    match kind {
+        CaptureKind::Integer => "Integer",
+        CaptureKind::Float => "Float",
+        CaptureKind::Uuid => "uuid",
+        CaptureKind::String | CaptureKind::Path => "String",
+    }
 }
 
 /// What is reported of an application that has loaded, as in development, and of what it would lack in production.
@@ -191,7 +206,7 @@ mod tests {
         let route = RouteLine {
             method: Method::GET,
             pattern: "/".to_owned(),
-            types: String::new(),
+            types: Vec::new(),
             location: "src/main.rs:3".to_owned(),
         };
         assert_eq!(routes(&[route]), "GET  /  src/main.rs:3\n");

@@ -23,6 +23,7 @@ mod limits;
 mod listen;
 mod log;
 mod log_json;
+pub mod openapi;
 mod options;
 mod plain_port;
 mod port;

@@ -17,6 +17,7 @@ mod check;
 mod failure;
 mod form;
 mod format;
+mod json_schema;
 pub mod limits;
 mod literal;
 mod messages;
@@ -28,6 +29,7 @@ pub use check::{Outcome, check};
 pub use failure::{Failures, FieldFailure, Place};
 pub use form::{FormFields, FormNode, FormValues};
 pub use format::{Format, PatternDecision, TextPattern, goes_back};
+pub use json_schema::SchemaNode;
 pub use literal::Literal;
 pub use messages::{Language, MessageCatalog, MessageError};
 pub use shape::{

@@ -21,6 +21,7 @@ mod http_status;
 mod limits;
 mod log_buffer;
 mod patience;
+pub mod openapi;
 pub mod patroni;
 pub mod poll;
 pub mod postgres;

@@ -11,6 +11,7 @@ use crate::{AppInstance, Db, Migration, Plugin, Program, Router, Settings, Worke
 use anyhow::{Result, anyhow};
 use clap::{Parser, Subcommand};
 use tsumugi_server::commands;
+use tsumugi_server::openapi::RouteOptions;
 use tsumugi_server::{DataAccess, DataFolder, Mode, Options};
 use tsumugi_worker::ERRORS;
 
@@ -31,6 +32,14 @@ Signals: SIGTERM or SIGINT lets running requests finish, a second one ends at on
 SIGHUP makes the plugins anew and swaps them in if they start.
 Exit codes: 0 ok, 1 failed, 2 wrong usage.";
 
+const ROUTES: &str = "\
+Examples:
+  shop routes
+  shop routes --openapi > openapi.json
+  shop routes --openapi --title Shop --api-version 2.1
+
+The description names captures, what the arguments of handlers ask for, and with which statuses they refuse a request.";
+
 #[derive(Subcommand)]
 enum Command {
     /// Serve
@@ -43,7 +52,8 @@ enum Command {
         data: Option<PathBuf>,
     },
     /// List the routes
-    Routes,
+    #[command(after_help = ROUTES)]
+    Routes(RouteOptions),
     /// Change the tables of the database step by step
     Migrate {
         #[command(subcommand)]
@@ -160,7 +170,11 @@ where
     match command {
         Command::Serve(options) => serve(*options, routes),
         Command::Check { data } => check(data.as_deref(), routes).and_then(printed),
-        Command::Routes => printed(commands::routes(&routes().lines())),
+        Command::Routes(options) => {
+            let router = routes();
+            let text = options.text(&router.lines(), program_name, || router.operations());
+            printed(text.map_err(|error| anyhow!("{}", crate::story(&error)))?)
+        }
         Command::Migrate { command } => {
             let has_jobs = !routes().jobs.is_empty();
             let database = DatabaseCommands {
@@ -211,6 +225,13 @@ fn check<S: Plugin>(data: Option<&Path>, routes: impl Fn() -> Router<S>) -> Resu
         anyhow::Ok(loaded.routes().len())
     });
     Ok(commands::sound(outcome??, ""))
+}
+
+/// The name of the executable, which is what a description of the routes is called.
+fn program_name() -> String {
+    let path = std::env::current_exe().ok();
+    let name = path.as_deref().and_then(Path::file_stem);
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 fn printed(text: String) -> Result<ExitCode> {

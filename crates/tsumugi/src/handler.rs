@@ -5,6 +5,7 @@ use std::future::Future;
 use std::rc::Rc;
 
 use http::Method;
+use tsumugi_server::openapi::OperationShape;
 
 use crate::context::Context;
 use crate::error::Result;
@@ -48,6 +49,11 @@ macro_rules! handlers {
             async fn extract(context: &mut Context<S>) -> Result<Self> {
                 Ok(($($argument::extract(context).await?,)*))
             }
+
+            #[allow(unused_variables, reason = "no argument, no description")]
+            fn describe(operation: &mut OperationShape) {
+                $($argument::describe(operation);)*
+            }
         }
     };
 }
@@ -82,8 +88,11 @@ where
 
 /// The handlers of one path, by method.
 pub struct Methods<S> {
-    pub(crate) endpoints: Vec<(Method, Endpoint<S>)>,
+    pub(crate) endpoints: Vec<(Method, Endpoint<S>, Describe)>,
 }
+
+/// Says what the arguments of a handler ask of a request.
+pub(crate) type Describe = fn(&mut OperationShape);
 
 macro_rules! methods {
     ($($name:ident $method:ident;)*) => {
@@ -109,7 +118,8 @@ macro_rules! methods {
                     H: Handler<A>,
                     H::Output: Answer,
                 {
-                    self.endpoints.push((Method::$method, endpoint(handler)));
+                    self.endpoints
+                        .push((Method::$method, endpoint(handler), A::describe));
                     self
                 }
             )*
@@ -145,6 +155,8 @@ where
         Method::OPTIONS,
     ];
     Methods {
-        endpoints: methods.map(|method| (method, Rc::clone(&endpoint))).into(),
+        endpoints: methods
+            .map(|method| (method, Rc::clone(&endpoint), A::describe as Describe))
+            .into(),
     }
 }

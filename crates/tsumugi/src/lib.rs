@@ -98,6 +98,7 @@ pub use tsumugi_http::session::{Forms, Transport};
 pub use tsumugi_http::websocket::{Close, Message, WebSocket};
 pub use tsumugi_http::{CachePolicy, HttpResponse, Request};
 pub use tsumugi_server::commands::RouteLine;
+pub use tsumugi_server::openapi;
 pub use tsumugi_server::{AdminView, Mode};
 pub use tsumugi_trace::TraceId;
 

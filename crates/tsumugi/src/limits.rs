@@ -2,6 +2,15 @@
 
 use tsumugi_server::{LimitSet, Row, limited};
 
+/// Places in a type of `Json`, `Form`, `Query` or `Path` that `routes --openapi` describes; what is beyond is anything.
+pub(crate) const PROBE_FIELDS_MAX: usize = 1_000;
+
+/// How deep objects, lists and tuples of such a type are described.
+pub(crate) const PROBE_DEPTH_MAX: usize = 8;
+
+/// How often such a type is made again because it refused a value, and how many variants of an enum are looked at.
+pub(crate) const PROBE_TRIES_MAX: usize = 64;
+
 /// What one worker's application may use.
 #[derive(Clone, Debug)]
 pub struct Limits {

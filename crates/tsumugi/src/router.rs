@@ -11,12 +11,13 @@ use http::Method;
 use tsumugi_http::CachePolicy;
 use tsumugi_server::AdminView;
 use tsumugi_server::commands::RouteLine;
+use tsumugi_server::openapi::{Operation, OperationShape};
 
 use crate::context::Context;
 use crate::csrf::guard;
 use crate::error::{Error, Result};
 use crate::extract::Extract;
-use crate::handler::{Endpoint, Handler, Methods, endpoint};
+use crate::handler::{Describe, Endpoint, Handler, Methods, endpoint};
 use crate::job::{Job, LineOptions};
 use crate::job_worker::{self, DeclaredJob};
 use crate::layer::{self, Layer, Mapper, Next, Verdict, compose};
@@ -34,6 +35,8 @@ use tsumugi_jobs::ClaimedJob;
 pub struct Router<S> {
     pub(crate) routes: Vec<Route<S>>,
     layers: Vec<Layer<S>>,
+    /// What each `before` asks of a request.
+    asks: Vec<Describe>,
     mapper: Option<Mapper>,
     not_found: Option<Endpoint<S>>,
     pub(crate) timers: Vec<Timer<S>>,
@@ -49,6 +52,8 @@ pub(crate) struct Route<S> {
     pub(crate) pattern: String,
     pub(crate) location: &'static Location<'static>,
     pub(crate) endpoint: Endpoint<S>,
+    /// What its handler, and the `before` of the nested routers that it came with, ask of a request.
+    asks: Vec<Describe>,
 }
 
 /// An application of another kind as its router places it.
@@ -103,6 +108,7 @@ impl<S: 'static> Router<S> {
         Router {
             routes: Vec::new(),
             layers: Vec::new(),
+            asks: Vec::new(),
             mapper: None,
             not_found: None,
             timers: Vec::new(),
@@ -119,12 +125,14 @@ impl<S: 'static> Router<S> {
     pub fn route(mut self, pattern: &str, methods: Methods<S>) -> Router<S> {
         let location = Location::caller();
         let routes = methods.endpoints.into_iter();
-        self.routes.extend(routes.map(|(method, endpoint)| Route {
-            method,
-            pattern: pattern.to_owned(),
-            location,
-            endpoint,
-        }));
+        self.routes
+            .extend(routes.map(|(method, endpoint, describe)| Route {
+                method,
+                pattern: pattern.to_owned(),
+                location,
+                endpoint,
+                asks: vec![describe],
+            }));
         self
     }
 
@@ -136,6 +144,7 @@ impl<S: 'static> Router<S> {
         let Router {
             routes,
             layers,
+            asks,
             mapper,
             timers,
             jobs,
@@ -151,6 +160,7 @@ impl<S: 'static> Router<S> {
         self.routes.extend(routes.into_iter().map(|route| Route {
             pattern: below(&route.pattern),
             endpoint: compose(&layers, mapper.as_ref(), route.endpoint),
+            asks: [&asks[..], &route.asks].concat(),
             ..route
         }));
         self.timers.extend(timers);
@@ -194,6 +204,7 @@ impl<S: 'static> Router<S> {
         H::Output: Verdict,
     {
         self.layers.push(layer::before(handler));
+        self.asks.push(A::describe);
         self
     }
 
@@ -350,10 +361,35 @@ impl<S: 'static> Router<S> {
         let line = |route: &Route<S>| RouteLine {
             method: route.method.clone(),
             pattern: route.pattern.clone(),
-            types: String::new(),
+            types: Vec::new(),
             location: format!("{}:{}", route.location.file(), route.location.line()),
         };
         self.routes.iter().map(line).collect()
+    }
+
+    /// What the routes ask for, in the same order: captures, parameters and bodies as the arguments of handlers and of `before` say them.
+    ///
+    /// # Errors
+    /// The first pattern that is wrong.
+    pub fn operations(&self) -> Result<Vec<Operation>> {
+        let operation = |(route, line): (&Route<S>, RouteLine)| -> Result<Operation> {
+            let mut shape = OperationShape::default();
+            for ask in self.asks.iter().chain(&route.asks) {
+                ask(&mut shape);
+            }
+            Ok(Operation {
+                method: line.method,
+                pattern: translated(&route.pattern)?,
+                types: line.types,
+                location: line.location,
+                shape,
+            })
+        };
+        self.routes
+            .iter()
+            .zip(self.lines())
+            .map(operation)
+            .collect()
     }
 
     /// The router's layers and mapper around an endpoint.

@@ -764,3 +764,82 @@ fn own_files_are_read_and_sent_from_their_folder_alone() {
         }
     });
 }
+
+/// The document of these routes.
+fn described<S: 'static>(routes: &Router<S>) -> serde_json::Value {
+    let info = tsumugi::openapi::DocumentInfo {
+        title: "shop".to_owned(),
+        version: "0".to_owned(),
+    };
+    let operations = routes.operations().unwrap();
+    tsumugi_testkit::openapi::read(&tsumugi::openapi::document(&info, &operations))
+}
+
+#[test]
+fn routes_are_described_by_what_their_arguments_ask_for() {
+    struct Key;
+    impl std::str::FromStr for Key {
+        type Err = ();
+        fn from_str(_: &str) -> std::result::Result<Key, ()> {
+            Ok(Key)
+        }
+    }
+    impl FromHeader for Key {
+        const NAME: &'static str = "x-key";
+    }
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only its fields are looked at")]
+    struct Listing {
+        page: Option<u32>,
+        #[serde(default)]
+        tag: Vec<String>,
+    }
+    async fn guard(_: Header<Key>) {}
+    async fn list(_: Query<Listing>) {}
+    async fn add(_: Path<String>, _: Result<Json<Point>>) {}
+    async fn change(_: Form<Point>) {}
+    let inner = Router::<()>::new()
+        .before(guard)
+        .route("/{name}", post(add).put(change));
+    let routes = Router::new().route("/", get(list)).nest("/points", inner);
+    let document = described(&routes);
+    assert_eq!(
+        document["paths"]["/"]["get"]["parameters"],
+        serde_json::json!([
+            {"name": "page", "in": "query", "schema": {"type": "integer", "minimum": 0}},
+            {"name": "tag", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
+        ])
+    );
+    let path = &document["paths"]["/points/{name}"];
+    let header = serde_json::json!({
+        "name": "x-key", "in": "header", "required": true, "schema": {"type": "string"},
+    });
+    for (method, media_type) in [
+        ("post", "application/json"),
+        ("put", "application/x-www-form-urlencoded"),
+    ] {
+        assert_eq!(path[method]["parameters"][1], header, "{method}");
+        let content = &path[method]["requestBody"]["content"][media_type];
+        let reference = &content["schema"]["$ref"];
+        assert_eq!(reference, "#/components/schemas/Point", "{method}");
+        let statuses = path[method]["responses"].as_object().unwrap();
+        let statuses: Vec<&String> = statuses.keys().collect();
+        assert_eq!(statuses, ["200", "400", "422"], "{method}");
+    }
+    assert_eq!(
+        document["components"]["schemas"]["Point"],
+        serde_json::json!({
+            "type": "object",
+            "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
+            "required": ["x", "y"],
+        })
+    );
+}
+
+#[test]
+fn pattern_that_is_wrong_is_named_instead_of_described() {
+    async fn none() {}
+    let routes = Router::<()>::new().route("/{id}.json", get(none));
+    let error = routes.operations().unwrap_err().to_string();
+    assert!(error.contains("not a whole segment"), "{error}");
+}

@@ -30,7 +30,7 @@ tsumugi-acme: tsumugi-http
 tsumugi-mail: tsumugi-trace tsumugi-worker tsumugi-http tsumugi-client tsumugi-testkit
 tsumugi-rpc: tsumugi-allocator tsumugi-worker tsumugi-http tsumugi-kv tsumugi-testkit
 tsumugi-stores: tsumugi-trace tsumugi-worker tsumugi-wire tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-cluster tsumugi-testkit
-tsumugi-server: tsumugi-acme tsumugi-rpc tsumugi-trace tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster tsumugi-jobs tsumugi-testkit
+tsumugi-server: tsumugi-acme tsumugi-shapes tsumugi-rpc tsumugi-trace tsumugi-stores tsumugi-worker tsumugi-db tsumugi-http tsumugi-kv tsumugi-values tsumugi-cluster tsumugi-jobs tsumugi-testkit
 tsumugi-ruby: tsumugi-shapes tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi-client tsumugi-mail tsumugi-worker tsumugi-mruby tsumugi-db tsumugi-server tsumugi-http tsumugi-kv tsumugi-rpc tsumugi-sql tsumugi-testkit tsumugi-cluster tsumugi-jobs
 tsumugi-bench:
 tsumugi: tsumugi-client tsumugi-mail tsumugi-shapes tsumugi-trace tsumugi-stores tsumugi-allocator tsumugi-worker tsumugi-db tsumugi-testkit tsumugi-server tsumugi-kv tsumugi-ruby tsumugi-sql tsumugi-http tsumugi-cluster tsumugi-jobs

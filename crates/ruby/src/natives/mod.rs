@@ -36,6 +36,7 @@ use maintenance_event::MaintenanceEvent;
 pub(crate) use arguments::is_responded;
 pub(crate) use failure::error_page;
 pub(crate) use wait::timer_period;
+pub(crate) use web::input_shape;
 
 /// Defines `Tsumugi::Native` and everything in it.
 pub(crate) fn install<'s>(host: &Rc<Host>, scope: &'s Scope<'s>) -> Result<'s, ()> {

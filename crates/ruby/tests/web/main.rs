@@ -13,6 +13,7 @@ mod fibres;
 mod hostile;
 mod later;
 mod memory;
+mod openapi;
 mod parameters;
 mod pool;
 mod room;

@@ -6,7 +6,10 @@ use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 use serde::de::DeserializeOwned;
 use tsumugi_http::upload::{FormPart, PartContent, read_form};
 use tsumugi_http::{BodyType, OnWorker, Request, RequestBody, query};
+use tsumugi_server::openapi::{BodyShape, MediaType, OperationShape};
+use tsumugi_shapes::SchemaNode;
 
+use super::probe::{Probed, probe, type_name};
 use super::texts::from_pairs;
 use super::{Extract, bad};
 use crate::context::{Context, unfit};
@@ -28,6 +31,25 @@ impl<S, T: DeserializeOwned> Extract<S> for Json<T> {
                 _ => bad("body", error),
             })
     }
+
+    fn describe(operation: &mut OperationShape) {
+        describe_body::<T>(operation, MediaType::Json);
+    }
+}
+
+/// A body as a type that serde makes.
+fn describe_body<T: DeserializeOwned>(operation: &mut OperationShape, media_type: MediaType) {
+    let probed = probe::<T>();
+    operation.body(BodyShape {
+        media_types: vec![media_type],
+        name: match probed {
+            Probed::Object(_) => type_name::<T>(),
+            _ => None,
+        },
+        schema: probed.into_schema(),
+        is_required: true,
+    });
+    operation.status(StatusCode::UNPROCESSABLE_ENTITY.as_u16().into());
 }
 
 /// A body of type `application/x-www-form-urlencoded` as a struct. Another type is answered 415, one that does not fit 422.
@@ -45,6 +67,10 @@ impl<S, T: DeserializeOwned> Extract<S> for Form<T> {
         from_pairs(pairs)
             .map(Form)
             .map_err(|reason| unfit(StatusCode::UNPROCESSABLE_ENTITY, "form", reason))
+    }
+
+    fn describe(operation: &mut OperationShape) {
+        describe_body::<T>(operation, MediaType::Urlencoded);
     }
 }
 
@@ -83,6 +109,15 @@ impl<S> Extract<S> for Multipart {
         let parts = parts.await?;
         context.keep_trailers(&body);
         Ok(Multipart(parts))
+    }
+
+    fn describe(operation: &mut OperationShape) {
+        operation.body(BodyShape {
+            media_types: vec![MediaType::Multipart],
+            name: None,
+            schema: SchemaNode::of_type("object"),
+            is_required: true,
+        });
     }
 }
 

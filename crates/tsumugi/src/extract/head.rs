@@ -4,10 +4,13 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use http::{HeaderMap, header::COOKIE};
+use http::{HeaderMap, StatusCode, header::COOKIE};
 use serde::de::DeserializeOwned;
 use tsumugi_http::{cookie, query};
+use tsumugi_server::openapi::{OperationShape, Parameter, ParameterPlace};
+use tsumugi_shapes::SchemaNode;
 
+use super::probe::{Probed, probe};
 use super::texts::{CapturedTexts, from_pairs};
 use super::{Extract, bad};
 use crate::context::Context;
@@ -28,6 +31,22 @@ impl<S, T: DeserializeOwned> Extract<S> for Path<T> {
             }
         }
     }
+
+    fn describe(operation: &mut OperationShape) {
+        match probe::<T>() {
+            Probed::Value(schema) => operation.capture(None, 0, schema),
+            Probed::Tuple(schemas) => {
+                for (index, schema) in schemas.into_iter().enumerate() {
+                    operation.capture(None, index, schema);
+                }
+            }
+            Probed::Object(schema) => {
+                for (name, schema, _) in schema.object_fields() {
+                    operation.capture(Some(name), 0, schema.clone());
+                }
+            }
+        }
+    }
 }
 
 /// The query string as a struct. One that does not fit is answered 400.
@@ -41,6 +60,11 @@ impl<S, T: DeserializeOwned> Extract<S> for Query<T> {
         from_pairs(pairs)
             .map(Query)
             .map_err(|reason| bad("query", reason))
+    }
+
+    fn describe(operation: &mut OperationShape) {
+        operation.query_object(&probe::<T>().into_schema());
+        operation.status(StatusCode::BAD_REQUEST.as_u16().into());
     }
 }
 
@@ -78,6 +102,16 @@ impl<S, T: FromHeader> Extract<S> for Header<T> {
         let text = text.to_str().ok().and_then(|text| text.parse().ok());
         text.map(Header)
             .ok_or_else(|| bad(T::NAME, "the header field has another form"))
+    }
+
+    fn describe(operation: &mut OperationShape) {
+        operation.parameter(Parameter {
+            name: T::NAME.to_owned(),
+            place: ParameterPlace::Header,
+            is_required: true,
+            schema: SchemaNode::of_type("string"),
+        });
+        operation.status(StatusCode::BAD_REQUEST.as_u16().into());
     }
 }
 

@@ -4,6 +4,7 @@
 mod body;
 mod head;
 mod own_files;
+mod probe;
 mod texts;
 mod valid;
 mod websocket;
@@ -12,6 +13,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use http::StatusCode;
+use tsumugi_server::openapi::OperationShape;
 
 use crate::context::{Context, unfit};
 use crate::error::{Error, Result};
@@ -35,6 +37,11 @@ pub use websocket::{WebSocketResponse, WebSocketUpgrade};
 pub trait Extract<S>: Sized {
     /// Makes it, or says why the request has none.
     fn extract(context: &mut Context<S>) -> impl Future<Output = Result<Self>>;
+
+    /// Says what it asks of a request, and with which statuses it refuses one, for `routes --openapi`. Nothing unless it is said.
+    fn describe(operation: &mut OperationShape) {
+        let _ = operation;
+    }
 }
 
 /// The plugin of this worker.
@@ -91,6 +98,10 @@ impl<S, T: Clone + 'static> Extract<S> for Extension<T> {
 impl<S, T: Extract<S>> Extract<S> for Result<T> {
     async fn extract(context: &mut Context<S>) -> Result<Result<T>> {
         Ok(T::extract(context).await)
+    }
+
+    fn describe(operation: &mut OperationShape) {
+        T::describe(operation);
     }
 }
 

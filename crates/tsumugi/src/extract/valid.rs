@@ -10,15 +10,18 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
+use http::StatusCode;
 use http::header::ACCEPT_LANGUAGE;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tsumugi_http::{BodyType, query};
+use tsumugi_server::openapi::{BodyShape, MediaType, OperationShape};
 use tsumugi_shapes::{
     Failures, FieldFailure, FormFields, FormNode, FormValues, IndexedItems, InputKind, InputShape,
     Language, Literal, MessageCatalog, Outcome, Values, check,
 };
 
+use super::probe::type_name;
 use super::{Extract, bad};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -103,6 +106,22 @@ impl<S, T: Validate> Extract<S> for Valid<T> {
         };
         make(context, input, "body").map(Valid)
     }
+
+    fn describe(operation: &mut OperationShape) {
+        // One that makes no sense is named when a request comes.
+        if let Ok(shape) = shape_of::<T>() {
+            operation.body(BodyShape {
+                media_types: match shape.has_file() {
+                    true => vec![MediaType::Multipart],
+                    false => vec![MediaType::Json, MediaType::Urlencoded],
+                },
+                name: type_name::<T>(),
+                schema: shape.json_schema(),
+                is_required: true,
+            });
+        }
+        operation.status(StatusCode::UNPROCESSABLE_ENTITY.as_u16().into());
+    }
 }
 
 impl<S, T: Validate> Extract<S> for ValidQuery<T> {
@@ -111,6 +130,13 @@ impl<S, T: Validate> Extract<S> for ValidQuery<T> {
         let pairs = query::pairs(text, context.worker().settings().http.parameters_max)?;
         let input = Input::Form(form_of(pairs));
         make(context, input, "query").map(ValidQuery)
+    }
+
+    fn describe(operation: &mut OperationShape) {
+        if let Ok(shape) = shape_of::<T>() {
+            operation.query_object(&shape.json_schema());
+        }
+        operation.status(StatusCode::UNPROCESSABLE_ENTITY.as_u16().into());
     }
 }
 

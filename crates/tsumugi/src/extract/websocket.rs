@@ -1,7 +1,9 @@
 //! The extractor of a WebSocket, and what a handler returns to grant it. Knows nothing of the conversation but its function.
 //! Rule: pages of other origins are refused unless they are named.
 
+use http::StatusCode;
 use tsumugi_http::websocket::{PageOrigins, WebSocket, WebSocketOffer, WebSocketTerms};
+use tsumugi_server::openapi::OperationShape;
 
 use super::Extract;
 use crate::context::Context;
@@ -22,6 +24,10 @@ impl<S> Extract<S> for WebSocketUpgrade {
             offer: WebSocketOffer::of(context.request())?,
             terms: WebSocketTerms::default(),
         })
+    }
+
+    fn describe(operation: &mut OperationShape) {
+        operation.status(StatusCode::SWITCHING_PROTOCOLS.as_u16().into());
     }
 }
 

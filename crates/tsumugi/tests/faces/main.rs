@@ -7,6 +7,7 @@ mod fetching;
 mod inserts;
 mod migrations;
 mod mounted;
+mod openapi;
 mod pipelines;
 mod reads;
 mod refusals;

@@ -16,6 +16,7 @@ use tsumugi_mruby::Result;
 use crate::natives::definitions::Natives;
 
 pub(super) use calls::header_pairs;
+pub(crate) use shapes::input_shape;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     cookies::install(natives)?;

@@ -113,6 +113,16 @@ fn shared<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, SharedShape>
     data::<SharedShape>(scope, value, "the shape", "a Tsumugi::Shape").map(Rc::clone)
 }
 
+/// The rules of a `Tsumugi::Shape`; of anything else, nothing.
+pub(crate) fn input_shape(scope: &Scope<'_>, value: Value<'_>) -> Option<Rc<InputShape>> {
+    let class = scope.constant("Tsumugi::Shape").ok()?;
+    if !scope.is_a(value, class) {
+        return None;
+    }
+    let native = scope.ivar(value, scope.intern("@native"));
+    scope.data::<SharedShape>(native).map(Rc::clone)
+}
+
 fn failure_list<'c>(scope: &'c Scope<'c>, failures: &Failures) -> Result<'c, Value<'c>> {
     let mut list: Vec<(&str, Option<&str>, &str)> = Vec::with_capacity(failures.places().len());
     for place in failures.places() {
