@@ -1,6 +1,6 @@
 //! The instructions of a method written in Ruby, as plain data: what is put into which register, and what is called with it. Nothing is run,
 //! and what a name will mean is not known here.
-//! Rule: no more than the limits say is read; [`Code::is_whole`] says whether that was all.
+//! Rule: no more than the limits say is read; [`MethodCode::is_whole`] says whether that was all.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,13 +11,13 @@ use crate::value::{Kind, Value};
 
 /// A method, or a block in one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Code {
+pub struct MethodCode {
     /// How many registers it has.
     pub registers: usize,
     /// Its instructions, in the order of the text.
     pub instructions: Vec<Instruction>,
     /// The blocks in it.
-    pub blocks: Vec<Code>,
+    pub blocks: Vec<MethodCode>,
     /// Whether it is the product's own, and no application's.
     pub is_own: bool,
     /// Whether nothing of it, and of its blocks, was beyond a limit.
@@ -119,7 +119,7 @@ pub enum Step {
         /// Whether its end is not of it.
         is_exclusive: bool,
     },
-    /// `R` is a block, by its index in [`Code::blocks`].
+    /// `R` is a block, by its index in [`MethodCode::blocks`].
     Block(usize),
     /// The parameters are in the registers from 1 on.
     Enter {
@@ -138,9 +138,9 @@ impl Step {
 /// Where the shim shows what it reads.
 struct CodeReader {
     /// What is being read, the innermost last.
-    open: Vec<Code>,
+    open: Vec<MethodCode>,
     /// The method, when it has been read.
-    method: Option<Code>,
+    method: Option<MethodCode>,
     left: usize,
 }
 
@@ -149,16 +149,16 @@ impl CodeReader {
         if self.open.len() >= CODE_DEPTH_MAX || (self.left == 0 && !self.open.is_empty()) {
             // It has its place, so that those behind it have theirs.
             if let Some(outer) = self.open.last_mut() {
-                outer.blocks.push(Code::default());
+                outer.blocks.push(MethodCode::default());
                 outer.is_whole = false;
             }
             return false;
         }
-        self.open.push(Code {
+        self.open.push(MethodCode {
             registers,
             is_own,
             is_whole: true,
-            ..Code::default()
+            ..MethodCode::default()
         });
         true
     }
@@ -193,7 +193,7 @@ impl CodeReader {
 impl Scope<'_> {
     /// The instructions of the method that objects of a class have under this name. None when there is no such method, or it is not written in Ruby, or
     /// the VM has no room to look.
-    pub fn method_code(&self, class: Value<'_>, name: &str) -> Option<Code> {
+    pub fn method_code(&self, class: Value<'_>, name: &str) -> Option<MethodCode> {
         assert_eq!(class.kind(), Kind::Class, "a method of what is no class");
         let mut reader = CodeReader {
             open: Vec::new(),

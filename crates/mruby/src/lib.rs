@@ -67,7 +67,7 @@ pub mod text;
 mod value;
 mod vm;
 
-pub use code::{Code, Instruction, Step};
+pub use code::{Instruction, MethodCode, Step};
 pub use compound::RecordField;
 pub use interrupt::Interrupter;
 pub use native::{NativeCall, NativeReply, Suspension};

@@ -1,10 +1,10 @@
 //! The instructions of methods as data: literals, names, calls, blocks, limits. What they mean for a route is tested where routes are described.
 
 use tsumugi_mruby::limits::{CODE_DEPTH_MAX, CODE_INSTRUCTIONS_MAX};
-use tsumugi_mruby::{Code, Options, Step, Vm};
+use tsumugi_mruby::{MethodCode, Options, Step, Vm};
 
 /// The code of `C#m`, in a program that defines it.
-fn code(program: &str) -> Option<Code> {
+fn code(program: &str) -> Option<MethodCode> {
     let vm = Vm::open(Options::default()).unwrap();
     vm.enter(|scope| {
         let program = scope.compile(program.as_bytes(), "test.rb", 1).unwrap();
@@ -17,7 +17,7 @@ fn code(program: &str) -> Option<Code> {
     })
 }
 
-fn method(body: &str) -> Code {
+fn method(body: &str) -> MethodCode {
     code(&format!("class C\n  def m\n    {body}\n  end\nend")).unwrap()
 }
 
@@ -98,7 +98,7 @@ fn method_beyond_a_limit_is_read_up_to_it() {
     let long = method(&"f\n".repeat(CODE_INSTRUCTIONS_MAX + 1));
     assert_eq!(long.instructions.len(), CODE_INSTRUCTIONS_MAX);
     assert!(!long.is_whole);
-    let depth = |code: &Code| {
+    let depth = |code: &MethodCode| {
         let (mut code, mut depth) = (code, 1);
         while let Some(inner) = code.blocks.first().filter(|inner| inner.registers > 0) {
             (code, depth) = (inner, depth + 1);

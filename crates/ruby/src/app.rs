@@ -9,7 +9,7 @@ use tsumugi_http::{CaptureValues, HttpLimits, HttpResponse, Request, RouteMatch,
 use tsumugi_mruby::{Root, Scope, Vm};
 use tsumugi_server::commands::RouteLine;
 use tsumugi_server::dispatch::{self, Dispatch, FirstTurn, JobGuard, Lifecycle, RequestDeadline};
-use tsumugi_server::openapi::Operation;
+use tsumugi_server::openapi::RouteOperation;
 use tsumugi_trace::{Activity, ActivityKind, Ending};
 use tsumugi_worker::WorkerHandle;
 
@@ -93,7 +93,7 @@ impl App {
     ///
     /// # Errors
     /// When the VM has no room.
-    pub fn operations(&self) -> Result<Vec<Operation>, Error> {
+    pub fn operations(&self) -> Result<Vec<RouteOperation>, Error> {
         self.host
             .vm
             .enter(|scope| crate::openapi::operations(scope, &self.lines))

@@ -175,9 +175,6 @@ pub const DRAIN_DELAY_SECONDS_MAX: f64 = 3_600.0;
 /// Folders below TMPDIR that killed processes have left which one start of the same kind removes at most: a run of tests, an executable of `tsumugi build`.
 pub const TEMPORARY_FOLDERS_STALE_MAX: usize = 64;
 
-/// Folders of runs of tests that were killed which the next run removes at most.
-pub const TEST_FOLDERS_STALE_MAX: usize = 64;
-
 /// Parameters of one route that `routes --openapi` describes; more are left out.
 pub const OPENAPI_PARAMETERS_MAX: usize = 200;
 

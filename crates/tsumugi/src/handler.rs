@@ -88,11 +88,11 @@ where
 
 /// The handlers of one path, by method.
 pub struct Methods<S> {
-    pub(crate) endpoints: Vec<(Method, Endpoint<S>, Describe)>,
+    pub(crate) endpoints: Vec<(Method, Endpoint<S>, ShapeWriter)>,
 }
 
 /// Says what the arguments of a handler ask of a request.
-pub(crate) type Describe = fn(&mut OperationShape);
+pub(crate) type ShapeWriter = fn(&mut OperationShape);
 
 macro_rules! methods {
     ($($name:ident $method:ident;)*) => {
@@ -156,7 +156,7 @@ where
     ];
     Methods {
         endpoints: methods
-            .map(|method| (method, Rc::clone(&endpoint), A::describe as Describe))
+            .map(|method| (method, Rc::clone(&endpoint), A::describe as ShapeWriter))
             .into(),
     }
 }

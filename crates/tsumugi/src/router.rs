@@ -11,13 +11,13 @@ use http::Method;
 use tsumugi_http::CachePolicy;
 use tsumugi_server::AdminView;
 use tsumugi_server::commands::RouteLine;
-use tsumugi_server::openapi::{Operation, OperationShape};
+use tsumugi_server::openapi::{OperationShape, RouteOperation};
 
 use crate::context::Context;
 use crate::csrf::guard;
 use crate::error::{Error, Result};
 use crate::extract::Extract;
-use crate::handler::{Describe, Endpoint, Handler, Methods, endpoint};
+use crate::handler::{Endpoint, Handler, Methods, ShapeWriter, endpoint};
 use crate::job::{Job, LineOptions};
 use crate::job_worker::{self, DeclaredJob};
 use crate::layer::{self, Layer, Mapper, Next, Verdict, compose};
@@ -36,7 +36,7 @@ pub struct Router<S> {
     pub(crate) routes: Vec<Route<S>>,
     layers: Vec<Layer<S>>,
     /// What each `before` asks of a request.
-    asks: Vec<Describe>,
+    asks: Vec<ShapeWriter>,
     mapper: Option<Mapper>,
     not_found: Option<Endpoint<S>>,
     pub(crate) timers: Vec<Timer<S>>,
@@ -53,7 +53,7 @@ pub(crate) struct Route<S> {
     pub(crate) location: &'static Location<'static>,
     pub(crate) endpoint: Endpoint<S>,
     /// What its handler, and the `before` of the nested routers that it came with, ask of a request.
-    asks: Vec<Describe>,
+    asks: Vec<ShapeWriter>,
 }
 
 /// An application of another kind as its router places it.
@@ -371,13 +371,13 @@ impl<S: 'static> Router<S> {
     ///
     /// # Errors
     /// The first pattern that is wrong.
-    pub fn operations(&self) -> Result<Vec<Operation>> {
-        let operation = |(route, line): (&Route<S>, RouteLine)| -> Result<Operation> {
+    pub fn operations(&self) -> Result<Vec<RouteOperation>> {
+        let operation = |(route, line): (&Route<S>, RouteLine)| -> Result<RouteOperation> {
             let mut shape = OperationShape::default();
             for ask in self.asks.iter().chain(&route.asks) {
                 ask(&mut shape);
             }
-            Ok(Operation {
+            Ok(RouteOperation {
                 method: line.method,
                 pattern: translated(&route.pattern)?,
                 types: line.types,

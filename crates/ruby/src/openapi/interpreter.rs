@@ -5,14 +5,14 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use tsumugi_mruby::{Code, Instruction, Step};
+use tsumugi_mruby::{Instruction, MethodCode, Step};
 
-use super::known::Known;
+use super::abstract_value::{AbstractRange, AbstractValue};
 use super::words::{Call, Words};
 use crate::limits::{HANDLER_REGISTERS_MAX, HANDLER_STEPS_MAX, HELPER_DEPTH_MAX};
 
 /// A method of the application's by its name, if there is one.
-pub(super) type Methods<'m> = dyn Fn(&str) -> Option<Rc<Code>> + 'm;
+pub(super) type Methods<'m> = dyn Fn(&str) -> Option<Rc<MethodCode>> + 'm;
 
 /// Reads one handler after its filters.
 pub(super) struct Interpreter<'m> {
@@ -24,7 +24,7 @@ pub(super) struct Interpreter<'m> {
 
 /// The registers of a method or block.
 struct Frame {
-    registers: Vec<Known>,
+    registers: Vec<AbstractValue>,
     /// As far as this the instructions may be passed over.
     conditional_until: i64,
     /// Whether all of it may be.
@@ -32,11 +32,11 @@ struct Frame {
 }
 
 impl Frame {
-    fn at(&self, register: usize) -> Known {
+    fn at(&self, register: usize) -> AbstractValue {
         self.registers.get(register).cloned().unwrap_or_default()
     }
 
-    fn set(&mut self, register: usize, value: Known) {
+    fn set(&mut self, register: usize, value: AbstractValue) {
         if let Some(place) = self.registers.get_mut(register) {
             *place = value;
         }
@@ -44,25 +44,25 @@ impl Frame {
 
     fn forget_from(&mut self, register: usize) {
         let forgotten = self.registers.iter_mut().skip(register);
-        forgotten.for_each(|place| *place = Known::Nothing);
+        forgotten.for_each(|place| *place = AbstractValue::Nothing);
     }
 
-    fn many(&self, first: usize, count: usize) -> Vec<Known> {
+    fn many(&self, first: usize, count: usize) -> Vec<AbstractValue> {
         (first..first.saturating_add(count))
             .map(|register| self.at(register))
             .collect()
     }
 
-    fn pairs(&self, first: usize, count: usize) -> Vec<(Known, Known)> {
+    fn pairs(&self, first: usize, count: usize) -> Vec<(AbstractValue, AbstractValue)> {
         let pair = |i: usize| (self.at(first + 2 * i), self.at(first + 2 * i + 1));
         (0..count).map(pair).collect()
     }
 
     /// What is known on this way and on another.
-    fn meet(&mut self, other: Vec<Known>) {
+    fn meet(&mut self, other: Vec<AbstractValue>) {
         for (place, other) in self.registers.iter_mut().zip(other) {
             if *place != other {
-                *place = Known::Nothing;
+                *place = AbstractValue::Nothing;
             }
         }
     }
@@ -71,7 +71,7 @@ impl Frame {
 /// Where ways meet within a method.
 struct Ways {
     /// What is known on those that come from above.
-    waiting: HashMap<i64, Vec<Known>>,
+    waiting: HashMap<i64, Vec<AbstractValue>>,
     /// Where loops begin.
     heads: HashSet<i64>,
     /// Whether the instruction before goes on to the next.
@@ -79,7 +79,7 @@ struct Ways {
 }
 
 impl Ways {
-    fn of(code: &Code) -> Ways {
+    fn of(code: &MethodCode) -> Ways {
         let backwards = code.instructions.iter().filter_map(|each| match each.step {
             Step::Jump(target) | Step::Branch(target) if target <= i64::from(each.at) => {
                 Some(target)
@@ -118,7 +118,7 @@ impl Ways {
             Some(known) => {
                 for (place, other) in known.iter_mut().zip(&frame.registers) {
                     if place != other {
-                        *place = Known::Nothing;
+                        *place = AbstractValue::Nothing;
                     }
                 }
             }
@@ -140,7 +140,7 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Reads a method that answers a request, or a filter of one.
-    pub fn read(&mut self, code: &Code) {
+    pub fn read(&mut self, code: &MethodCode) {
         self.run(code, &[], &mut Vec::new(), false);
     }
 
@@ -151,14 +151,14 @@ impl<'m> Interpreter<'m> {
 
     fn run(
         &mut self,
-        code: &Code,
-        arguments: &[Known],
+        code: &MethodCode,
+        arguments: &[AbstractValue],
         frames: &mut Vec<Frame>,
         is_conditional: bool,
     ) {
         let count = code.registers.min(HANDLER_REGISTERS_MAX);
         frames.push(Frame {
-            registers: vec![Known::Nothing; count],
+            registers: vec![AbstractValue::Nothing; count],
             conditional_until: 0,
             is_conditional,
         });
@@ -187,9 +187,9 @@ impl<'m> Interpreter<'m> {
 
     fn step(
         &mut self,
-        code: &Code,
+        code: &MethodCode,
         instruction: &Instruction,
-        arguments: &[Known],
+        arguments: &[AbstractValue],
         frames: &mut Vec<Frame>,
     ) {
         let register = instruction.register;
@@ -215,29 +215,33 @@ impl<'m> Interpreter<'m> {
             }
             Step::Move(from) => frame.at(*from),
             Step::Member(name) => match frame.at(register) {
-                Known::Constant(module) => Known::Constant(format!("{module}::{name}").into()),
-                _ => Known::Nothing,
+                AbstractValue::Constant(module) => {
+                    AbstractValue::Constant(format!("{module}::{name}").into())
+                }
+                _ => AbstractValue::Nothing,
             },
-            Step::Array(count) => Known::list(frame.many(register, *count)),
-            Step::ArrayOf { first, count } => Known::list(frame.many(*first, *count)),
+            Step::Array(count) => AbstractValue::list(frame.many(register, *count)),
+            Step::ArrayOf { first, count } => AbstractValue::list(frame.many(*first, *count)),
             Step::ArrayAdd(count) => match frame.at(register) {
-                Known::List(list) => {
+                AbstractValue::List(list) => {
                     let added = frame.many(register + 1, *count);
-                    Known::list(list.items.iter().cloned().chain(added).collect())
+                    AbstractValue::list(list.items.iter().cloned().chain(added).collect())
                 }
-                _ => Known::Nothing,
+                _ => AbstractValue::Nothing,
             },
-            Step::Hash(count) => Known::table(frame.pairs(register, *count)),
+            Step::Hash(count) => AbstractValue::table(frame.pairs(register, *count)),
             Step::HashAdd(count) => match frame.at(register) {
-                Known::Table(table) => {
+                AbstractValue::Table(table) => {
                     let added = frame.pairs(register + 1, *count);
-                    Known::table(table.items.iter().cloned().chain(added).collect())
+                    AbstractValue::table(table.items.iter().cloned().chain(added).collect())
                 }
-                _ => Known::Nothing,
+                _ => AbstractValue::Nothing,
             },
-            Step::Range { is_exclusive } => {
-                Known::range(frame.at(register), frame.at(register + 1), *is_exclusive)
-            }
+            Step::Range { is_exclusive } => AbstractValue::range(AbstractRange {
+                first: frame.at(register),
+                last: frame.at(register + 1),
+                is_exclusive: *is_exclusive,
+            }),
             Step::Index | Step::Call { .. } => {
                 let call = call_of(instruction, frame);
                 self.call(&call)
@@ -252,7 +256,7 @@ impl<'m> Interpreter<'m> {
     /// A block is read where it is made, with what is known there.
     fn block(
         &mut self,
-        code: &Code,
+        code: &MethodCode,
         index: usize,
         instruction: &Instruction,
         frames: &mut Vec<Frame>,
@@ -265,43 +269,44 @@ impl<'m> Interpreter<'m> {
             self.run(block, &[], frames, is_conditional);
         }
         if let Some(frame) = frames.last_mut() {
-            frame.set(instruction.register, Known::Nothing);
+            frame.set(instruction.register, AbstractValue::Nothing);
         }
     }
 
     /// What a call answers. A helper of the application's is read like the handler itself.
-    fn call(&mut self, call: &Call) -> Known {
-        if call.receiver == Known::Context
+    fn call(&mut self, call: &Call) -> AbstractValue {
+        if call.receiver == AbstractValue::Context
             && let Some(helper) = (self.methods)(&call.name)
         {
             if self.helpers < HELPER_DEPTH_MAX {
                 self.helpers += 1;
-                let arguments: &[Known] = match (&call.arguments, call.keywords.is_empty()) {
+                let arguments: &[AbstractValue] = match (&call.arguments, call.keywords.is_empty())
+                {
                     (Some(arguments), true) => arguments,
                     _ => &[],
                 };
                 self.run(&helper, arguments, &mut Vec::new(), call.is_conditional);
                 self.helpers -= 1;
             }
-            return Known::Nothing;
+            return AbstractValue::Nothing;
         }
         self.words.call(call)
     }
 }
 
 /// What stands in the program itself; nothing is known of anything else.
-fn literal(step: &Step) -> Known {
+fn literal(step: &Step) -> AbstractValue {
     match step {
-        Step::Integer(integer) => Known::Integer(*integer),
-        Step::Float(float) => Known::Float(*float),
-        Step::Text(text) => Known::Text((**text).into()),
-        Step::Symbol(name) => Known::Symbol((**name).into()),
-        Step::Nil => Known::Nil,
-        Step::True => Known::Boolean(true),
-        Step::False => Known::Boolean(false),
-        Step::Receiver => Known::Context,
-        Step::Constant(name) => Known::Constant((**name).into()),
-        _ => Known::Nothing,
+        Step::Integer(integer) => AbstractValue::Integer(*integer),
+        Step::Float(float) => AbstractValue::Float(*float),
+        Step::Text(text) => AbstractValue::Text((**text).into()),
+        Step::Symbol(name) => AbstractValue::Symbol((**name).into()),
+        Step::Nil => AbstractValue::Nil,
+        Step::True => AbstractValue::Boolean(true),
+        Step::False => AbstractValue::Boolean(false),
+        Step::Receiver => AbstractValue::Context,
+        Step::Constant(name) => AbstractValue::Constant((**name).into()),
+        _ => AbstractValue::Nothing,
     }
 }
 
@@ -320,7 +325,7 @@ fn reach_out(instruction: &Instruction, frames: &mut [Frame]) {
         Step::UpvalueSet { register, level } => {
             let found = outer(level).and_then(|outer| frames.get_mut(outer));
             if let Some(frame) = found {
-                frame.set(register, Known::Nothing);
+                frame.set(register, AbstractValue::Nothing);
             }
         }
         _ => {}
@@ -349,19 +354,19 @@ fn call_of(instruction: &Instruction, frame: &Frame) -> Call {
         };
     };
     let receiver = match is_own {
-        true => Known::Context,
+        true => AbstractValue::Context,
         false => frame.at(register),
     };
     let (given, behind) = match *arguments {
         Step::PACKED => match frame.at(register + 1) {
-            Known::List(list) => (Some(list.items.clone()), register + 2),
+            AbstractValue::List(list) => (Some(list.items.clone()), register + 2),
             _ => (None, register + 2),
         },
         count => (Some(frame.many(register + 1, count)), register + 1 + count),
     };
     let keywords = match *keywords {
         Step::PACKED => match frame.at(behind) {
-            Known::Table(table) => table.items.clone(),
+            AbstractValue::Table(table) => table.items.clone(),
             _ => Vec::new(),
         },
         count => frame.pairs(behind, count),

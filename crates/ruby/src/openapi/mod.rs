@@ -2,37 +2,40 @@
 //! that of `tsumugi_server::openapi`.
 //! Rule: a handler that says nothing, or says it in a way that is not read, is a route without parameters; it is never an error.
 
+mod abstract_value;
 mod interpreter;
-mod known;
 mod words;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tsumugi_mruby::{Code, Scope, Value};
+use tsumugi_mruby::{MethodCode, Scope, Value};
 use tsumugi_server::commands::RouteLine;
-use tsumugi_server::openapi::{Operation, OperationShape};
+use tsumugi_server::openapi::{OperationShape, RouteOperation};
 use tsumugi_shapes::InputShape;
 
 use crate::error::Error;
 use crate::natives::input_shape;
+use abstract_value::AbstractValue;
 use interpreter::Interpreter;
-use known::Known;
 use words::Words;
 
 /// The methods that hold what is in a route: the block between filters, or the block.
 const HANDLERS: [&str; 2] = ["__handle", "__run"];
 
 /// The routes in the order of the file; `lines` are those that were read when it was loaded.
-pub(crate) fn operations(scope: &Scope<'_>, lines: &[RouteLine]) -> Result<Vec<Operation>, Error> {
+pub(crate) fn operations(
+    scope: &Scope<'_>,
+    lines: &[RouteLine],
+) -> Result<Vec<RouteOperation>, Error> {
     let raised = |raised| Error::raised(scope, raised);
     let declared = scope.constant("Tsumugi::ROUTES").map_err(raised)?;
     let context = scope.constant("Tsumugi::Context").map_err(raised)?;
     let methods = HelperMethods::new(scope, context);
     let operations = lines.iter().enumerate().map(|(i, line)| {
         let route = scope.array_at(declared, i);
-        Operation {
+        RouteOperation {
             method: line.method.clone(),
             pattern: line.pattern.clone(),
             types: line.types.clone(),
@@ -46,7 +49,7 @@ pub(crate) fn operations(scope: &Scope<'_>, lines: &[RouteLine]) -> Result<Vec<O
 /// What a route asks for: its filters and its handler, in the order in which they run.
 fn shape_of(scope: &Scope<'_>, route: Value<'_>, methods: &HelperMethods<'_>) -> OperationShape {
     let helper = |name: &str| methods.find(name);
-    let shapes = |known: &Known| scope.nested(|scope| named_shape(scope, known));
+    let shapes = |known: &AbstractValue| scope.nested(|scope| named_shape(scope, known));
     let mut interpreter = Interpreter::new(&helper, Words::new(&shapes));
     let filters = |name: &str| {
         let within = scope.ivar(route, scope.intern("@scope"));
@@ -74,7 +77,7 @@ fn shape_of(scope: &Scope<'_>, route: Value<'_>, methods: &HelperMethods<'_>) ->
 struct HelperMethods<'s> {
     scope: &'s Scope<'s>,
     context: Value<'s>,
-    known: RefCell<HashMap<Box<str>, Option<Rc<Code>>>>,
+    known: RefCell<HashMap<Box<str>, Option<Rc<MethodCode>>>>,
 }
 
 impl<'s> HelperMethods<'s> {
@@ -86,7 +89,7 @@ impl<'s> HelperMethods<'s> {
         }
     }
 
-    fn find(&self, name: &str) -> Option<Rc<Code>> {
+    fn find(&self, name: &str) -> Option<Rc<MethodCode>> {
         if let Some(known) = self.known.borrow().get(name) {
             return known.clone();
         }
@@ -98,15 +101,15 @@ impl<'s> HelperMethods<'s> {
 }
 
 /// The shape that a handler names, by a Symbol or by a constant.
-fn named_shape(scope: &Scope<'_>, known: &Known) -> Option<Rc<InputShape>> {
+fn named_shape(scope: &Scope<'_>, known: &AbstractValue) -> Option<Rc<InputShape>> {
     let value = match known {
-        Known::Symbol(name) => {
+        AbstractValue::Symbol(name) => {
             let declared = scope.constant("Tsumugi::Shape::KNOWN").ok()?;
             scope
                 .hash_fetch(declared, Value::symbol(scope.intern(name)))
                 .ok()?
         }
-        Known::Constant(path) => scope.constant(path).ok()?,
+        AbstractValue::Constant(path) => scope.constant(path).ok()?,
         _ => return None,
     };
     input_shape(scope, value)

@@ -7,26 +7,26 @@ use std::rc::Rc;
 use tsumugi_server::openapi::{BodyShape, MediaType, OperationShape, Parameter, ParameterPlace};
 use tsumugi_shapes::{InputShape, SchemaNode};
 
-use super::known::{Known, KnownRange, RequestPart};
+use super::abstract_value::{AbstractRange, AbstractValue, RequestPart};
 
 /// A call in a handler.
 pub(super) struct Call {
     pub name: Rc<str>,
-    pub receiver: Known,
+    pub receiver: AbstractValue,
     /// None where they are not known, not even their count.
-    pub arguments: Option<Vec<Known>>,
-    pub keywords: Vec<(Known, Known)>,
+    pub arguments: Option<Vec<AbstractValue>>,
+    pub keywords: Vec<(AbstractValue, AbstractValue)>,
     /// Whether a request may pass it over.
     pub is_conditional: bool,
 }
 
 impl Call {
-    fn argument(&self, index: usize) -> Known {
+    fn argument(&self, index: usize) -> AbstractValue {
         let arguments = self.arguments.as_deref().unwrap_or_default();
         arguments.get(index).cloned().unwrap_or_default()
     }
 
-    fn keyword(&self, name: &str) -> Option<&Known> {
+    fn keyword(&self, name: &str) -> Option<&AbstractValue> {
         let mut keywords = self.keywords.iter();
         let found = keywords.find(|(key, _)| key.name() == Some(name));
         found.map(|(_, value)| value)
@@ -38,7 +38,7 @@ impl Call {
 }
 
 /// The shape that a value stands for.
-pub(super) type Shapes<'m> = dyn Fn(&Known) -> Option<Rc<InputShape>> + 'm;
+pub(super) type Shapes<'m> = dyn Fn(&AbstractValue) -> Option<Rc<InputShape>> + 'm;
 
 /// Gathers what calls ask for.
 pub(super) struct Words<'m> {
@@ -59,28 +59,28 @@ impl<'m> Words<'m> {
     }
 
     /// What the call answers, as far as that is known.
-    pub fn call(&mut self, call: &Call) -> Known {
+    pub fn call(&mut self, call: &Call) -> AbstractValue {
         match call.receiver {
-            Known::Context => return self.context(call),
-            Known::Part(RequestPart::Request) => return request_part(call),
-            Known::Part(RequestPart::Query) => self.query(call),
-            Known::Part(RequestPart::Body) => self.body(call),
-            Known::Part(RequestPart::Headers) => self.text(ParameterPlace::Header, call),
-            Known::Part(RequestPart::Cookies) => match &*call.name {
+            AbstractValue::Context => return self.context(call),
+            AbstractValue::Part(RequestPart::Request) => return request_part(call),
+            AbstractValue::Part(RequestPart::Query) => self.query(call),
+            AbstractValue::Part(RequestPart::Body) => self.body(call),
+            AbstractValue::Part(RequestPart::Headers) => self.text(ParameterPlace::Header, call),
+            AbstractValue::Part(RequestPart::Cookies) => match &*call.name {
                 // `cookies.signed[:name]` reads a cookie as `cookies[:name]` does.
-                "signed" => return Known::Part(RequestPart::Cookies),
+                "signed" => return AbstractValue::Part(RequestPart::Cookies),
                 _ => self.text(ParameterPlace::Cookie, call),
             },
             _ => {}
         }
-        Known::Nothing
+        AbstractValue::Nothing
     }
 
     /// A word without a receiver.
-    fn context(&mut self, call: &Call) -> Known {
+    fn context(&mut self, call: &Call) -> AbstractValue {
         match &*call.name {
-            "request" if call.is_plain() => return Known::Part(RequestPart::Request),
-            "query" if call.is_plain() => return Known::Part(RequestPart::Query),
+            "request" if call.is_plain() => return AbstractValue::Part(RequestPart::Request),
+            "query" if call.is_plain() => return AbstractValue::Part(RequestPart::Query),
             "halt" | "status" => self.status(&call.argument(0)),
             "json" | "text" | "html" => {
                 if let Some(status) = call.keyword("status") {
@@ -89,17 +89,17 @@ impl<'m> Words<'m> {
             }
             "redirect" => {
                 let status = call.keyword("status").cloned();
-                self.status(&status.unwrap_or(Known::Integer(303)));
+                self.status(&status.unwrap_or(AbstractValue::Integer(303)));
             }
             "invalid" => self.shape.status(422),
             "websocket" => self.shape.status(101),
             _ => return request_part(call),
         }
-        Known::Nothing
+        AbstractValue::Nothing
     }
 
-    fn status(&mut self, status: &Known) {
-        if let Known::Integer(status) = status {
+    fn status(&mut self, status: &AbstractValue) {
+        if let AbstractValue::Integer(status) = status {
             self.shape.status(*status);
         }
     }
@@ -185,7 +185,7 @@ impl<'m> Words<'m> {
         self.shape.status(422);
         let first = call.argument(0);
         let keywords = match &first {
-            Known::Table(table) if call.keywords.is_empty() => &table.items,
+            AbstractValue::Table(table) if call.keywords.is_empty() => &table.items,
             _ => &call.keywords,
         };
         let mut fields = Vec::new();
@@ -223,15 +223,15 @@ impl<'m> Words<'m> {
 }
 
 /// `body`, `request.headers` and the like.
-fn request_part(call: &Call) -> Known {
+fn request_part(call: &Call) -> AbstractValue {
     if !call.is_plain() {
-        return Known::Nothing;
+        return AbstractValue::Nothing;
     }
-    Known::Part(match &*call.name {
+    AbstractValue::Part(match &*call.name {
         "body" => RequestPart::Body,
         "headers" => RequestPart::Headers,
         "cookies" => RequestPart::Cookies,
-        _ => return Known::Nothing,
+        _ => return AbstractValue::Nothing,
     })
 }
 
@@ -243,9 +243,9 @@ fn media_types(has_file: bool) -> Vec<MediaType> {
     }
 }
 
-fn constant(value: &Known) -> Option<&str> {
+fn constant(value: &AbstractValue) -> Option<&str> {
     match value {
-        Known::Constant(path) => path.rsplit("::").next(),
+        AbstractValue::Constant(path) => path.rsplit("::").next(),
         _ => None,
     }
 }
@@ -264,9 +264,9 @@ fn schema_name(name: &str) -> String {
     words.collect()
 }
 
-fn name_of_type(kind: &Known) -> &str {
+fn name_of_type(kind: &AbstractValue) -> &str {
     match kind {
-        Known::Constant(name) | Known::Symbol(name) => name,
+        AbstractValue::Constant(name) | AbstractValue::Symbol(name) => name,
         _ => "",
     }
 }
@@ -291,13 +291,13 @@ fn schema_of(kind: &str, is_required: bool) -> SchemaNode {
 fn numeric(kind: &str, call: &Call) -> SchemaNode {
     let schema = SchemaNode::of_type(kind);
     let schema = match call.keyword("in") {
-        Some(Known::Range(range)) => ranged(schema, range),
+        Some(AbstractValue::Range(range)) => ranged(schema, range),
         _ => schema,
     };
     with_default(schema, &call.argument(1))
 }
 
-fn ranged(schema: SchemaNode, range: &KnownRange) -> SchemaNode {
+fn ranged(schema: SchemaNode, range: &AbstractRange) -> SchemaNode {
     let least = number(&range.first).map(|first| ("minimum", first));
     let most = number(&range.last).map(|last| match range.is_exclusive {
         true => ("exclusiveMaximum", last),
@@ -307,17 +307,17 @@ fn ranged(schema: SchemaNode, range: &KnownRange) -> SchemaNode {
     bounds.fold(schema, |schema, (name, bound)| schema.with(name, bound))
 }
 
-fn number(value: &Known) -> Option<SchemaNode> {
+fn number(value: &AbstractValue) -> Option<SchemaNode> {
     match value {
-        Known::Integer(integer) => Some(SchemaNode::Integer(*integer)),
-        Known::Float(float) if float.is_finite() => Some(SchemaNode::Number(*float)),
+        AbstractValue::Integer(integer) => Some(SchemaNode::Integer(*integer)),
+        AbstractValue::Float(float) if float.is_finite() => Some(SchemaNode::Number(*float)),
         _ => None,
     }
 }
 
-fn with_default(schema: SchemaNode, default: &Known) -> SchemaNode {
+fn with_default(schema: SchemaNode, default: &AbstractValue) -> SchemaNode {
     let default = match default {
-        Known::Boolean(truth) => Some(SchemaNode::Boolean(*truth)),
+        AbstractValue::Boolean(truth) => Some(SchemaNode::Boolean(*truth)),
         other => number(other),
     };
     match default {
@@ -345,22 +345,33 @@ mod tests {
 
     #[test]
     fn bounds_that_are_no_numbers_are_left_out() {
-        let call = |range: Known| Call {
+        let call = |range: AbstractValue| Call {
             name: "int".into(),
-            receiver: Known::Part(RequestPart::Query),
-            arguments: Some(vec![Known::Symbol("page".into()), Known::Nothing]),
-            keywords: vec![(Known::Symbol("in".into()), range)],
+            receiver: AbstractValue::Part(RequestPart::Query),
+            arguments: Some(vec![
+                AbstractValue::Symbol("page".into()),
+                AbstractValue::Nothing,
+            ]),
+            keywords: vec![(AbstractValue::Symbol("in".into()), range)],
             is_conditional: false,
         };
         let schema = |range| numeric("integer", &call(range));
         let integer = SchemaNode::of_type("integer");
-        let open = Known::range(Known::Integer(1), Known::Nil, false);
+        let open = AbstractValue::range(AbstractRange {
+            first: AbstractValue::Integer(1),
+            last: AbstractValue::Nil,
+            is_exclusive: false,
+        });
         assert_eq!(schema(open), integer.clone().with("minimum", 1_i64));
-        let below = Known::range(Known::Nothing, Known::Integer(9), true);
+        let below = AbstractValue::range(AbstractRange {
+            first: AbstractValue::Nothing,
+            last: AbstractValue::Integer(9),
+            is_exclusive: true,
+        });
         assert_eq!(
             schema(below),
             integer.clone().with("exclusiveMaximum", 9_i64)
         );
-        assert_eq!(schema(Known::Nothing), integer);
+        assert_eq!(schema(AbstractValue::Nothing), integer);
     }
 }

@@ -8,7 +8,7 @@ use tsumugi_http::CaptureKind;
 use tsumugi_shapes::SchemaNode;
 
 use super::json_text;
-use super::operation::{BodyShape, Operation, OperationShape, Parameter, ParameterPlace};
+use super::operation::{BodyShape, OperationShape, Parameter, ParameterPlace, RouteOperation};
 
 /// What a document says of the application as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl PathTemplate {
 }
 
 /// The document of these routes, as JSON text that ends with a line break.
-pub fn document(info: &DocumentInfo, operations: &[Operation]) -> String {
+pub fn document(info: &DocumentInfo, operations: &[RouteOperation]) -> String {
     let mut document = Document::default();
     for operation in operations {
         document.add(operation);
@@ -112,7 +112,7 @@ struct Document {
 }
 
 impl Document {
-    fn add(&mut self, operation: &Operation) {
+    fn add(&mut self, operation: &RouteOperation) {
         let Some(method) = key_of(&operation.method) else {
             return;
         };
@@ -156,7 +156,7 @@ impl Document {
     /// An operation; `names` are those of the captures in its path.
     fn described(
         &mut self,
-        operation: &Operation,
+        operation: &RouteOperation,
         method: &str,
         template: &PathTemplate,
         names: &[String],
@@ -254,7 +254,12 @@ fn key_of(method: &Method) -> Option<&'static str> {
     })
 }
 
-fn captured(operation: &Operation, index: usize, capture: &PathCapture, name: &str) -> SchemaNode {
+fn captured(
+    operation: &RouteOperation,
+    index: usize,
+    capture: &PathCapture,
+    name: &str,
+) -> SchemaNode {
     let typed = operation.types.iter();
     let typed = typed
         .filter(|(known, _)| *known == capture.name)
@@ -322,8 +327,8 @@ mod tests {
     use super::super::operation::MediaType;
     use super::*;
 
-    fn operation(method: Method, pattern: &str, shape: OperationShape) -> Operation {
-        Operation {
+    fn operation(method: Method, pattern: &str, shape: OperationShape) -> RouteOperation {
+        RouteOperation {
             method,
             pattern: pattern.to_owned(),
             types: Vec::new(),
@@ -332,7 +337,7 @@ mod tests {
         }
     }
 
-    fn parsed(operations: &[Operation]) -> serde_json::Value {
+    fn parsed(operations: &[RouteOperation]) -> serde_json::Value {
         let info = DocumentInfo {
             title: "shop".to_owned(),
             version: "0".to_owned(),

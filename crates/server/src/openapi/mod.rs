@@ -7,5 +7,7 @@ mod operation;
 mod options;
 
 pub use document::{DocumentInfo, document};
-pub use operation::{BodyShape, MediaType, Operation, OperationShape, Parameter, ParameterPlace};
+pub use operation::{
+    BodyShape, MediaType, OperationShape, Parameter, ParameterPlace, RouteOperation,
+};
 pub use options::RouteOptions;

@@ -253,7 +253,7 @@ fn merged(first: BodyShape, second: BodyShape) -> BodyShape {
 
 /// A route with what it asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Operation {
+pub struct RouteOperation {
     /// Its method.
     pub method: Method,
     /// Its pattern as the router has it: `/users/:id`, `/files/*path`.

@@ -1,7 +1,7 @@
 //! The options of `routes`, for programs of either kind: a list of routes, or their description. Loads nothing.
 
 use super::document::{DocumentInfo, document};
-use super::operation::Operation;
+use super::operation::RouteOperation;
 use crate::commands::{self, RouteLine};
 
 /// Options of `routes`.
@@ -32,7 +32,7 @@ impl RouteOptions {
         &self,
         lines: &[RouteLine],
         name: impl FnOnce() -> String,
-        operations: impl FnOnce() -> Result<Vec<Operation>, E>,
+        operations: impl FnOnce() -> Result<Vec<RouteOperation>, E>,
     ) -> Result<String, E> {
         if !self.openapi {
             return Ok(commands::routes(lines));

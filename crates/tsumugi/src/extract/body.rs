@@ -9,7 +9,7 @@ use tsumugi_http::{BodyType, OnWorker, Request, RequestBody, query};
 use tsumugi_server::openapi::{BodyShape, MediaType, OperationShape};
 use tsumugi_shapes::SchemaNode;
 
-use super::probe::{Probed, probe, type_name};
+use super::probe::{TypeParts, probe, type_name};
 use super::texts::from_pairs;
 use super::{Extract, bad};
 use crate::context::{Context, unfit};
@@ -43,7 +43,7 @@ fn describe_body<T: DeserializeOwned>(operation: &mut OperationShape, media_type
     operation.body(BodyShape {
         media_types: vec![media_type],
         name: match probed {
-            Probed::Object(_) => type_name::<T>(),
+            TypeParts::Object(_) => type_name::<T>(),
             _ => None,
         },
         schema: probed.into_schema(),

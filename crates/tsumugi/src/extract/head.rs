@@ -10,7 +10,7 @@ use tsumugi_http::{cookie, query};
 use tsumugi_server::openapi::{OperationShape, Parameter, ParameterPlace};
 use tsumugi_shapes::SchemaNode;
 
-use super::probe::{Probed, probe};
+use super::probe::{TypeParts, probe};
 use super::texts::{CapturedTexts, from_pairs};
 use super::{Extract, bad};
 use crate::context::Context;
@@ -34,13 +34,13 @@ impl<S, T: DeserializeOwned> Extract<S> for Path<T> {
 
     fn describe(operation: &mut OperationShape) {
         match probe::<T>() {
-            Probed::Value(schema) => operation.capture(None, 0, schema),
-            Probed::Tuple(schemas) => {
+            TypeParts::Value(schema) => operation.capture(None, 0, schema),
+            TypeParts::Tuple(schemas) => {
                 for (index, schema) in schemas.into_iter().enumerate() {
                     operation.capture(None, index, schema);
                 }
             }
-            Probed::Object(schema) => {
+            TypeParts::Object(schema) => {
                 for (name, schema, _) in schema.object_fields() {
                     operation.capture(Some(name), 0, schema.clone());
                 }

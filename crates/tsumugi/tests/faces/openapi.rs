@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tsumugi::openapi::{DocumentInfo, Operation, document};
+use tsumugi::openapi::{DocumentInfo, RouteOperation, document};
 use tsumugi::shapes::{InputShape, boolean, integer, list, object, text};
 use tsumugi::{Path, Router, Valid, ValidQuery, Validate, get};
 use tsumugi_testkit::openapi;
@@ -86,7 +86,7 @@ fn routes() -> Router<()> {
         .route("/files/{*path}", get(file))
 }
 
-fn in_ruby() -> Vec<Operation> {
+fn in_ruby() -> Vec<RouteOperation> {
     let directory = tempfile::tempdir().unwrap();
     let app = directory.path().join("app.rb");
     std::fs::write(&app, RUBY).unwrap();
@@ -108,7 +108,7 @@ fn in_ruby() -> Vec<Operation> {
 }
 
 /// The document, without the places of its routes.
-fn described(operations: &[Operation]) -> Value {
+fn described(operations: &[RouteOperation]) -> Value {
     let info = DocumentInfo {
         title: "shop".to_owned(),
         version: "0".to_owned(),

@@ -1,3 +1,4 @@
+# A shop with each word that a description of routes knows. Nothing of it is answered. Its description is shop.json beside it.
 shape :order do
   text :customer, length: 1..100
   text :email, format: :email, optional: true

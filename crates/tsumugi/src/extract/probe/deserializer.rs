@@ -53,14 +53,14 @@ const TEXTS: [&str; 8] = [
 
 /// What has been found of a type.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct TypeOutline {
     shapes: HashMap<Place, Shape>,
     optional: HashSet<Place>,
     /// Where another text than the first one is given.
     texts: HashMap<Place, usize>,
 }
 
-impl Found {
+impl TypeOutline {
     fn note(&mut self, place: &Place, shape: Shape) {
         if self.shapes.len() < PROBE_FIELDS_MAX {
             self.shapes.entry(place.clone()).or_insert(shape);
@@ -193,7 +193,7 @@ impl de::Error for ProbeError {
 
 /// One try at making a type.
 pub(super) struct Probing<'p> {
-    found: &'p mut Found,
+    found: &'p mut TypeOutline,
     passed_over: &'p [Place],
     /// The variant that is given at a place; the first everywhere else.
     pub variant: Option<(Place, usize)>,
@@ -202,7 +202,7 @@ pub(super) struct Probing<'p> {
 }
 
 impl<'p> Probing<'p> {
-    pub fn new(found: &'p mut Found, passed_over: &'p [Place]) -> Probing<'p> {
+    pub fn new(found: &'p mut TypeOutline, passed_over: &'p [Place]) -> Probing<'p> {
         Probing {
             found,
             passed_over,

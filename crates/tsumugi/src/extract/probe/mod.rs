@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use tsumugi_shapes::SchemaNode;
 
 use crate::limits::{PROBE_FIELDS_MAX, PROBE_TRIES_MAX};
-use deserializer::{Found, Place, Probe, ProbeError, Probing};
+use deserializer::{Place, Probe, ProbeError, Probing, TypeOutline};
 
 /// What a type is made of.
-pub(super) enum Probed {
+pub(super) enum TypeParts {
     /// One value.
     Value(SchemaNode),
     /// Values in their order.
@@ -19,19 +19,19 @@ pub(super) enum Probed {
     Object(SchemaNode),
 }
 
-impl Probed {
+impl TypeParts {
     /// The schema of a body that is such a value.
     pub fn into_schema(self) -> SchemaNode {
         match self {
-            Probed::Value(schema) | Probed::Object(schema) => schema,
-            Probed::Tuple(_) => SchemaNode::of_type("array"),
+            TypeParts::Value(schema) | TypeParts::Object(schema) => schema,
+            TypeParts::Tuple(_) => SchemaNode::of_type("array"),
         }
     }
 }
 
 /// What `T` is made of.
-pub(super) fn probe<T: DeserializeOwned>() -> Probed {
-    let mut found = Found::default();
+pub(super) fn probe<T: DeserializeOwned>() -> TypeParts {
+    let mut found = TypeOutline::default();
     let mut passed_over: Vec<Place> = Vec::new();
     for _ in 0..PROBE_TRIES_MAX {
         let mut probing = Probing::new(&mut found, &passed_over);
@@ -53,15 +53,15 @@ pub(super) fn probe<T: DeserializeOwned>() -> Probed {
     match found.tuple_length(&root) {
         Some(length) => {
             let places = (0..length).map(|index| root.below(index));
-            Probed::Tuple(places.map(|place| found.schema(&place)).collect())
+            TypeParts::Tuple(places.map(|place| found.schema(&place)).collect())
         }
-        None if found.is_object(&root) => Probed::Object(found.schema(&root)),
-        None => Probed::Value(found.schema(&root)),
+        None if found.is_object(&root) => TypeParts::Object(found.schema(&root)),
+        None => TypeParts::Value(found.schema(&root)),
     }
 }
 
 /// Looks at each variant of each enum: one that carries values is no text.
-fn find_units<T: DeserializeOwned>(found: &mut Found, passed_over: &[Place]) {
+fn find_units<T: DeserializeOwned>(found: &mut TypeOutline, passed_over: &[Place]) {
     for (place, count) in found.enums() {
         for variant in 1..count.min(PROBE_TRIES_MAX) {
             let mut probing = Probing::new(found, passed_over);
@@ -73,7 +73,7 @@ fn find_units<T: DeserializeOwned>(found: &mut Found, passed_over: &[Place]) {
 }
 
 /// Leaves out each field once: one that is not missed may be missing.
-fn find_defaults<T: DeserializeOwned>(found: &mut Found, passed_over: &[Place]) {
+fn find_defaults<T: DeserializeOwned>(found: &mut TypeOutline, passed_over: &[Place]) {
     for (place, name) in found.required_fields().into_iter().take(PROBE_FIELDS_MAX) {
         let mut without = passed_over.to_vec();
         without.push(place.clone());
@@ -120,7 +120,7 @@ mod tests {
 
     #[derive(Deserialize)]
     #[expect(dead_code, reason = "only its names are looked at")]
-    enum Mixed {
+    enum Freight {
         Empty,
         Full(i64),
     }
@@ -144,7 +144,7 @@ mod tests {
         tags: Vec<String>,
         from: IpAddr,
         color: Color,
-        mixed: Option<Mixed>,
+        mixed: Option<Freight>,
         #[serde(rename = "shipTo")]
         ship_to: Address,
         more: HashMap<String, i64>,
@@ -159,7 +159,7 @@ mod tests {
     }
 
     fn fields<T: DeserializeOwned>() -> Vec<(String, String, bool)> {
-        let Probed::Object(schema) = probe::<T>() else {
+        let TypeParts::Object(schema) = probe::<T>() else {
             panic!("no object");
         };
         let fields = schema.object_fields().into_iter();
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn nested_struct_and_choices_are_found() {
-        let Probed::Object(schema) = probe::<Order>() else {
+        let TypeParts::Object(schema) = probe::<Order>() else {
             panic!("no object");
         };
         let property = |name: &str| {
@@ -221,9 +221,9 @@ mod tests {
     #[test]
     fn single_values_and_tuples_are_no_objects() {
         assert!(
-            matches!(probe::<i64>(), Probed::Value(schema) if schema == SchemaNode::of_type("integer"))
+            matches!(probe::<i64>(), TypeParts::Value(schema) if schema == SchemaNode::of_type("integer"))
         );
-        let Probed::Tuple(parts) = probe::<(i64, String)>() else {
+        let TypeParts::Tuple(parts) = probe::<(i64, String)>() else {
             panic!("no tuple");
         };
         let expected = ["integer", "string"].map(SchemaNode::of_type);

@@ -7,7 +7,7 @@ use crate::limits::KNOWN_PARTS_MAX;
 
 /// A value, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Known {
+pub(super) enum AbstractValue {
     #[default]
     Nothing,
     Nil,
@@ -18,9 +18,9 @@ pub(super) enum Known {
     Symbol(Rc<str>),
     /// A constant, by its path.
     Constant(Rc<str>),
-    Range(Rc<KnownRange>),
-    List(Rc<Parts<Known>>),
-    Table(Rc<Parts<(Known, Known)>>),
+    Range(Rc<AbstractRange>),
+    List(Rc<Parts<AbstractValue>>),
+    Table(Rc<Parts<(AbstractValue, AbstractValue)>>),
     /// The request's context, which handlers run in.
     Context,
     /// What the context has of the request.
@@ -38,9 +38,9 @@ pub(super) enum RequestPart {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct KnownRange {
-    pub first: Known,
-    pub last: Known,
+pub(super) struct AbstractRange {
+    pub first: AbstractValue,
+    pub last: AbstractValue,
     pub is_exclusive: bool,
 }
 
@@ -51,43 +51,39 @@ pub(super) struct Parts<T> {
     count: usize,
 }
 
-impl Known {
+impl AbstractValue {
     /// An Array.
-    pub fn list(items: Vec<Known>) -> Known {
-        let count = items.iter().map(Known::parts).sum::<usize>() + 1;
+    pub fn list(items: Vec<AbstractValue>) -> AbstractValue {
+        let count = items.iter().map(AbstractValue::parts).sum::<usize>() + 1;
         match count > KNOWN_PARTS_MAX {
-            true => Known::Nothing,
-            false => Known::List(Rc::new(Parts { items, count })),
+            true => AbstractValue::Nothing,
+            false => AbstractValue::List(Rc::new(Parts { items, count })),
         }
     }
 
     /// A Hash.
-    pub fn table(items: Vec<(Known, Known)>) -> Known {
+    pub fn table(items: Vec<(AbstractValue, AbstractValue)>) -> AbstractValue {
         let parts = items.iter().map(|(key, value)| key.parts() + value.parts());
         let count = parts.sum::<usize>() + 1;
         match count > KNOWN_PARTS_MAX {
-            true => Known::Nothing,
-            false => Known::Table(Rc::new(Parts { items, count })),
+            true => AbstractValue::Nothing,
+            false => AbstractValue::Table(Rc::new(Parts { items, count })),
         }
     }
 
-    /// A Range.
-    pub fn range(first: Known, last: Known, is_exclusive: bool) -> Known {
-        match first.parts() + last.parts() > 2 {
-            true => Known::Nothing,
-            false => Known::Range(Rc::new(KnownRange {
-                first,
-                last,
-                is_exclusive,
-            })),
+    /// A Range of single values.
+    pub fn range(range: AbstractRange) -> AbstractValue {
+        match range.first.parts() + range.last.parts() > 2 {
+            true => AbstractValue::Nothing,
+            false => AbstractValue::Range(Rc::new(range)),
         }
     }
 
     fn parts(&self) -> usize {
         match self {
-            Known::List(list) => list.count,
-            Known::Table(table) => table.count,
-            Known::Range(_) => 3,
+            AbstractValue::List(list) => list.count,
+            AbstractValue::Table(table) => table.count,
+            AbstractValue::Range(_) => 3,
             _ => 1,
         }
     }
@@ -95,7 +91,7 @@ impl Known {
     /// The text of a name: a Symbol or a String.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Known::Text(text) | Known::Symbol(text) => Some(text),
+            AbstractValue::Text(text) | AbstractValue::Symbol(text) => Some(text),
             _ => None,
         }
     }
@@ -107,19 +103,24 @@ mod tests {
 
     #[test]
     fn value_of_more_parts_than_the_limit_is_not_known() {
-        let list = |count: usize| Known::list(vec![Known::Nil; count]);
-        assert!(matches!(list(KNOWN_PARTS_MAX - 1), Known::List(_)));
-        assert_eq!(list(KNOWN_PARTS_MAX), Known::Nothing);
-        let pairs = |count: usize| Known::table(vec![(Known::Nil, Known::Nil); count]);
-        assert!(matches!(pairs((KNOWN_PARTS_MAX - 1) / 2), Known::Table(_)));
-        assert_eq!(pairs(KNOWN_PARTS_MAX / 2 + 1), Known::Nothing);
+        let list = |count: usize| AbstractValue::list(vec![AbstractValue::Nil; count]);
+        assert!(matches!(list(KNOWN_PARTS_MAX - 1), AbstractValue::List(_)));
+        assert_eq!(list(KNOWN_PARTS_MAX), AbstractValue::Nothing);
+        let pairs = |count: usize| {
+            AbstractValue::table(vec![(AbstractValue::Nil, AbstractValue::Nil); count])
+        };
+        assert!(matches!(
+            pairs((KNOWN_PARTS_MAX - 1) / 2),
+            AbstractValue::Table(_)
+        ));
+        assert_eq!(pairs(KNOWN_PARTS_MAX / 2 + 1), AbstractValue::Nothing);
     }
 
     #[test]
     fn value_that_holds_itself_again_and_again_is_given_up_soon() {
-        let mut value = Known::Nil;
+        let mut value = AbstractValue::Nil;
         for _ in 0..64 {
-            value = Known::list(vec![value.clone(), value]);
+            value = AbstractValue::list(vec![value.clone(), value]);
         }
         // Without the limit it had 2^64 parts.
         assert!(value.parts() <= KNOWN_PARTS_MAX);
