@@ -28,7 +28,8 @@ const TIMES_END: i64 = 9_999_999_999_999;
 /// When jobs are due: a line of cron, in a time zone.
 #[derive(Clone, Debug)]
 pub struct CronSchedule {
-    cron: Cron,
+    /// One for each time of the day, where the line names these one by one: so each is read as a line of one time is.
+    crons: Vec<Cron>,
     zone: TimeZone,
     words: String,
 }
@@ -47,13 +48,22 @@ impl CronSchedule {
             .year(Year::Disallowed)
             .build();
         let refused = |error: String| Error::Usage(format!("{line:?} is no line of cron: {error}"));
-        let cron = parser
-            .parse(line)
-            .map_err(|error| refused(error.to_string()))?;
+        let parse = |line: &str| {
+            let cron = parser.parse(line);
+            cron.map_err(|error| refused(error.to_string()))
+        };
+        let whole = parse(line)?;
+        let crons = match times_of_day(line) {
+            Some(lines) => lines
+                .iter()
+                .map(|line| parse(line))
+                .collect::<Result<_>>()?,
+            None => vec![whole],
+        };
         let words = format!("{line} ({zone})");
         let zone = TimeZone::get(zone);
         let zone = zone.map_err(|error| Error::Usage(format!("there is no such zone: {error}")))?;
-        let schedule = CronSchedule { cron, zone, words };
+        let schedule = CronSchedule { crons, zone, words };
         match schedule.next_after(unix_millis()) {
             Some(_) => Ok(schedule),
             None => Err(refused("it is never due".to_owned())),
@@ -71,9 +81,32 @@ impl CronSchedule {
     pub fn next_after(&self, unix_ms: i64) -> Option<i64> {
         let now = Timestamp::from_millisecond(unix_ms).ok()?;
         let now = Zoned::new(now, self.zone.clone());
-        let next = self.cron.find_next_occurrence(&now, false).ok()?;
+        let next = |cron: &Cron| cron.find_next_occurrence(&now, false).ok();
+        let next = self.crons.iter().filter_map(next).min()?;
         Some(next.timestamp().as_millisecond())
     }
+}
+
+/// A line for each minute and hour of one that names several one by one. Where the clock is set, a line of one time is due once on each day, and one for every
+/// so often goes by the clock on the wall.
+fn times_of_day(line: &str) -> Option<Vec<String>> {
+    let mut fields = line.split_whitespace();
+    let (minutes, hours) = (fields.next()?, fields.next()?);
+    let is_list = |field: &str| {
+        let is_part = |byte: u8| byte == b',' || byte.is_ascii_digit();
+        field.bytes().all(is_part)
+    };
+    if !(is_list(minutes) && is_list(hours)) {
+        return None;
+    }
+    let rest: Vec<&str> = fields.collect();
+    let rest = rest.join(" ");
+    let at = |hour| {
+        let minutes = minutes.split(',');
+        let rest = &rest;
+        minutes.map(move |minute| format!("{minute} {hour} {rest}"))
+    };
+    Some(hours.split(',').flat_map(at).collect())
 }
 
 /// Pushes the jobs of schedules until `stop` resolves. One of a process does, and any number of processes may.
@@ -258,11 +291,33 @@ mod tests {
     }
 
     #[test]
-    fn line_of_several_times_leaves_out_one_that_a_day_does_not_have_and_has_both_of_one_that_is_twice()
-     {
-        let found = times("30 2,14 * * *", "Europe/Berlin", "2026-03-28T20:00:00Z", 2);
-        assert_eq!(found, ["03-29T14:30+02:00", "03-30T02:30+02:00"]);
-        let found = times("30 2,14 * * *", "Europe/Berlin", "2026-10-24T20:00:00Z", 2);
+    fn each_time_of_a_line_that_names_several_is_due_once_on_each_day() {
+        let berlin = |line, from, count| times(line, "Europe/Berlin", from, count);
+        let found = berlin("30 2,14 * * *", "2026-03-28T20:00:00Z", 3);
+        let spring = [
+            "03-29T03:00+02:00",
+            "03-29T14:30+02:00",
+            "03-30T02:30+02:00",
+        ];
+        assert_eq!(found, spring);
+        let found = berlin("30 2,14 * * *", "2026-10-24T20:00:00Z", 3);
+        let autumn = [
+            "10-25T02:30+02:00",
+            "10-25T14:30+01:00",
+            "10-26T02:30+01:00",
+        ];
+        assert_eq!(found, autumn);
+        // Both are at the moment at which the clock goes on.
+        let found = berlin("0,30 2 * * *", "2026-03-28T20:00:00Z", 2);
+        assert_eq!(found, ["03-29T03:00+02:00", "03-30T02:00+02:00"]);
+    }
+
+    #[test]
+    fn line_with_a_range_of_hours_goes_by_the_clock_on_the_wall() {
+        let berlin = |from, count| times("30 1-3 * * *", "Europe/Berlin", from, count);
+        let found = berlin("2026-03-28T20:00:00Z", 2);
+        assert_eq!(found, ["03-29T01:30+01:00", "03-29T03:30+02:00"]);
+        let found = berlin("2026-10-24T23:45:00Z", 2);
         assert_eq!(found, ["10-25T02:30+02:00", "10-25T02:30+01:00"]);
     }
 

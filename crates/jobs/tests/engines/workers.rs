@@ -1,7 +1,7 @@
 //! Workers: what they run, in which order, how often, and what becomes of what they leave.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::{Instant, sleep};
 use tsumugi_db::values;
@@ -353,13 +353,19 @@ fn jobs_that_are_due_one_behind_the_other_are_each_begun_at_their_time() {
             later.after = Some(Duration::from_millis(after));
             push(&queue, &later).await;
         }
+        let listed = queue.list(None, 0, 10).await.unwrap();
+        let due: HashMap<i64, i64> = listed.iter().map(|job| (job.id, job.due_ms)).collect();
         let own = diary.clone();
-        let worker = Running::start(&queue, &[kind("a")], patient(), move |_| {
-            own.add("begun");
+        let worker = Running::start(&queue, &[kind("a")], patient(), move |job| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            // Both clocks are this machine's, and may be steered a little.
+            let early = due[&job.id] - i64::try_from(now.as_millis()).unwrap();
+            own.add(if early > 50 { "early" } else { "due" });
             Box::pin(async { Ok(()) })
         });
         eventually("all are begun", async || diary.count() == 4).await;
         worker.end().await;
+        assert_eq!(diary.lines(), ["due"; 4]);
     });
 }
 
