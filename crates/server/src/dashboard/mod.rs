@@ -13,6 +13,7 @@ mod error_sink;
 mod errors;
 mod guard;
 mod history;
+mod kept_answer;
 mod latency;
 mod moment;
 mod overview;

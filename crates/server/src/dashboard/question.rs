@@ -92,6 +92,14 @@ impl QuestionReceiver {
     }
 }
 
+impl Drop for QuestionReceiver {
+    /// A worker that has ended takes nothing, and keeps nobody waiting.
+    fn drop(&mut self) {
+        self.messages.close();
+        self.presence.confirm();
+    }
+}
+
 impl QuestionSender {
     /// The number of the worker.
     pub fn worker(&self) -> usize {
@@ -142,6 +150,25 @@ impl QuestionSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn worker_that_ends_after_it_was_called_is_waited_for_no_longer() {
+        let (sender, receiver) = questions(0);
+        let waiting = tokio::spawn({
+            let sender = sender.clone();
+            async move { sender.present().await }
+        });
+        while sender.presence.called_at().is_none() {
+            tokio::task::yield_now().await;
+        }
+        drop(receiver);
+        let limit = Duration::from_secs(60);
+        tokio::time::timeout(limit, waiting).await.unwrap().unwrap();
+        assert!(sender.presence.called_at().is_none());
+        // Nor after it has ended.
+        tokio::time::timeout(limit, sender.present()).await.unwrap();
+        assert_eq!(sender.silent_since(), None);
+    }
 
     #[tokio::test]
     async fn question_beyond_the_limit_is_not_asked() {

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use tsumugi_jobs::limits::JOB_FIGURES_EVERY;
 use tsumugi_trace::Tracer;
 use tsumugi_worker::Handle;
 
 use super::description::ServerDescription;
 use super::history::ChartHistory;
+use super::kept_answer::KeptAnswer;
 use super::moment::unix_ms;
 use crate::front::{Front, MetricsRegistry};
 use crate::traces::TraceExporter;
@@ -23,6 +25,8 @@ pub(crate) struct Dashboard {
     /// When the server was started, in milliseconds since 1970.
     pub started_at: u64,
     pub history: ChartHistory,
+    /// Whoever looks, jobs are counted no more often than that.
+    pub jobs: KeptAnswer,
 }
 
 impl Dashboard {
@@ -37,6 +41,7 @@ impl Dashboard {
             exporter: front.exporter.clone(),
             started_at: unix_ms(SystemTime::now()),
             history,
+            jobs: KeptAnswer::new(JOB_FIGURES_EVERY),
         }
     }
 }

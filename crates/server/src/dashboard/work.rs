@@ -21,7 +21,7 @@ pub(super) fn view(dashboard: &Dashboard, _: ApiQuery) -> ApiFuture<'_> {
             name: JOBS,
             parameters: Value::Null,
         };
-        let (jobs, jobs_error) = match dashboard.ask_any(question).await {
+        let (jobs, jobs_error) = match dashboard.jobs.get(dashboard.ask_any(question)).await {
             Ok(jobs) => (jobs, Value::Null),
             Err(error) if dashboard.registry.has_jobs() => (Value::Null, json!(error.text)),
             Err(_) => (Value::Null, Value::Null),
@@ -51,7 +51,10 @@ pub(super) fn remove(dashboard: &Dashboard, body: Value) -> ApiFuture<'_> {
 fn change<'d>(dashboard: &'d Dashboard, name: &'static str, parameters: Value) -> ApiFuture<'d> {
     Box::pin(async move {
         let question = AdminQuestion::Named { name, parameters };
-        dashboard.ask_one(question).await
+        let changed = dashboard.ask_one(question).await;
+        // Also where it is not known whether it was done.
+        dashboard.jobs.forget();
+        changed
     })
 }
 
