@@ -63,7 +63,6 @@ class DB
 
   def initialize(native)
     @native = native
-    @after = {}
     @scheme = Tsumugi::Native.db_scheme(native)
   end
 
@@ -161,21 +160,18 @@ class DB
 
   # Runs the block when this fibre's transaction has committed; at once where there is none. What is undone runs nothing.
   def after_commit(&block)
-    waiting = @after[Tsumugi::Native.job]
-    waiting ? waiting << block : block.call
+    block.call unless Tsumugi::Native.db_after_commit(@native, block)
     nil
   end
 
   def __begin(mode, isolation)
     running = Tsumugi::Native.db_begin(@native, mode, isolation)
-    @after[Tsumugi::Native.job] = []
     Tsumugi::Native.db_enter(@native, running)
     running
   end
 
   # Answers what waited for the commit; nil where there was none.
   def __end(running, raised)
-    waiting = @after.delete(Tsumugi::Native.job)
     Tsumugi::Native.db_leave(@native, running)
     begin
       Tsumugi::Native.db_commit(running) unless raised
@@ -183,18 +179,13 @@ class DB
       # Dropping it rolls back at once and needs no wait, which a cancelled request may not have.
       Tsumugi::Native.db_abandon(running)
     end
-    raised ? nil : waiting
+    raised ? nil : Tsumugi::Native.db_committed(running)
   end
 
-  def __mark = [Tsumugi::Native.db_savepoint(@native), @after[Tsumugi::Native.job].size]
+  def __mark = Tsumugi::Native.db_savepoint(@native)
 
-  def __unmark(mark, raised)
-    savepoint, size = mark
-    if raised
-      @after[Tsumugi::Native.job].pop while @after[Tsumugi::Native.job].size > size
-    else
-      Tsumugi::Native.db_release(savepoint)
-    end
+  def __unmark(savepoint, raised)
+    Tsumugi::Native.db_release(savepoint) unless raised
   ensure
     Tsumugi::Native.db_forsake(savepoint)
   end

@@ -111,9 +111,8 @@ impl PatternBudget {
             return Err(FieldFailure::limit("pattern_bytes", limit));
         }
         let left = self.squares.checked_sub(square(text.len()));
-        self.squares = left.ok_or_else(|| {
-            FieldFailure::limit("pattern_texts", SHAPE_HARD_PATTERN_TEXTS_MAX)
-        })?;
+        self.squares =
+            left.ok_or_else(|| FieldFailure::limit("pattern_texts", SHAPE_HARD_PATTERN_TEXTS_MAX))?;
         Ok(())
     }
 

@@ -368,7 +368,10 @@ fn text_beyond_the_limit_of_hard_patterns_is_refused_by_its_name() {
     for length in [max + 1, 200_000] {
         let refused = fails("(?=.*A)(?=.*1)", length);
         assert!(refused.contains("4096 bytes"), "{refused}");
-        assert!(refused.contains("SHAPE_HARD_PATTERN_BYTES_MAX"), "{refused}");
+        assert!(
+            refused.contains("SHAPE_HARD_PATTERN_BYTES_MAX"),
+            "{refused}"
+        );
     }
     // What needs no steps back takes a time that grows with the text.
     assert_eq!(fails("A1$", 200_000), "");
@@ -397,7 +400,10 @@ fn long_texts_of_one_request_share_what_hard_patterns_may_cost() {
     assert_eq!(cost(long, texts), (Vec::new(), most));
     let (failed, squares) = cost(long, texts + 1);
     assert_eq!((failed.len(), squares), (1, most));
-    assert!(failed[0].contains("SHAPE_HARD_PATTERN_TEXTS_MAX"), "{failed:?}");
+    assert!(
+        failed[0].contains("SHAPE_HARD_PATTERN_TEXTS_MAX"),
+        "{failed:?}"
+    );
     // Four times as many of half the length, and whatever a body has room for costs no more.
     assert_eq!(cost(long / 2, texts * 4), (Vec::new(), most));
     for (length, count) in [(long, 4_000), (long / 8, 32_000), (16, 200_000)] {

@@ -27,6 +27,12 @@ module Tsumugi
     # What a keyword is that the caller has left out.
     UNSET = Object.new
 
+    # No locals: words of the language, and what templates are made with.
+    WORDS = %i[
+      __ENCODING__ __FILE__ __LINE__ __html __locals __out BEGIN END alias and begin break case class def do else elsif end ensure false for if in
+      module next nil not or redo rescue retry return self super then true undef unless until when while yield
+    ]
+
     # Methods made of templates.
     module Compiled; end
 
@@ -53,6 +59,7 @@ module Tsumugi
         found = @compiled[key]
         return found[0] if found && found[1] == text
 
+        names.each { |local| check_local(local) }
         method = found ? found[0] : :"__view_#{@compiled.size}"
         Tsumugi.run_program(Native.source_compile(file, program(file, text, method, names), text))
         @compiled[key] = [method, text]
@@ -70,6 +77,13 @@ module Tsumugi
         raise ArgumentError, "#{name.inspect} is no name of a local variable: say as: :name" unless local =~ /\A[a-z_][A-Za-z0-9_]*\z/
 
         local.to_sym
+      end
+
+      # Refuses what Ruby takes for something else in front of `=`.
+      def check_local(name)
+        return unless WORDS.include?(name)
+
+        raise ArgumentError, "#{name} is a word of Ruby and no name of a local variable: give the template another one, in a collection with as: :name"
       end
 
       private
@@ -94,7 +108,7 @@ module Tsumugi
       # Answers a template. Inside a template: its text, to be written with `<%= %>`. `layout: "name"` puts it where that
       # template says `yield`; `layout: false` leaves the application's own layout out. A template named with _ in front (`_row`) has none unless
       # `layout:` says one. `collection: users` renders it for each of them, as the local of its own name or of `as:`, without a layout.
-      def render(name, layout: Views::UNSET, collection: Views::UNSET, as: nil, status: nil, type: "text/html; charset=utf-8", **locals)
+      def render(name, layout: Views::UNSET, collection: Views::UNSET, as: Views::UNSET, status: nil, type: "text/html; charset=utf-8", **locals)
         return Views::Safe.new(Views.string(__parts(name.to_s, collection, as, locals))) if @__rendering
 
         page = __page(name.to_s, layout, collection, as, locals)
@@ -104,7 +118,7 @@ module Tsumugi
       end
 
       # The text of a template.
-      def render_to_string(name, layout: Views::UNSET, collection: Views::UNSET, as: nil, **locals)
+      def render_to_string(name, layout: Views::UNSET, collection: Views::UNSET, as: Views::UNSET, **locals)
         Views.string(__page(name.to_s, layout, collection, as, locals))
       end
 
@@ -129,10 +143,15 @@ module Tsumugi
 
       # A template, or the text of one for each value of a collection.
       def __parts(name, collection, as, locals)
-        return __view(name, locals) if Views::UNSET.equal?(collection)
+        names_local = !Views::UNSET.equal?(as)
+        if Views::UNSET.equal?(collection)
+          raise ArgumentError, "as: names the local of collection:, which is not given" if names_local
+
+          return __view(name, locals)
+        end
         raise ArgumentError, "collection: takes what has each, not #{collection.inspect}" unless collection.respond_to?(:each)
 
-        local = as ? as.to_sym : Views.local_of(name)
+        local = names_local && as ? as.to_sym : Views.local_of(name)
         parts = []
         method = nil
         collection.each do |value|

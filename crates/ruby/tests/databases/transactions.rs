@@ -355,6 +355,30 @@ fn after_commit_block_runs_once_it_is_committed() {
                 "[]",
             ),
             ("said = []; db.after_commit { said << 1 }; said", "[1]"),
+            // What a savepoint has kept goes with the one around it.
+            (
+                "said = []
+                 db.transaction do
+                   (db.transaction(savepoint: true) do
+                     db.transaction(savepoint: true) { db.after_commit { said << :inner } }
+                     db.after_commit { said << :outer }
+                     raise 'no'
+                   end) rescue 0
+                   db.transaction(savepoint: true) { db.transaction(savepoint: true) { db.after_commit { said << :kept } } }
+                   db.read.after_commit { said << :reading }
+                   said << :last
+                 end
+                 said",
+                r#"["last","kept","reading"]"#,
+            ),
+            // Blocks of a transaction that is left by a jump, and of the next one of the fibre.
+            (
+                "said = []
+                 [1].each { |n| db.transaction { db.after_commit { said << n }; break } }
+                 db.transaction { db.after_commit { said << 2 } }
+                 said",
+                "[1,2]",
+            ),
         ],
     );
 }

@@ -76,6 +76,23 @@ fn template_is_rendered_for_each_value_of_a_collection() {
         "get('/') { begin; render 'not-a-name', collection: [1]; rescue ArgumentError => e; e.message; end }",
         "\"not-a-name\" is no name of a local variable: say as: :name",
     );
+    check(
+        "get('/') { begin; render 'row', item: 1, as: :item; rescue ArgumentError => e; e.message; end }",
+        "as: names the local of collection:, which is not given",
+    );
+}
+
+#[test]
+fn word_of_the_language_is_no_local_of_a_template() {
+    let check = |app| {
+        let files = [("app.rb", app), ("views/_class.erb", "?")];
+        check(
+            &files,
+            "class is a word of Ruby and no name of a local variable: give the template another one, in a collection with as: :name",
+        );
+    };
+    check("get('/') { begin; render '_class', collection: [1]; rescue ArgumentError => e; e.message; end }");
+    check("get('/') { begin; render '_class', class: 1; rescue ArgumentError => e; e.message; end }");
 }
 
 #[test]

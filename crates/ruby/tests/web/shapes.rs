@@ -1,5 +1,7 @@
 //! Shapes of bodies and queries: what handlers get, what clients are told, in which language, and what a form shows again.
 
+use tsumugi_shapes::limits::SHAPE_HARD_PATTERN_BYTES_MAX;
+
 use crate::rig::{Answer, Rig};
 
 const JSON: &str = "application/json";
@@ -201,6 +203,28 @@ post('/') { body.check :user }";
     assert_eq!(post("ada"), r#"{"errors":{"name":["is taken"]}}"#);
     assert_eq!(post("root"), r#"{"errors":{"body":["is reserved"]}}"#);
     assert_eq!(post("eve"), r#"{"name":"eve"}"#);
+}
+
+#[test]
+fn text_too_long_for_a_regexp_with_look_around_is_refused_by_the_limit() {
+    let app = "shape(:account) do
+  text :password, format: /(?=.*\\d)(?=.*[A-Z])/
+  text :code, format: /A1\\z/, optional: true
+end
+post('/') { body.check(:account); 'ok' }";
+    let rig = Rig::serve(app);
+    let max = SHAPE_HARD_PATTERN_BYTES_MAX;
+    for (length, status) in [(max, 200), (max + 1, 422), (200_000, 422)] {
+        let text = format!("{}A1", "a".repeat(length - 2));
+        let answer = rig.post("/", FORM, format!("password={text}").as_bytes());
+        assert_eq!(answer.status, status, "{}", answer.text());
+        let is_named = answer.text().contains("SHAPE_HARD_PATTERN_BYTES_MAX");
+        assert_eq!(is_named, status == 422, "{}", answer.text());
+        // What needs no steps back has no such limit.
+        let body = format!("password=A1&code={text}");
+        let answer = rig.post("/", FORM, body.as_bytes());
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
 }
 
 #[test]

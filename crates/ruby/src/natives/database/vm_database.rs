@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use tsumugi_db::{Database, Executor, PrimaryKeys, Session, Transaction};
-use tsumugi_mruby::{Result, Scope, Value};
+use tsumugi_mruby::{Result, Root, Scope, Value};
 use tsumugi_sql::Dialect;
 
 use super::handles::{SharedHandle, shared_handle};
@@ -46,6 +46,8 @@ pub(super) struct TransactionHandle {
     keys: Rc<PrimaryKeys>,
     /// A part of it was committed before its end.
     is_kept: Rc<Cell<bool>>,
+    /// Blocks whose commit has come, in their order.
+    committed: Rc<RefCell<Vec<Root>>>,
 }
 
 impl TransactionHandle {
@@ -54,7 +56,19 @@ impl TransactionHandle {
             running: shared_handle(transaction),
             keys: Rc::new(PrimaryKeys::within(outer)),
             is_kept: Rc::default(),
+            committed: Rc::default(),
         }
+    }
+
+    /// Keeps a block for the time after the commit; false when the transaction is over.
+    fn after_commit(&self, block: Root) -> bool {
+        let running = self.running.borrow();
+        let Some(transaction) = &*running else {
+            return false;
+        };
+        let committed = Rc::clone(&self.committed);
+        transaction.after_commit(move || committed.borrow_mut().push(block));
+        true
     }
 
     /// Takes it, to end it.
@@ -171,16 +185,19 @@ impl VmDatabase {
         }
     }
 
+    /// The innermost transaction of this job, whatever is within it.
+    fn innermost(&self, job: u64) -> Option<TransactionHandle> {
+        let own = self.own.borrow();
+        own.get(&job)?.iter().rev().find_map(|own| match own {
+            FibreConnection::Transaction(handle) => Some(handle.clone()),
+            FibreConnection::Session(_) | FibreConnection::Reads => None,
+        })
+    }
+
     /// The primary keys as this job knows them.
     pub(crate) fn keys(&self, job: u64) -> Rc<PrimaryKeys> {
-        let own = self.own.borrow();
-        let innermost = own.get(&job).and_then(|own| {
-            own.iter().rev().find_map(|own| match own {
-                FibreConnection::Transaction(handle) => Some(&handle.keys),
-                FibreConnection::Session(_) | FibreConnection::Reads => None,
-            })
-        });
-        Rc::clone(innermost.unwrap_or(&self.keys))
+        let innermost = self.innermost(job);
+        innermost.map_or_else(|| Rc::clone(&self.keys), |handle| handle.keys)
     }
 }
 
@@ -267,6 +284,23 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         Ok(Value::boolean(
             database.is_in(host.job.number(), is_transaction),
         ))
+    })?;
+    // Keeps a block until the transaction of this fibre has committed; false where there is none.
+    natives.plain("db_after_commit", |host, scope, call| {
+        let database = vm_database(scope, call.argument(0))?;
+        let Some(handle) = database.innermost(host.job.number()) else {
+            return Ok(Value::boolean(false));
+        };
+        let block = scope.root(call.argument(1))?;
+        Ok(Value::boolean(handle.after_commit(block)))
+    })?;
+    // The blocks whose commit has come, once.
+    natives.plain("db_committed", |_, scope, call| {
+        let handle = scope.data::<TransactionHandle>(call.argument(0));
+        let committed = handle.map(|handle| handle.committed.take());
+        let committed = committed.unwrap_or_default();
+        let blocks: Vec<Value<'_>> = committed.iter().map(|block| scope.rooted(block)).collect();
+        scope.array_of(&blocks)
     })?;
     natives.plain("db_has_own?", |host, scope, call| {
         let database = vm_database(scope, call.argument(0))?;

@@ -25,7 +25,7 @@ use tsumugi_mruby::Result;
 pub(crate) use encodings::html_escape;
 pub(crate) use json::{read as read_json, read_with_symbols as read_json_with_symbols};
 pub(crate) use pattern::Pattern;
-pub(crate) use regexp::within_steps;
+pub(crate) use regexp::{goes_back, within_steps};
 
 use crate::natives::definitions::Natives;
 

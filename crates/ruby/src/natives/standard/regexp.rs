@@ -145,6 +145,11 @@ pub(crate) fn within_steps(pattern: &Pattern, steps_max: usize) -> Option<Regex>
     builder.backtrack_limit(steps_max).build().ok()
 }
 
+/// Whether the pattern has look-around or the like, for which the engine goes back.
+pub(crate) fn goes_back(pattern: &Pattern) -> bool {
+    tsumugi_shapes::goes_back(&mut builder(&pattern.source, pattern.options))
+}
+
 fn builder(source: &str, options: u8) -> RegexBuilder {
     let mut builder = RegexBuilder::new(&translate(source));
     builder

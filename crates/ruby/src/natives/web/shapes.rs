@@ -15,7 +15,7 @@ use tsumugi_shapes::{
 
 use crate::natives::arguments::{data, text, whole};
 use crate::natives::definitions::Natives;
-use crate::natives::standard::{Pattern as Regexp, within_steps};
+use crate::natives::standard::{Pattern as Regexp, goes_back, within_steps};
 
 /// A shape that Ruby holds.
 type SharedShape = Rc<InputShape>;
@@ -192,7 +192,12 @@ fn formatted<'c>(
     }
     if let Some(regexp) = scope.data::<Rc<Regexp>>(format) {
         let quick = within_steps(regexp, SHAPE_PATTERN_STEPS_MAX);
-        let regexp = Rc::clone(regexp);
+        let (regexp, goes_back) = (Rc::clone(regexp), goes_back(regexp));
+        if !goes_back {
+            return Ok(rule.matching(TextPattern::new(move |text| {
+                regexp.regex.is_match(text).unwrap_or(false)
+            })));
+        }
         return Ok(rule.matching(TextPattern::expression(
             move |text| quick.as_ref()?.is_match(text).ok(),
             move |text| regexp.regex.is_match(text).ok(),
