@@ -344,13 +344,15 @@ impl RequestBody {
         RequestBody::of(Source::Memory(bytes))
     }
 
-    /// With fields behind it, for requests that do not come from a connection.
-    #[must_use]
-    pub fn with_trailers(mut self, trailers: HeaderMap) -> RequestBody {
-        self.trailers = Some(trailers)
+    /// With fields behind it, for requests that do not come from a connection: those that a client of one may send.
+    ///
+    /// # Errors
+    /// When there are more of them, or more bytes, than there may be.
+    pub fn with_trailers(mut self, trailers: HeaderMap) -> Result<RequestBody> {
+        self.trailers = Some(trailers::received(trailers)?)
             .filter(|trailers| !trailers.is_empty())
             .map(Box::new);
-        self
+        Ok(self)
     }
 
     /// The fields behind it; none before all of it has been read, or when its client has sent none. Fields that mean something before a body

@@ -50,6 +50,6 @@ async fn field<S>(context: &mut Context<S>) -> Result<Option<String>> {
     let found = pairs.into_iter().find(|(name, _)| name == TOKEN);
     let token = found.map(|(_, token)| token.into_owned());
     let trailers = context.trailers().cloned().unwrap_or_default();
-    context.put_body(RequestBody::in_memory(bytes).with_trailers(trailers));
+    context.put_body(RequestBody::in_memory(bytes).with_trailers(trailers)?);
     Ok(token)
 }

@@ -61,6 +61,9 @@ pub enum Error {
     /// A job was not pushed, or another process has begun it anew.
     #[error(transparent)]
     Jobs(tsumugi_jobs::Error),
+    /// A file of the application was not read: it is not there, is too large, or its path leads out of the folder.
+    #[error(transparent)]
+    File(tsumugi_http::OwnFileError),
     /// A variable of the environment is missing. Set it.
     #[error("{name} is not set in the environment, or is not UTF-8")]
     Environment {
@@ -109,6 +112,7 @@ kinds! {
     Kv: tsumugi_kv::Error,
     Cluster: tsumugi_cluster::Error,
     Jobs: tsumugi_jobs::Error,
+    File: tsumugi_http::OwnFileError,
     Other: Box<dyn std::error::Error>,
 }
 
@@ -218,6 +222,7 @@ impl Error {
             Error::Store(_) => "Store",
             Error::Cluster(_) => "Cluster",
             Error::Jobs(_) => "Jobs",
+            Error::File(_) => "File",
             Error::Environment { .. } => "Environment",
             Error::Deadline { .. } => "Deadline",
             Error::Busy { .. } => "Busy",

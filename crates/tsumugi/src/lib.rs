@@ -96,7 +96,7 @@ pub use tsumugi_http::cookie::SameSite;
 pub use tsumugi_http::secret::Secret;
 pub use tsumugi_http::session::{Forms, Transport};
 pub use tsumugi_http::websocket::{Close, Message, WebSocket};
-pub use tsumugi_http::{CachePolicy, HttpResponse, Request};
+pub use tsumugi_http::{CachePolicy, HttpResponse, OwnFileError, Request};
 pub use tsumugi_server::commands::RouteLine;
 pub use tsumugi_server::openapi;
 pub use tsumugi_server::{AdminView, Mode};

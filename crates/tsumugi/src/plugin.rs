@@ -228,12 +228,11 @@ impl Worker {
     /// each time, off the worker.
     ///
     /// # Errors
-    /// [`Error::Other`] where there is no such file, it is too large, or the path leads out of the folder.
+    /// [`Error::File`] where there is no such file, it is too large, or the path leads out of the folder.
     pub async fn read_file(&self, path: &str) -> Result<Bytes> {
         let on_worker = OnWorker(self.0.inner.clone());
         let folder = self.0.settings.folder.clone();
-        let read = read_own_file(&on_worker, folder, path).await;
-        read.map_err(Error::other)
+        Ok(read_own_file(&on_worker, folder, path).await?)
     }
 
     /// Development or production.

@@ -4,8 +4,6 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue};
-use tsumugi_http::trailers::TrailerError;
 use tsumugi_server::dispatch::SharedSender;
 
 use crate::error::{Error, Result};
@@ -38,15 +36,10 @@ impl Output {
     /// # Errors
     /// [`Error::Usage`] when it was not announced, is none that can stand there, or is too long.
     pub fn trailer(&mut self, name: &str, value: &str) -> Result<()> {
-        let usage = |error: TrailerError| Error::Usage(error.to_string().into());
-        let parsed = HeaderName::from_bytes(name.as_bytes());
-        let name = parsed.map_err(|_| usage(TrailerError::Name(name.to_owned())))?;
-        let value = HeaderValue::from_str(value).map_err(|_| {
-            Error::Usage(format!("the value of the trailer {name} has a control character").into())
-        })?;
         let mut sender = self.sender.borrow_mut();
         let sender = sender.as_mut().ok_or(tsumugi_http::Error::Closed)?;
-        sender.set_trailer(name, value).map_err(usage)
+        let set = sender.set_trailer_text(name, value);
+        set.map_err(|error| Error::Usage(error.to_string().into()))
     }
 
     pub(crate) fn finish(self) {

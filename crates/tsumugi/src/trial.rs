@@ -181,10 +181,10 @@ impl<S> Call<S> {
         self
     }
 
-    /// With a field more behind the body.
+    /// With a field more behind the body. As with a server's clients, those that mean something before a body only do not arrive.
     ///
     /// # Panics
-    /// When it is none.
+    /// When it is none; when the request is sent, and they are more or longer than those of a request may be.
     pub fn trailer(mut self, name: &str, value: &str) -> Call<S> {
         let name: HeaderName = name.parse().expect("the name of a trailer");
         let value = HeaderValue::from_str(value).expect("the value of a trailer");
@@ -240,12 +240,13 @@ impl<S: 'static> Call<S> {
     }
 
     async fn send(self) -> tsumugi_http::HttpResponse {
+        let body = RequestBody::in_memory(self.body).with_trailers(self.trailers);
         let request = Request {
             method: self.method,
             uri: self.target.parse().expect("the target of a request"),
             version: Version::HTTP_11,
             headers: self.headers.into(),
-            body: RequestBody::in_memory(self.body).with_trailers(self.trailers),
+            body: body.unwrap_or_else(|error| panic!("trailers of a request: {error}")),
             peer: None,
             scheme: Default::default(),
             received_at: Instant::now(),

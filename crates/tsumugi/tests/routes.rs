@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tsumugi::{
     BodyStream, Context, Cookies, Error, Event, Extension, Form, FromHeader, Header, Headers, Html,
     HttpResponse, IntoResponse, Json, Limits, Local, Mount, MountedApp, Multipart, Next, On,
-    Output, OwnFiles, Path, Plugin, Query, Redirect, Request, Response, Result, Router, Settings,
-    Sse, State, StreamResponse, Trailers, Worker, any, get, post, put, trial,
+    Output, OwnFileError, OwnFiles, Path, Plugin, Query, Redirect, Request, Response, Result,
+    Router, Settings, Sse, State, StreamResponse, Trailers, Worker, any, get, post, put, trial,
 };
 
 /// Sends each request and compares status and text: `GET /path` or `POST /path body`, of JSON.
@@ -189,9 +189,28 @@ fn forms_and_uploads_are_arguments() {
 }
 
 #[test]
+#[should_panic(expected = "trailer_fields_max")]
+fn request_of_a_test_with_too_many_trailers_is_none() {
+    trial::run(Router::<()>::new, async |client| {
+        let fields = 0..=64;
+        let call = fields.fold(client.post("/"), |call, n| {
+            call.trailer(&format!("x-{n}"), "1")
+        });
+        call.await
+    });
+}
+
+#[test]
 fn trailers_stand_behind_the_bodies_of_requests_and_streams() {
     async fn whole(body: String, trailers: Trailers) -> String {
         format!("{body} {:?}", trailers.text("x-sum"))
+    }
+    async fn fields(mut body: BodyStream) -> Result<String> {
+        while body.piece().await?.is_some() {}
+        Ok(body
+            .trailers()
+            .map_or(0, |trailers| trailers.len())
+            .to_string())
     }
     async fn pieces(mut body: BodyStream) -> Result<String> {
         let before = body.trailers().is_none();
@@ -217,6 +236,7 @@ fn trailers_stand_behind_the_bodies_of_requests_and_streams() {
     let routes = move || {
         Router::<()>::new()
             .route("/whole", post(whole))
+            .route("/fields", post(fields))
             .route("/pieces", post(pieces))
             .route("/early", post(early))
             .route("/stream/{name}", get(stream))
@@ -227,6 +247,10 @@ fn trailers_stand_behind_the_bodies_of_requests_and_streams() {
         let reply = post("/whole").trailer("x-sum", "7").await;
         assert_eq!(reply.text(), "ab Some(\"7\")");
         assert_eq!(post("/whole").await.text(), "ab None");
+        // What a server leaves out is not there in a test either.
+        let reply = post("/fields").trailer("x-sum", "7");
+        let reply = reply.trailer("authorization", "x").await;
+        assert_eq!(reply.text(), "1");
         let reply = post("/pieces").trailer("x-sum", "7").await;
         assert_eq!(reply.text(), "true Some(\"7\")");
         let reply = post("/early").await;
@@ -726,7 +750,15 @@ fn own_files_are_read_and_sent_from_their_folder_alone() {
             let words = worker.read_file("words.txt").await?;
             let outside = worker.read_file("../words.txt").await;
             assert!(outside.unwrap_err().to_string().contains("is no path"));
-            assert!(worker.read_file("none.txt").await.is_err());
+            let outside = worker.read_file("/etc/passwd").await.unwrap_err();
+            assert!(
+                matches!(&outside, Error::File(OwnFileError::Outside { path, .. }) if path == "/etc/passwd")
+            );
+            let none = worker.read_file("none.txt").await.unwrap_err();
+            assert!(
+                matches!(none, Error::File(OwnFileError::Io { .. })),
+                "{none}"
+            );
             Ok(App(String::from_utf8_lossy(&words).into_owned()))
         }
     }
@@ -758,7 +790,19 @@ fn own_files_are_read_and_sent_from_their_folder_alone() {
         let part = client.get("/reports/may.txt").header("range", "bytes=2-4");
         let part = part.await;
         assert_eq!((part.status.as_u16(), part.text()), (206, "234"));
-        for path in ["none.txt", "../words.txt", "%2e%2e/words.txt"] {
+        // Who may put files into the folder does not change what others get.
+        std::fs::write(folder.path().join("reports/may.txt.gz"), "other").unwrap();
+        let whole = client.get("/reports/may.txt");
+        let whole = whole.header("accept-encoding", "gzip, br").await;
+        assert_eq!((whole.status.as_u16(), whole.text()), (200, "0123456789"));
+        for path in [
+            "none.txt",
+            "../words.txt",
+            "%2e%2e/words.txt",
+            "%00",
+            "%2F",
+            "%2F%2F",
+        ] {
             let reply = client.get(&format!("/reports/{path}")).await;
             assert_eq!(reply.status, 404, "{path}");
         }

@@ -214,12 +214,13 @@ fn request<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, Reques
     let headers = fields(scope, call.argument(2))?;
     let trailers = fields(scope, call.argument(4))?;
     let body = Bytes::from(scope.bytes(call.argument(3)).unwrap_or_default());
+    let body = RequestBody::in_memory(body).with_trailers(trailers);
     Ok(Request {
         method,
         uri,
         version: Version::HTTP_11,
         headers: headers.into(),
-        body: RequestBody::in_memory(body).with_trailers(trailers),
+        body: body.map_err(|error| wrong(error.to_string()))?,
         peer: Some(([127, 0, 0, 1], 0).into()),
         scheme: tsumugi_http::RequestScheme::Http,
         received_at: Instant::now(),
