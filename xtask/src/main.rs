@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod reference;
-mod site;
 mod sbom;
+mod site;
 mod source;
 mod suite;
 mod tidy;
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask VERB
-  tidy     check crate edges, circles of files, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map, the list of files
-  circles  show the circles of files inside each crate, and the names that tie them
-  files    write docs/files.md: every source file with the first sentence of its head
-  reference  write docs/reference: the methods of Ruby, the limits and the metrics as the sources have them
-  site FOLDER  gather the pages of docs/ for mdBook there; `make docs` calls it
-  sbom     print what is inside the executable for a target, as CycloneDX: cargo xtask sbom TARGET TIME
-  test     format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
+  tidy              check crate edges, circles of files, file heads, names, lengths, leftovers, unsafe, links, READMEs, signatures, the map, the list of files
+  circles           show the circles of files inside each crate, and the names that tie them
+  files             write docs/files.md: every source file with the first sentence of its head
+  reference         write docs/reference: the methods of Ruby, the limits and the metrics as the sources have them
+  site FOLDER       gather the pages of docs/ for mdBook there; `make docs` calls it
+  sbom TARGET TIME  print what is inside the executable for a target, as CycloneDX
+  test              format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

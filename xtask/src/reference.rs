@@ -8,6 +8,8 @@ mod ruby;
 
 use crate::tree::Tree;
 
+pub use limits::missing as crates_without_limits;
+
 /// A page by its path, and what writes it.
 pub struct Page {
     pub path: &'static str,

@@ -36,9 +36,11 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("HTTP", "http"),
     ("Shapes of what clients send", "shapes"),
     ("Ruby", "ruby"),
+    ("Programs in Rust", "tsumugi"),
     ("The VM", "mruby"),
     ("Values", "values"),
     ("Calls to other servers", "client"),
+    ("Certificates by ACME", "acme"),
     ("Mail", "mail"),
     ("Traces", "trace"),
     ("Databases", "db"),
@@ -55,6 +57,9 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("The key-value service", "rpc"),
     ("Commands", "cli"),
 ];
+
+/// Crates with limits that no reader of the page can meet: those of measuring and of tests.
+const LEFT_OUT: &[&str] = &["bench", "testkit"];
 
 /// What a constant is worth.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,6 +106,14 @@ pub fn page(tree: &Tree) -> String {
         push_table(&mut page, 3, heading, "value", &rows);
     }
     page
+}
+
+/// The crates with a `limits.rs` that the page does not have.
+pub fn missing(tree: &Tree) -> Vec<String> {
+    let crates = Crates::read(tree).0.into_keys();
+    let is_there =
+        |name: &str| LEFT_OUT.contains(&name) || BUILT_IN.iter().any(|(_, of)| *of == name);
+    crates.filter(|name| !is_there(name)).collect()
 }
 
 /// A table of names, values and sentences; nothing without rows.
@@ -430,6 +443,13 @@ mod tests {
         has("| `PIECE_BYTES_MAX` | 2 MiB | Bytes. |");
         has("| `VALUE_BYTES_MAX` | 1 MiB | A value. |");
         assert!(!page.contains("`OF`"), "{page}");
+    }
+
+    #[test]
+    fn crate_whose_limits_are_not_on_the_page_is_named() {
+        let files = ["worker", "bench", "new"].map(|name| format!("crates/{name}/src/limits.rs"));
+        let tree = Tree::new(files.iter().map(|path| (&**path, WORKER)));
+        assert_eq!(missing(&tree), ["new"]);
     }
 
     #[test]

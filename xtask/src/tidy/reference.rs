@@ -2,7 +2,7 @@
 //! Rule: each says what the sources say today; one that is missing or says something else is a finding.
 
 use super::Findings;
-use crate::reference::PAGES;
+use crate::reference::{PAGES, crates_without_limits};
 use crate::tree::Tree;
 
 /// Without these there is nothing to make pages of.
@@ -20,6 +20,11 @@ pub fn findings(tree: &Tree, found: &mut Findings) {
             let message = "differs from the sources: run `cargo xtask reference`";
             found.add(page.path, same.count() + 1, message);
         }
+    }
+    for name in crates_without_limits(tree) {
+        let path = format!("crates/{name}/src/limits.rs");
+        let message = "its limits are on no page: name the crate in BUILT_IN or LEFT_OUT of xtask/src/reference/limits.rs";
+        found.add(&path, 1, message);
     }
 }
 
@@ -45,6 +50,18 @@ mod tests {
         let message = "differs from the sources: run `cargo xtask reference`";
         let expected = format!("docs/reference/ruby.md:{}: {message}", line.unwrap() + 1);
         check(&|text| text.replace("Rows.", "Lines."), &[&expected]);
+    }
+
+    #[test]
+    fn limits_on_no_page_are_a_finding() {
+        let limits = ("crates/new/src/limits.rs", "//! Limits.\n");
+        let sources = Tree::new([(SOURCES, RBS), limits]);
+        let texts: Vec<String> = PAGES.iter().map(|page| (page.text)(&sources)).collect();
+        let paths = PAGES.iter().map(|page| page.path);
+        let pages = paths.zip(texts.iter().map(|text| &**text));
+        let files: Vec<_> = pages.chain([(SOURCES, RBS), limits]).collect();
+        let expected = "crates/new/src/limits.rs:1: its limits are on no page: name the crate in BUILT_IN or LEFT_OUT of xtask/src/reference/limits.rs";
+        super::super::assert_findings(findings, &files, &[expected]);
     }
 
     #[test]
