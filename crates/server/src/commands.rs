@@ -88,6 +88,16 @@ pub fn ran(direction: &str, name: &str, took: Duration) -> String {
     }
 }
 
+/// The line for seeds that were not run, because their table has rows.
+pub fn left_out(name: &str) -> String {
+    format!("-- {name}: left out, the table has rows\n")
+}
+
+/// What seeds of a table are called in such lines.
+pub fn seeds_of(table: &str) -> String {
+    format!("seeds of {table}")
+}
+
 /// One line a migration: its state, its name, when it was applied.
 pub fn status(rows: &[[String; 3]]) -> String {
     if rows.is_empty() {

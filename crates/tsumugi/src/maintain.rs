@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use crate::builder::reporting_left_out;
 use crate::{Db, Local, Migration, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
@@ -90,6 +91,18 @@ impl DatabaseCommands {
 
     /// How it ended, in a line or a table.
     fn outcome(self, task: Task, target: MaintenanceTarget) -> Result<String> {
+        self.outcome_with(task, target, |name| {
+            let _ = commands::print(commands::left_out(name));
+        })
+    }
+
+    /// The same, with what becomes of the names of seeds that were left out.
+    fn outcome_with(
+        self,
+        task: Task,
+        target: MaintenanceTarget,
+        left_out: impl Fn(&str) + 'static,
+    ) -> Result<String> {
         let DatabaseCommands {
             connect,
             migrations,
@@ -101,7 +114,9 @@ impl DatabaseCommands {
         };
         if task == Task::Seed {
             let seeds = seeds.ok_or_else(|| lacks("seeds"))?;
-            on_database(connect, task, target, async |db| seeds(db).await)?;
+            on_database(connect, task, target, async |db| {
+                reporting_left_out(left_out, seeds(db)).await
+            })?;
             return Ok(task.summary(RunMode::Commit, 0));
         }
         let none: fn() -> Vec<Migration> = Vec::new;
@@ -297,6 +312,41 @@ mod tests {
         assert_eq!(undone, "1 migration undone\n");
         let error = commands().seed(target()).unwrap_err().to_string();
         assert!(error.contains("users"), "{error}");
+    }
+
+    #[test]
+    fn seeds_of_a_table_that_has_rows_are_named_as_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = || MaintenanceTarget {
+            data: folder.path().join("data"),
+        };
+        let seeding = || DatabaseCommands {
+            seeds: Some(Box::new(|db| {
+                Box::pin(async move {
+                    let seed = async |tx: &Tx| -> crate::Result<()> {
+                        tx.execute("insert into users default values", []).await?;
+                        Ok(())
+                    };
+                    db.seed("users", seed).await?;
+                    Ok(())
+                })
+            })),
+            ..commands()
+        };
+        commands().outcome(Task::Up(None), target()).unwrap();
+        let left_out = || {
+            let names = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+            let own = std::rc::Rc::clone(&names);
+            let report = move |name: &str| own.borrow_mut().push(commands::left_out(name));
+            let outcome = seeding().outcome_with(Task::Seed, target(), report);
+            assert_eq!(outcome.unwrap(), "ran the seeds\n");
+            names.take()
+        };
+        assert!(left_out().is_empty());
+        assert_eq!(
+            left_out(),
+            ["-- seeds of users: left out, the table has rows\n"]
+        );
     }
 
     #[test]

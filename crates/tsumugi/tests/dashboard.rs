@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tsumugi::{
-    Db, Error, Kv, On, Plugin, Program, Result, Router, Settings, State, StreamResponse,
-    WebSocketResponse, WebSocketUpgrade, Worker, get,
+    Db, Error, Kv, On, OwnFiles, Plugin, Program, Response, Result, Router, Settings, State,
+    StreamResponse, WebSocketResponse, WebSocketUpgrade, Worker, get,
 };
 use tsumugi_http::admin::{self, AdminListener};
 use tsumugi_server::{AdminPages, Front, MetricsRegistry, Service};
@@ -43,6 +43,7 @@ impl Drop for Running {
 struct App {
     db: Db,
     kv: Kv,
+    worker: Worker,
 }
 
 impl Plugin for App {
@@ -51,6 +52,7 @@ impl Plugin for App {
         Ok(App {
             db: Db::connect(&url, Default::default()).await?,
             kv: Kv::open(worker, "memory:dashboard").await?,
+            worker: worker.clone(),
         })
     }
 }
@@ -105,8 +107,18 @@ async fn talk(_: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
     })
 }
 
+/// A file that no socket takes at once.
+const LARGE: u64 = 512 << 20;
+
+async fn file(app: State<App>, files: OwnFiles) -> Result<Response> {
+    files
+        .send(app.worker.env("DASHBOARD_FILES")?, "large")
+        .await
+}
+
 fn routes() -> Router<App> {
     Router::new()
+        .route("/file", get(file))
         .route("/broken", get(broken))
         .route("/stream", get(stream))
         .route("/talk", get(talk))
@@ -131,6 +143,11 @@ struct Rig {
 
 impl Rig {
     fn start(database: &str) -> Rig {
+        Rig::with_files(database, "")
+    }
+
+    /// With a folder of files.
+    fn with_files(database: &str, files: &str) -> Rig {
         let config = Config {
             listen: vec!["127.0.0.1:0".parse().unwrap()],
             workers: NonZeroUsize::new(1).unwrap(),
@@ -161,6 +178,9 @@ impl Rig {
         settings
             .environment
             .insert("DASHBOARD_DATABASE".to_owned(), database.to_owned());
+        settings
+            .environment
+            .insert("DASHBOARD_FILES".to_owned(), files.to_owned());
         let thread = std::thread::spawn(move || {
             server.run(move |worker| {
                 let program = Program::new(settings.clone(), routes);
@@ -337,6 +357,32 @@ fn stream_and_conversation_are_shown_and_dropped_when_they_are_cancelled() {
         drop(client);
         until("the handler is dropped", || rig.cancel(&shown["id"]) == 404);
     }
+    rig.handle.drain();
+    assert_eq!(rig.thread.join().unwrap().unwrap().code(), 0);
+}
+
+#[test]
+fn file_whose_client_does_not_read_is_shown_and_broken_off_when_it_is_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = std::fs::File::create(folder.path().join("large")).unwrap();
+    large.set_len(LARGE).unwrap();
+    let database = Server::shared().database();
+    let rig = Rig::with_files(&database.url(), folder.path().to_str().unwrap());
+    until("the application is loaded", || rig.get("/clean").0 == 200);
+    let mut client = TcpStream::connect(rig.address).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    client
+        .write_all(b"GET /file HTTP/1.1\r\nhost: x\r\n\r\n")
+        .unwrap();
+    until("it is shown as a stream", || {
+        let shown = rig.waiting("/file");
+        shown["kind"] == "stream" && shown["cancellable"] == true
+    });
+    let shown = rig.waiting("/file");
+    assert_eq!(rig.cancel(&shown["id"]), 200, "{shown}");
+    let came = std::io::copy(&mut client, &mut std::io::sink()).unwrap_or(0);
+    assert!(came < LARGE, "it breaks off: {came}");
+    until("it is dropped", || rig.cancel(&shown["id"]) == 404);
     rig.handle.drain();
     assert_eq!(rig.thread.join().unwrap().unwrap().code(), 0);
 }

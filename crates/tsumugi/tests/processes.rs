@@ -4,9 +4,9 @@
 use std::cell::{Cell, RefCell};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tsumugi::cluster::{Error as LockError, ReleaseKind};
 use tsumugi::prelude::*;
@@ -14,7 +14,7 @@ use tsumugi::{Settings, trial};
 use tsumugi_testkit::etcd::EtcdCluster;
 use tsumugi_testkit::postgres::Server;
 use tsumugi_testkit::redis::RedisServer;
-use tsumugi_testkit::{freeze, thaw};
+use tsumugi_testkit::{RunningTick, freeze, thaw};
 
 const SECOND: Duration = Duration::from_secs(1);
 const NOW: LockWait = LockWait::UpTo(Duration::ZERO);
@@ -24,7 +24,7 @@ const DATABASE: &str = "TSUMUGI_TEST_PROCESSES_DATABASE";
 thread_local! {
     /// Where the application's plugin finds its cluster: it is made on the thread of the test.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
-    static RUNNING: Cell<usize> = const { Cell::new(0) };
+    static RUNNING: Rc<Cell<usize>> = Rc::default();
     static TICKS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -55,32 +55,9 @@ impl Plugin for App {
     }
 }
 
-/// A tick under way. It may be cut short.
-struct Running;
-
-impl Running {
-    fn begin() -> Running {
-        RUNNING.set(RUNNING.get() + 1);
-        assert_eq!(RUNNING.get(), 1, "two tick at once");
-        Running
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        RUNNING.set(RUNNING.get() - 1);
-    }
-}
-
 async fn tick(length: Duration) {
-    // One that has lost its lease is dropped when it is polled, which may come after this on a machine that stood still.
-    for _ in 0..100 {
-        if RUNNING.get() == 0 {
-            break;
-        }
-        yield_now().await;
-    }
-    let _running = Running::begin();
+    let running = RUNNING.with(Rc::clone);
+    let _running = RunningTick::begin(&running).await;
     sleep(length).await;
 }
 

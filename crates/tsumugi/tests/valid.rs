@@ -2,6 +2,7 @@
 
 use tsumugi::Invalid;
 use tsumugi::prelude::*;
+use tsumugi::shapes::limits::SHAPE_HARD_PATTERN_BYTES_MAX;
 use tsumugi::shapes::{
     Failures, FieldFailure, Format, InputShape, MessageCatalog, TextPattern, boolean, integer,
     list, object, text,
@@ -83,6 +84,19 @@ impl Validate for Code {
     }
 }
 
+#[derive(Deserialize)]
+struct Account {
+    #[expect(dead_code, reason = "it is only checked")]
+    password: String,
+}
+
+impl Validate for Account {
+    fn shape() -> InputShape {
+        let strong = TextPattern::regex(r"(?=.*\d)(?=.*[A-Z])").expect("a pattern");
+        InputShape::new().field("password", text().matching(strong))
+    }
+}
+
 struct App;
 
 impl Plugin for App {
@@ -130,6 +144,7 @@ fn routes() -> Router<App> {
         )
         .route("/broken", post(async |Valid(_): Valid<BrokenShape>| ()))
         .route("/code", post(async |Valid(_): Valid<Code>| ()))
+        .route("/account", post(async |Valid(_): Valid<Account>| ()))
         .route(
             "/taken",
             post(async |messages: FieldMessages| {
@@ -205,6 +220,20 @@ fn body_that_does_not_fit_is_answered_with_every_failure_and_its_path() {
             "{}",
             reply.text()
         );
+    });
+}
+
+#[test]
+fn text_too_long_for_a_pattern_with_look_around_is_refused_by_the_limit() {
+    tsumugi::trial::run(routes, async |client| {
+        let max = SHAPE_HARD_PATTERN_BYTES_MAX;
+        for (length, status) in [(max, 204), (max + 1, 422), (200_000, 422)] {
+            let form = format!("password={}A1", "a".repeat(length - 2));
+            let reply = client.post("/account").form(form).await;
+            assert_eq!(reply.status.as_u16(), status, "{}", reply.text());
+            let is_named = reply.text().contains("SHAPE_HARD_PATTERN_BYTES_MAX");
+            assert_eq!(is_named, status == 422, "{}", reply.text());
+        }
     });
 }
 

@@ -58,7 +58,7 @@ impl Show {
             }
             MaintenanceEvent::LeftOut { name } => {
                 self.end();
-                print(format_args!("-- {name}: left out, the table has rows\n"));
+                print(commands::left_out(&name));
             }
             MaintenanceEvent::Statement(sql) => {
                 self.end();

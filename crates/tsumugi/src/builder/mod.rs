@@ -7,8 +7,7 @@ mod row;
 mod schema;
 mod table;
 
-use std::cell::{Cell, RefCell};
-use std::fmt;
+use std::cell::Cell;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -24,6 +23,7 @@ use crate::ledger::Ledger;
 pub use record::to_record;
 pub use row::{from_row, from_rows};
 pub use schema::Migration;
+pub(crate) use schema::reporting_left_out;
 pub use table::{Feed, Table};
 
 /// A database with its pool. Cheap to clone. What is not here is on [`Database`], which it dereferences to: statements as text,
@@ -84,11 +84,11 @@ impl Db {
         let keys = Rc::new(PrimaryKeys::within(&self.keys));
         let _ending = keys.ending();
         let tx = Tx::new(Rc::new(begun), &keys);
+        let _waiting = CommitWaits(&tx.transaction);
         match self.database.inside(run(&tx)).await {
             Ok(value) => {
                 tx.commit().await.map_err(Error::from)?;
                 keys.commit();
-                tx.committed();
                 Ok(value)
             }
             Err(error) => {
@@ -190,25 +190,20 @@ impl Deref for Reads {
     }
 }
 
-/// A transaction that [`Db::tx`] runs.
+/// What waits for the commit of a transaction, dropped with this: it may hold the transaction itself.
+struct CommitWaits<'t>(&'t Transaction);
+
+impl Drop for CommitWaits<'_> {
+    fn drop(&mut self) {
+        self.0.forget_after_commit();
+    }
+}
+
+/// A transaction that [`Db::tx`] runs. What is to happen when it has committed is for [`Transaction::after_commit`].
 #[derive(Clone, Debug)]
 pub struct Tx {
     transaction: Rc<Transaction>,
     keys: Rc<PrimaryKeys>,
-    after: AfterCommit,
-}
-
-type CommitCallback = Box<dyn FnOnce()>;
-
-/// What waits for the commit of a transaction.
-#[derive(Clone, Default)]
-struct AfterCommit(Rc<RefCell<Vec<CommitCallback>>>);
-
-impl fmt::Debug for AfterCommit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.0.try_borrow().map_or(0, |waiting| waiting.len());
-        f.debug_tuple("AfterCommit").field(&count).finish()
-    }
 }
 
 impl Tx {
@@ -216,19 +211,7 @@ impl Tx {
         Tx {
             transaction,
             keys: Rc::clone(keys),
-            after: AfterCommit::default(),
         }
-    }
-
-    /// Runs this when the transaction has committed, in the order in which it was asked for. What is rolled back runs nothing, and neither does a
-    /// transaction that is committed by [`Transaction::commit`].
-    pub fn after_commit(&self, run: impl FnOnce() + 'static) {
-        self.after.0.borrow_mut().push(Box::new(run));
-    }
-
-    fn committed(&self) {
-        let waiting = self.after.0.take();
-        waiting.into_iter().for_each(|run| run());
     }
 
     /// Where its statements run.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use tsumugi_db::schema::Migrator;
 use tsumugi_db::{Error as DbError, PrimaryKeys, Transaction};
+use tsumugi_server::commands;
 use tsumugi_sql::Name;
 use tsumugi_sql::schema::{Alteration, Table};
 
@@ -156,13 +157,34 @@ impl Db {
         if let Ok(is_run) = &seeded {
             keys.commit();
             if !is_run {
-                tracing::info!("seeds of {}: left out, the table has rows", table.as_str());
+                report_left_out(table.as_str());
             }
         }
         seeded.map_err(|error| match error {
             SeedError::Application(error) => error,
             SeedError::Database(error) => Error::from(error).into(),
         })
+    }
+}
+
+tokio::task_local! {
+    /// Whom the command `seed` tells which seeds were left out.
+    static LEFT_OUT: Rc<dyn Fn(&str)>;
+}
+
+/// Runs seeds whose tables that have rows already are reported to `left_out`, by what their seeds are called.
+pub(crate) async fn reporting_left_out<T>(
+    left_out: impl Fn(&str) + 'static,
+    seeds: impl Future<Output = T>,
+) -> T {
+    LEFT_OUT.scope(Rc::new(left_out), seeds).await
+}
+
+/// Outside of the command, as at the start of a server, it is a line of the log.
+fn report_left_out(table: &str) {
+    let name = commands::seeds_of(table);
+    if LEFT_OUT.try_with(|left_out| left_out(&name)).is_err() {
+        tracing::info!("{name}: left out, the table has rows");
     }
 }
 
