@@ -15,6 +15,7 @@ const SETUP: &str = "
     jobs.once { db.execute 'insert into made (id, size) values (?, ?)', id, job.attempt }
     raise 'after it' if job.attempt < 3
   }
+  job(:twice, retries: 0) { 2.times { jobs.once { 1 } } }
   $counted = []
   job(:counted, retries: 4) { $counted << [job.attempt, job.failures, job.retries]; raise 'again' if job.attempt == 1 }
   db.create(:made) { integer :id; integer :size }
@@ -99,6 +100,10 @@ fn job_that_fails_is_kept_and_can_be_tried_again_or_dropped() {
             (
                 "2.times.map { jobs.once('k') { db.execute 'insert into made (id, size) values (1, 1)' } }",
                 "[true,false]",
+            ),
+            (
+                "jobs.push :twice; jobs.run_ready; jobs.list(state: :dead).map { |job| [job[:error].include?('keys of their own'), job[:losses]] }.last",
+                "[true,0]",
             ),
         ],
     );
