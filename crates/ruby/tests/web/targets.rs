@@ -101,7 +101,17 @@ fn file_within_a_folder_is_sent_and_nothing_else() {
     );
     let part = rig.send("GET", "/reports/2026/may.txt", &["range: bytes=2-4"], b"");
     assert_eq!((part.status, part.text().as_str()), (206, "234"));
+    // Who may put files into the folder does not change what others get.
+    std::fs::write(folder.join("may.txt.gz"), "other").unwrap();
+    std::fs::write(folder.join("may.txt.br"), "other").unwrap();
+    let accepts = ["accept-encoding: gzip, br"];
+    let whole = rig.send("GET", "/reports/2026/may.txt", &accepts, b"");
+    assert_eq!((whole.status, whole.text().as_str()), (200, "0123456789"));
     for path in [
+        "%00",
+        "2026/may.txt%00",
+        "%2F",
+        "%2F%2F",
         "2026/.hidden",
         "2026/link.rb",
         "2026",
