@@ -15,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::job_claim::{JobClaim, JobEnd};
 use crate::kind::{JobKind, millis};
 use crate::limits::{
-    CLAIMS_RENEWED_MAX, CLOCK_STEP_MAX, EXPIRED_MAX, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX,
-    JOB_LOSSES_MAX, JOBS_RUNNING_MAX, LOOK_SKIPPED_MAX, ORPHAN_DOUBT, ORPHANS_EVERY,
+    CLAIMS_RENEWED_MAX, CLOCK_STEP_MAX, EXPIRED_MAX, FAILURE_PAUSE_MIN, JOB_CLAIMS_MAX,
+    JOB_ERROR_BYTES_MAX, JOB_LOSSES_MAX, JOBS_RUNNING_MAX, LOOK_SKIPPED_MAX, ORPHAN_DOUBT,
+    ORPHANS_EVERY,
 };
 use crate::queue::{JobQueue, integer, maybe_integer, text};
 use crate::running::is_running_here;
@@ -228,16 +229,24 @@ impl Claimer {
         let rows = self.queue.ask(statements::look(engine, names)).await?;
         self.looked.set(Some(Instant::now()));
         let place = |index| rows.first().and_then(|row| maybe_integer(row, index));
-        let (scheduled, mut claims) = (place(0), place(1));
+        let (mut scheduled, mut claims) = (place(0), place(1));
         self.note_clock(asked_at, place(3).unwrap_or_default());
         let mut look = LookAnswer {
             is_ready: place(2).is_some(),
             ..LookAnswer::default()
         };
         if scheduled.is_some_and(|wait| wait <= 0) {
-            self.queue.change(statements::promote(engine)).await?;
+            let promoted = self
+                .queue
+                .change(statements::promote(engine))
+                .await?
+                .affected;
             look.is_ready = true;
-            look.was_due = true;
+            look.was_due = promoted > 0;
+            // Another transaction has it, unless it is ready by now.
+            if promoted == 0 {
+                scheduled = Some(millis(FAILURE_PAUSE_MIN));
+            }
         }
         if claims.is_some_and(|wait| wait <= 0) {
             let is_any = self.expire().await?;
@@ -587,8 +596,8 @@ mod tests {
 
     /// Runs it with a queue of SQLite with jobs that were due one behind the other.
     fn with_due(count: usize, test: impl AsyncFnOnce(JobQueue)) {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().build().unwrap();
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build().unwrap();
         runtime.block_on(async {
             let folder = tempfile::tempdir().unwrap();
             let url = format!("sqlite:{}/app.db", folder.path().display());

@@ -324,8 +324,8 @@ mod tests {
     /// As a clock that is behind does it, after another has pushed the next one.
     #[test]
     fn time_is_pushed_once_however_long_before_it_its_key_was_made_and_keys_of_old_times_go() {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().build().unwrap();
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build().unwrap();
         runtime.block_on(async {
             let folder = tempfile::tempdir().unwrap();
             let url = format!("sqlite:{}/app.db", folder.path().display());
