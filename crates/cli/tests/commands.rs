@@ -300,6 +300,7 @@ fn streams_are_read_piece_by_piece_and_hung_up() {
                end\n\
                get('/pieces') { stream('text/plain') { |out| out << 'a'; sleep 0.01; out << 'b' } }\n\
                get('/broken') { stream('text/plain') { |out| out << 'a'; raise 'oh' } }\n\
+               post('/trailers') { body.text; request.trailers }\n\
                get('/mute') { stream('text/plain') { |out| sleep 60 } }";
     let tests = "test('events') do\n\
                  assert_equal %w[1 2 3], get('/ticks').events(3).map { |e| e[:data] }\n\
@@ -311,9 +312,16 @@ fn streams_are_read_piece_by_piece_and_hung_up() {
                  assert_equal %w[a b], get('/pieces').pieces(5)\n\
                  assert_equal 'ab', get('/pieces').body\n\
                  end\n\
+                 test('trailers') do\n\
+                 post '/trailers', body: 'a', trailers: { 'x-sum' => 7, 'authorization' => 'x' }\n\
+                 assert_equal({ 'x-sum' => '7' }, response.json)\n\
+                 many = (0..64).to_h { |n| [\"x-#{n}\", 1] }\n\
+                 error = assert_raises(ArgumentError) { post('/trailers', trailers: many) }\n\
+                 assert_match(/trailer_fields_max/, error.message)\n\
+                 end\n\
                  test('broken') { assert_raises(Tsumugi::Client::BrokenOff) { get('/broken').body } }\n\
                  test('mute') { assert_raises(Tsumugi::Client::Timeout) { get('/mute').pieces(1, within: 0.05) } }\n";
-    check_tests(app, tests, 0, &["4 passed, 0 failed"]);
+    check_tests(app, tests, 0, &["5 passed, 0 failed"]);
 }
 
 #[test]
