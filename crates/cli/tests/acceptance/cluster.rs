@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use tsumugi_testkit::any_length;
 use tsumugi_testkit::etcd::EtcdCluster;
 use tsumugi_testkit::postgres::{PostgresDatabase, Server};
 
@@ -128,9 +129,13 @@ fn check_timer(cluster: &str, period: f64, rounds: usize) -> bool {
 
 /// The same with each of these periods until one is short enough: what a crowded machine takes to start and to wake processes is no finding.
 fn check_timers(periods: &[f64], cluster: impl Fn(f64) -> String, rounds: usize) {
-    let is_kept = |period: &f64| check_timer(&cluster(*period), *period, rounds);
+    let periods = periods.iter().copied().map(Duration::from_secs_f64);
+    let is_kept = |period: Duration| {
+        let period = period.as_secs_f64();
+        check_timer(&cluster(period), period, rounds)
+    };
     assert!(
-        periods.iter().any(is_kept),
+        any_length(periods, is_kept),
         "nobody began to tick for two periods"
     );
 }

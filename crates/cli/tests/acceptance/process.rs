@@ -41,7 +41,8 @@ fn sigterm_lets_requests_finish_refuses_new_ones_and_exits_with_0() {
 
 #[test]
 fn a_second_sigterm_ends_at_once() {
-    let mut site = Site::start(APP);
+    // The drain alone would take longer than anybody waits here.
+    let mut site = Site::start_with(APP, &["--limit", "drain_ms_max=600000"]);
     let mut client = site.connect();
     client.send("GET", "/forever", "", "");
     pause(200);
