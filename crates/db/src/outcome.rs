@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_the_commit_goes_with_the_savepoint_that_is_undone() {
+    fn callbacks_of_a_commit_go_with_the_savepoint_that_is_undone() {
         let mut savepoints = Savepoints::default();
         let add = |savepoints: &mut Savepoints| savepoints.after_commit(Box::new(|| {}));
         add(&mut savepoints);

@@ -22,7 +22,7 @@ use crate::limits::{
 use crate::queue::{JobQueue, integer, maybe_integer, text};
 use crate::running::is_running_here;
 use crate::sql::{JobEngine, Sql};
-use crate::statements;
+use crate::statements::{self, AfterLoss};
 use crate::worker_name::WorkerName;
 
 /// A job that this process has claimed.
@@ -348,7 +348,7 @@ impl Claimer {
         }
         for job in &left {
             let error = job.error("its process ended or stood still");
-            let expire = statements::expire(engine, job.claim, job.is_last(), &error);
+            let expire = statements::expire(engine, job.claim, job.next(), &error);
             if self.queue.change(expire).await?.affected == 1 {
                 job.warn();
             }
@@ -371,7 +371,7 @@ impl Claimer {
                 continue;
             }
             let error = job.error("its process ended");
-            let abandon = statements::abandon(job.claim, job.is_last(), &error, &job.worker);
+            let abandon = statements::abandon(job.claim, job.next(), &error, &job.worker);
             if self.queue.change(abandon).await?.affected == 1 {
                 job.warn();
                 is_any = true;
@@ -522,20 +522,25 @@ impl LeftJob {
         (!is_running_here(&job.worker, job.claim)).then_some(job)
     }
 
-    /// Whether it is not begun again.
-    fn is_last(&self) -> bool {
-        self.losses >= self.retries.max(i64::from(JOB_LOSSES_MAX))
+    fn next(&self) -> AfterLoss {
+        match self.losses >= self.retries.max(i64::from(JOB_LOSSES_MAX)) {
+            true => AfterLoss::Dead,
+            false => AfterLoss::Again,
+        }
     }
 
     fn error(&self, what: &str) -> String {
-        match self.is_last() {
-            true => format!("{what}, {} times (JOB_LOSSES_MAX)", self.losses + 1),
-            false => what.to_owned(),
+        match self.next() {
+            AfterLoss::Dead => format!("{what}, {} times (JOB_LOSSES_MAX)", self.losses + 1),
+            AfterLoss::Again => what.to_owned(),
         }
     }
 
     fn warn(&self) {
-        let rest = if self.is_last() { "; it is dead" } else { "" };
+        let rest = match self.next() {
+            AfterLoss::Dead => "; it is dead",
+            AfterLoss::Again => "",
+        };
         tracing::warn!("the job {} was left by its process{rest}", self.claim.id);
     }
 }

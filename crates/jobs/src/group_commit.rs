@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dropped_caller_was_flushing_is_flushed_by_another() {
+    fn flush_of_a_dropped_caller_is_taken_over_by_another() {
         on_a_thread(async {
             let (group, begun) = (GroupCommit::default(), Rc::new(Notify::new()));
             let stuck = group.submit(1, async |_: Vec<u64>| {

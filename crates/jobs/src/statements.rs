@@ -303,18 +303,29 @@ pub(crate) fn failed(engine: JobEngine, claim: JobClaim, again: Option<i64>, err
     )
 }
 
+/// What becomes of a job whose process has left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterLoss {
+    Again,
+    /// It was lost too often.
+    Dead,
+}
+
 /// The process of the job has left it: it may be begun again at once, or never.
-fn lost(engine: JobEngine, claim: JobClaim, is_last: bool, error: &str) -> Sql {
+fn lost(engine: JobEngine, claim: JobClaim, next: AfterLoss, error: &str) -> Sql {
     let sql = Sql::new(
         engine,
         "update tsumugi_jobs set losses = losses + 1, claimed_by = null, error = ",
     )
     .bind(error)
     .add(", state = ")
-    .bind(if is_last { DEAD } else { READY });
-    let sql = match is_last {
-        true => sql.add(", unique_key = null"),
-        false => sql,
+    .bind(match next {
+        AfterLoss::Dead => DEAD,
+        AfterLoss::Again => READY,
+    });
+    let sql = match next {
+        AfterLoss::Dead => sql.add(", unique_key = null"),
+        AfterLoss::Again => sql,
     };
     of_claim(sql.add(", due_at = ").now(), claim)
 }
@@ -348,8 +359,8 @@ pub(crate) fn expired(engine: JobEngine, count: usize) -> Sql {
 }
 
 /// The job is lost whose claim has run out, if that was not renewed meanwhile.
-pub(crate) fn expire(engine: JobEngine, claim: JobClaim, is_last: bool, error: &str) -> Sql {
-    lost(engine, claim, is_last, error)
+pub(crate) fn expire(engine: JobEngine, claim: JobClaim, next: AfterLoss, error: &str) -> Sql {
+    lost(engine, claim, next, error)
         .add(" and due_at <= ")
         .now()
 }
@@ -370,8 +381,8 @@ pub(crate) fn orphans(own: &str, count: usize) -> Sql {
 }
 
 /// The job of such a worker is lost, unless that has come back.
-pub(crate) fn abandon(claim: JobClaim, is_last: bool, error: &str, worker: &str) -> Sql {
-    lost(JobEngine::Postgres, claim, is_last, error)
+pub(crate) fn abandon(claim: JobClaim, next: AfterLoss, error: &str, worker: &str) -> Sql {
+    lost(JobEngine::Postgres, claim, next, error)
         .add(" and claimed_by = ")
         .bind(worker)
 }

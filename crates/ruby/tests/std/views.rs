@@ -91,8 +91,12 @@ fn word_of_the_language_is_no_local_of_a_template() {
             "class is a word of Ruby and no name of a local variable: give the template another one, in a collection with as: :name",
         );
     };
-    check("get('/') { begin; render '_class', collection: [1]; rescue ArgumentError => e; e.message; end }");
-    check("get('/') { begin; render '_class', class: 1; rescue ArgumentError => e; e.message; end }");
+    check(
+        "get('/') { begin; render '_class', collection: [1]; rescue ArgumentError => e; e.message; end }",
+    );
+    check(
+        "get('/') { begin; render '_class', class: 1; rescue ArgumentError => e; e.message; end }",
+    );
 }
 
 #[test]

@@ -7,8 +7,6 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::api::ApiResult;
-
 /// The last answer to a question.
 #[derive(Debug)]
 pub(crate) struct KeptAnswer {
@@ -37,7 +35,7 @@ impl KeptAnswer {
     }
 
     /// The last answer, or where it is too old what this gives.
-    pub async fn get(&self, ask: impl Future<Output = ApiResult>) -> ApiResult {
+    pub async fn get<E>(&self, ask: impl Future<Output = Result<Value, E>>) -> Result<Value, E> {
         let (begun, changes) = {
             let state = self.state();
             if let Some((asked_at, answer)) = &state.last
@@ -76,7 +74,7 @@ mod tests {
     async fn ask(kept: &KeptAnswer, asked: &Cell<u64>) -> u64 {
         let answer = kept.get(async {
             asked.set(asked.get() + 1);
-            Ok(json!(asked.get()))
+            Ok::<_, ApiError>(json!(asked.get()))
         });
         answer
             .await
@@ -97,7 +95,7 @@ mod tests {
         kept.forget();
         let changing = kept.get(async {
             kept.forget();
-            Ok(json!("old"))
+            Ok::<_, ApiError>(json!("old"))
         });
         assert_eq!(changing.await.ok(), Some(json!("old")));
         assert_eq!(ask(&kept, &asked).await, 3);

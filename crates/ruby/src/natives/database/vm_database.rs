@@ -285,6 +285,14 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             database.is_in(host.job.number(), is_transaction),
         ))
     })?;
+    install_commits(natives)?;
+    natives.plain("db_has_own?", |host, scope, call| {
+        let database = vm_database(scope, call.argument(0))?;
+        Ok(Value::boolean(database.is_in(host.job.number(), |_| true)))
+    })
+}
+
+fn install_commits<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     // Keeps a block until the transaction of this fibre has committed; false where there is none.
     natives.plain("db_after_commit", |host, scope, call| {
         let database = vm_database(scope, call.argument(0))?;
@@ -301,9 +309,5 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let committed = committed.unwrap_or_default();
         let blocks: Vec<Value<'_>> = committed.iter().map(|block| scope.rooted(block)).collect();
         scope.array_of(&blocks)
-    })?;
-    natives.plain("db_has_own?", |host, scope, call| {
-        let database = vm_database(scope, call.argument(0))?;
-        Ok(Value::boolean(database.is_in(host.job.number(), |_| true)))
     })
 }
