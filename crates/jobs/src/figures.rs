@@ -36,23 +36,26 @@ impl JobQueue {
     /// # Errors
     /// Of the database.
     pub async fn figures(&self) -> Result<JobFigures> {
-        let mut counted = JobFigures::default();
-        for state in JobState::ALL {
-            let sql = statements::figures(self.engine(), state.number(), JOBS_COUNTED_MAX + 1);
-            let rows = self.ask(sql).await?;
-            let before = counted.figures.len();
-            counted.figures.extend(rows.iter().filter_map(|row| {
-                Some(JobFigure {
-                    queue: text(row, 0)?,
-                    kind: text(row, 1)?,
-                    state,
-                    count: u64::try_from(integer(row, 2)).unwrap_or_default(),
-                })
-            }));
-            let of_state = counted.figures.iter().skip(before);
+        // One statement, so one moment: a job that changes its state meanwhile is counted once.
+        let sql = statements::figures(self.engine(), JOBS_COUNTED_MAX + 1);
+        let rows = self.ask(sql).await?;
+        let figures = rows.iter().filter_map(|row| {
+            Some(JobFigure {
+                state: JobState::of(integer(row, 0))?,
+                queue: text(row, 1)?,
+                kind: text(row, 2)?,
+                count: u64::try_from(integer(row, 3)).unwrap_or_default(),
+            })
+        });
+        let mut counted = JobFigures {
+            figures: figures.collect(),
+            is_cut: false,
+        };
+        counted.is_cut = JobState::ALL.into_iter().any(|state| {
+            let of_state = counted.figures.iter().filter(|it| it.state == state);
             let sum: u64 = of_state.map(|figure| figure.count).sum();
-            counted.is_cut |= sum > JOBS_COUNTED_MAX as u64;
-        }
+            sum > JOBS_COUNTED_MAX as u64
+        });
         let order = |figure: &JobFigure| {
             (
                 figure.queue.clone(),

@@ -67,7 +67,7 @@ impl JobState {
         }
     }
 
-    fn of(number: i64) -> Option<JobState> {
+    pub(crate) fn of(number: i64) -> Option<JobState> {
         JobState::ALL
             .into_iter()
             .find(|state| state.number() == number)

@@ -524,21 +524,26 @@ pub(crate) fn retry_dead(engine: JobEngine, name: &str) -> Sql {
     .bind(name)
 }
 
-/// How many jobs of one state there are of each queue and kind, among so many of them. Read by the index of states.
-pub(crate) fn figures(engine: JobEngine, state: i64, count: usize) -> Sql {
-    let limit = if engine == JobEngine::Firebird {
-        " order by due_at rows "
-    } else {
-        " order by due_at limit "
+/// How many jobs there are of each state, queue and kind, among so many of each state. Read by the index of states.
+pub(crate) fn figures(engine: JobEngine, count: usize) -> Sql {
+    let limit = match engine {
+        JobEngine::Firebird => " order by due_at rows ",
+        _ => " order by due_at limit ",
     };
-    Sql::new(
-        engine,
-        "select queue, name, count(*) from (select queue, name from tsumugi_jobs where state = ",
-    )
-    .bind(state)
-    .add(limit)
-    .bind(i64::try_from(count).unwrap_or(i64::MAX))
-    .add(") as counted group by queue, name")
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let mut sql = Sql::new(engine, "");
+    for (at, state) in [SCHEDULED, READY, RUNNING, DEAD].into_iter().enumerate() {
+        let state = state.to_string();
+        sql = sql
+            .add(if at == 0 { "select " } else { " union all select " })
+            .add(&state)
+            .add(" as state, queue, name, count(*) from (select queue, name from tsumugi_jobs where state = ")
+            .add(&state)
+            .add(limit)
+            .bind(count)
+            .add(") as counted group by queue, name");
+    }
+    sql
 }
 
 /// Drops a job that does not run.

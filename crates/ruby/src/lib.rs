@@ -2,6 +2,8 @@
 //! Knows no socket. The API is Ruby (prelude/); natives here only start work, and one function waits (`driver`).
 
 #![forbid(unsafe_code)]
+// Futures of natives nest statements in transactions in pools: with other features than the usual ones 128 is not enough.
+#![recursion_limit = "256"]
 
 mod absent;
 mod admission;
