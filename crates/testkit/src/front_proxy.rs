@@ -1,12 +1,12 @@
 //! A throwaway nginx or HAProxy with a configuration of the test's own, in front of a server that it does not know.
 //! Rule: it runs in the foreground as one process, on free ports, and ends with its value.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
-use crate::{ServerProcess, free_port, log_of, pause, programs};
+use crate::process::listens;
+use crate::{ServerProcess, free_port, log_of, programs};
 
 /// From its start to its listening. Generous: a busy machine must not fail a test.
 const START_S_MAX: u64 = 60;
@@ -91,7 +91,11 @@ impl FrontProxy {
             let mut command = command(&proxy.folder, &file);
             command.env_clear();
             let addresses = proxy.addresses.clone();
-            let wait = |child: &mut Child| addresses.iter().all(|address| listens(child, *address));
+            let wait = |child: &mut Child| {
+                addresses
+                    .iter()
+                    .all(|address| listens(child, *address, START_S_MAX))
+            };
             let log_path = proxy.folder.join("log");
             if proxy.process.start(command, &log_path, wait, |went| *went) {
                 return proxy;
@@ -118,20 +122,6 @@ impl Drop for FrontProxy {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
-        }
-    }
-}
-
-fn listens(child: &mut Child, address: SocketAddr) -> bool {
-    let until = Instant::now() + Duration::from_secs(START_S_MAX);
-    loop {
-        // One that found its address taken has ended, and another server answers there.
-        pause();
-        if Instant::now() > until || !matches!(child.try_wait(), Ok(None)) {
-            return false;
-        }
-        if TcpStream::connect(address).is_ok() {
-            return matches!(child.try_wait(), Ok(None));
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -180,6 +181,21 @@ fn number(child: &Child) -> i32 {
 #[track_caller]
 fn send(process: i32, signal: Signal) {
     kill(Pid::from_raw(process), signal).expect("the process is there");
+}
+
+/// Waits until a server that was just started takes connections; false when it has ended or does not within so many seconds.
+pub(crate) fn listens(child: &mut Child, address: SocketAddr, limit_s: u64) -> bool {
+    let until = Instant::now() + Duration::from_secs(limit_s);
+    loop {
+        // One that found its address taken has ended, and another server answers there.
+        pause();
+        if Instant::now() > until || !matches!(child.try_wait(), Ok(None)) {
+            return false;
+        }
+        if TcpStream::connect(address).is_ok() {
+            return matches!(child.try_wait(), Ok(None));
+        }
+    }
 }
 
 /// Ends a process as a fault of its own does: no caller waits for that.

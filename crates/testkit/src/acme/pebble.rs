@@ -1,18 +1,16 @@
 //! A throwaway pebble, Debian's: an authority whose accounts and certificates end with it. It really connects to the ports that a test leads it to.
 //! Rule: it listens on free ports of loopback, asks no DNS but its own, and ends with its value.
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
 use super::late_port::LatePort;
 use super::loopback_names::LoopbackNames;
-use crate::{
-    ServerCertificate, ServerProcess, free_port, log_of, pause, programs, server_certificate,
-};
+use crate::process::listens;
+use crate::{ServerCertificate, ServerProcess, free_port, log_of, programs, server_certificate};
 
 /// From its start to its listening. Generous: a busy machine must not fail a test.
 const START_S_MAX: u64 = 60;
@@ -144,7 +142,11 @@ impl Pebble {
             .arg(&configuration)
             .args(["-dnsserver", &self.names.address()]);
         let addresses = [port, management].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
-        let wait = |child: &mut Child| addresses.iter().all(|address| listens(child, *address));
+        let wait = |child: &mut Child| {
+            addresses
+                .iter()
+                .all(|address| listens(child, *address, START_S_MAX))
+        };
         let log = self.folder.join("log");
         self.process.start(command, &log, wait, |went| *went)
     }
@@ -184,20 +186,6 @@ impl Drop for Pebble {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
-        }
-    }
-}
-
-fn listens(child: &mut Child, address: SocketAddr) -> bool {
-    let until = Instant::now() + Duration::from_secs(START_S_MAX);
-    loop {
-        // One that found its address taken has ended, and another server answers there.
-        pause();
-        if Instant::now() > until || !matches!(child.try_wait(), Ok(None)) {
-            return false;
-        }
-        if TcpStream::connect(address).is_ok() {
-            return matches!(child.try_wait(), Ok(None));
         }
     }
 }

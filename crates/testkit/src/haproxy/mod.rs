@@ -2,13 +2,13 @@
 //! Rule: a request goes to another process only if nothing of it has been sent; the balancer ends with its value.
 
 use std::fmt::Write as _;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
-use crate::{ServerProcess, free_port, log_of, pause, programs};
+use crate::process::listens;
+use crate::{ServerProcess, free_port, log_of, programs};
 
 /// From its start to its listening. Generous: a busy machine must not fail a test.
 const START_S_MAX: u64 = 60;
@@ -70,7 +70,7 @@ impl Balancer {
         // In the foreground, as one process: what is ended is all of it.
         command.env_clear().args(["-db", "-f"]).arg(file);
         let address = self.address;
-        let wait = |child: &mut Child| listens(child, address);
+        let wait = |child: &mut Child| listens(child, address, START_S_MAX);
         let went = self
             .process()
             .start(command, &self.log_path(), wait, |went| *went);
@@ -148,20 +148,6 @@ backend servers
         let _ = writeln!(text, "  server s{number} {server} addr {host} port {port}");
     }
     text
-}
-
-fn listens(child: &mut Child, address: SocketAddr) -> bool {
-    let until = Instant::now() + Duration::from_secs(START_S_MAX);
-    loop {
-        // One that found its address taken has ended, and another server answers there.
-        pause();
-        if Instant::now() > until || !matches!(child.try_wait(), Ok(None)) {
-            return false;
-        }
-        if TcpStream::connect(address).is_ok() {
-            return matches!(child.try_wait(), Ok(None));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! A real server for mail: aiosmtpd, Debian's, with TLS and a user whose password is asked. Not for what a server does wrong.
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
-use crate::{ServerCertificate, ServerProcess, free_port, log_of, pause, server_certificate};
+use crate::process::listens;
+use crate::{ServerCertificate, ServerProcess, free_port, log_of, server_certificate};
 
 /// From its start to its listening. Generous: a busy machine must not fail a test.
 const START_S_MAX: u64 = 60;
@@ -123,7 +123,7 @@ impl AioSmtpd {
             ])
             .args([mode, &self.port.to_string()]);
         let address = SocketAddr::from(([127, 0, 0, 1], self.port));
-        let wait = |child: &mut Child| listens(child, address);
+        let wait = |child: &mut Child| listens(child, address, START_S_MAX);
         let log = self.folder.join("log");
         self.process.start(command, &log, wait, |went| *went)
     }
@@ -177,19 +177,6 @@ impl Drop for AioSmtpd {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.log());
-        }
-    }
-}
-
-fn listens(child: &mut Child, address: SocketAddr) -> bool {
-    let until = Instant::now() + Duration::from_secs(START_S_MAX);
-    loop {
-        pause();
-        if Instant::now() > until || !matches!(child.try_wait(), Ok(None)) {
-            return false;
-        }
-        if TcpStream::connect(address).is_ok() {
-            return matches!(child.try_wait(), Ok(None));
         }
     }
 }
