@@ -19,7 +19,7 @@ PEERS := bench-peers/target/release
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run release demo-cluster dist dist-reproducible dist-test publish test check valgrind growth alone deny doc docs windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-jobs bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
+.PHONY: help setup run release demo-cluster dist dist-reproducible dist-test publish test check valgrind growth alone deny rustdoc doc docs windows fmt clean bench bench-report bench-build bench-world-native bench-threads bench-arena bench-allocator bench-http bench-fibre bench-world bench-db bench-pg bench-async bench-builder bench-kv bench-jobs bench-firebird bench-hello bench-tax bench-parked bench-pool bench-peers bench-scheduling bench-validate soak screenshots fuzz profile costs scale-costs
 
 help: ## this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -63,7 +63,7 @@ test: ## set up, then format, clippy, tidy and every test; ends with "N passed, 
 	@scripts/setup test
 	@cargo xtask test
 
-check: valgrind growth alone deny doc windows ## the slower checks: tests of the VM under valgrind, growth of time in Ruby's natives, each crate by itself, licences, documentation, the PostgreSQL crates for Windows
+check: valgrind growth alone deny rustdoc windows ## the slower checks: tests of the VM under valgrind, growth of time in Ruby's natives, each crate by itself, licences, documentation, the PostgreSQL crates for Windows
 
 # Among them the tests faults, in which allocations of the VM fail: what is left behind then, or read after it was freed, is found here.
 # VALGRIND_FAULTS places of each request of an application are taken.
@@ -92,8 +92,11 @@ deny:
 		echo 'deny: skipped, cargo-deny is not installed; `cargo install cargo-deny --locked` builds it in some minutes'; \
 	fi
 
-doc: ## build the documentation of every crate; a warning is an error
+rustdoc: ## build the documentation of every crate; a warning is an error
 	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps --features tsumugi-pg/blocking,tsumugi-pg/typed
+
+# What it was called, one letter away from the site.
+doc: rustdoc
 
 docs: ## the documentation as a site: target/site/html/index.html, with search, light and dark, and one page for the printer
 	@scripts/site $(TARGET)/site
