@@ -5,7 +5,8 @@ use std::convert::Infallible;
 
 use tsumugi_shapes::limits::{
     SHAPE_CHOICES_SHOWN_MAX, SHAPE_FAILURES_MAX, SHAPE_HARD_PATTERN_BYTES_MAX,
-    SHAPE_HARD_PATTERN_TEXTS_MAX, SHAPE_ITEMS_MAX, SHAPE_PATTERN_TRIALS_MAX, SHAPE_TRIAL_BYTES,
+    SHAPE_HARD_PATTERN_TEXTS_MAX, SHAPE_ITEMS_MAX, SHAPE_PATTERN_STEPS_MAX,
+    SHAPE_PATTERN_TRIALS_MAX, SHAPE_TRIAL_BYTES,
 };
 use tsumugi_shapes::{
     FormFields, FormNode, FormValues, Format, InputKind, InputShape, Literal, MessageCatalog,
@@ -350,6 +351,24 @@ fn texts_that_are_hard_to_decide_share_their_trials() {
     assert_eq!(count(max), (0, max));
     // One more does not fit, and what is easy still does.
     assert_eq!(count(max + 1), (1, max));
+}
+
+#[test]
+fn text_is_hard_to_decide_beyond_the_steps_of_the_quick_engine() {
+    // The first alternative has two ways for each letter, which are tried in vain before the second one fits.
+    let pattern = TextPattern::regex("^(?:(?:a(?!x)|a(?!y))*c|a*b)$").expect("a pattern");
+    let shape = InputShape::new().field("a", list(text().matching(pattern)));
+    let failures = |letters: u32, count: usize| {
+        let item = t(&format!("{}b", "a".repeat(letters as usize)));
+        let input = o([("a", Tree::List(vec![item; count]))]);
+        messages(&run(&shape, &input)).len()
+    };
+    let beyond = SHAPE_PATTERN_STEPS_MAX.ilog2() + 1;
+    let within = SHAPE_PATTERN_STEPS_MAX.ilog2() - 3;
+    // All fit, and those beyond the steps use up the trials of the request.
+    assert_eq!(failures(beyond, SHAPE_PATTERN_TRIALS_MAX), 0);
+    assert_eq!(failures(beyond, SHAPE_PATTERN_TRIALS_MAX + 1), 1);
+    assert_eq!(failures(within, SHAPE_PATTERN_TRIALS_MAX + 1), 0);
 }
 
 /// The usual rule of a password, which begins anew at each place of a text and reads the rest of it there.
