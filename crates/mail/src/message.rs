@@ -1,11 +1,14 @@
 //! A mail as an author writes it, and as it is sent: RFC 5322 and MIME, written by lettre. Knows no server.
 //! Rule: no text of a mail can begin a header field of its own, whatever clients have put into it: a control character is an error, never cut out.
+//! It goes to each address that it was given, or nowhere: who gets it is never read out of a header field that was written.
 
 use bytes::Bytes;
 use lettre::address::Envelope;
-use lettre::message::header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue};
+use lettre::message::header::{
+    self, ContentTransferEncoding, ContentType, HeaderName, HeaderValue,
+};
 use lettre::message::{
-    Attachment as AttachmentPart, Body, Mailbox, Message, MultiPart, SinglePart,
+    Attachment as AttachmentPart, Body, Mailbox, Mailboxes, Message, MultiPart, SinglePart,
 };
 
 use crate::error::Error;
@@ -156,18 +159,21 @@ impl Mail {
         })?;
         let from = mailbox("from", from)?;
         let id = format!("<{number:032x}@{}>", from.email.domain());
+        let (to, cc) = (mailboxes("to", &self.to)?, mailboxes("cc", &self.cc)?);
+        let bcc = mailboxes("bcc", &self.bcc)?;
+        let recipients = to.iter().chain(&cc).chain(&bcc);
+        let addresses = recipients.map(|recipient| recipient.email.clone());
+        let envelope = Envelope::new(Some(from.email.clone()), addresses.collect());
         let mut builder = Message::builder()
             .message_id(Some(id.clone()))
             .from(from)
-            .subject(field("subject", &self.subject)?);
-        for address in &self.to {
-            builder = builder.to(mailbox("to", address)?);
+            .subject(field("subject", &self.subject)?)
+            .envelope(envelope.map_err(unbuilt)?);
+        if !to.is_empty() {
+            builder = builder.header(header::To::from(Mailboxes::from(to)));
         }
-        for address in &self.cc {
-            builder = builder.cc(mailbox("cc", address)?);
-        }
-        for address in &self.bcc {
-            builder = builder.bcc(mailbox("bcc", address)?);
+        if !cc.is_empty() {
+            builder = builder.header(header::Cc::from(Mailboxes::from(cc)));
         }
         if let Some(address) = &self.reply_to {
             builder = builder.reply_to(mailbox("reply_to", address)?);
@@ -179,7 +185,7 @@ impl Mail {
             Content::Single(part) => builder.singlepart(part),
             Content::Multi(part) => builder.multipart(part),
         };
-        let message = message.map_err(|error| Error::Mail(format!("the mail: {error}")))?;
+        let message = message.map_err(unbuilt)?;
         let bytes = message.formatted();
         check_max(
             "mail.message_bytes_max",
@@ -285,6 +291,15 @@ fn mailbox(what: &str, text: &str) -> Result<Mailbox, Error> {
     };
     let address = address.parse().map_err(wrong)?;
     Ok(Mailbox::new(name.filter(|name| !name.is_empty()), address))
+}
+
+/// Those of one field.
+fn mailboxes(what: &str, texts: &[String]) -> Result<Vec<Mailbox>, Error> {
+    texts.iter().map(|text| mailbox(what, text)).collect()
+}
+
+fn unbuilt(error: lettre::error::Error) -> Error {
+    Error::Mail(format!("the mail: {error}"))
 }
 
 fn unquoted(name: &str) -> String {
@@ -423,6 +438,50 @@ mod tests {
         );
         assert!(text.contains("<ann@example.org>"), "{text}");
         assert!(text.contains("Cc: =?utf-8?b?"), "{text}");
+    }
+
+    /// lettre's own reader of header fields takes some of these for none, or for two.
+    const UNUSUAL: [&str; 7] = [
+        "\"x y\"@b.example",
+        "\"a,b\"@b.example",
+        "\"a@c.example, b\"@b.example",
+        "\"a<b>\"@b.example",
+        "a@[127.0.0.1]",
+        "o'neil+tag@b.example",
+        "Ann, of b <ann@b.example>",
+    ];
+
+    #[test]
+    fn mail_goes_to_each_address_that_it_was_given() {
+        let given = |place: usize, address: &str| match place {
+            0 => plain().to(address).cc("c@d.example").bcc("e@f.example"),
+            1 => plain().cc(address).cc("c@d.example").bcc("e@f.example"),
+            _ => plain().bcc(address).bcc("c@d.example").cc("e@f.example"),
+        };
+        for address in UNUSUAL {
+            let bare = mailbox("to", address).unwrap().email.to_string();
+            for place in 0..3 {
+                let prepared = given(place, address).prepare(1, &MailLimits::default());
+                let prepared = prepared.unwrap_or_else(|error| panic!("{address}: {error}"));
+                let envelope = prepared.envelope.to().iter();
+                let mut found: Vec<String> = envelope.map(ToString::to_string).collect();
+                found.sort();
+                let mut expected = [&*bare, "ann@example.org", "c@d.example", "e@f.example"];
+                expected.sort_unstable();
+                assert_eq!(found, expected, "{address} at {place}");
+                let text = String::from_utf8(prepared.bytes).unwrap();
+                assert!(!text.contains("Bcc"), "{text}");
+                assert_eq!(text.contains(&bare), place < 2, "{text}");
+            }
+        }
+        // However many there are, and whichever comes first.
+        let mail = UNUSUAL.iter().fold(plain(), |mail, each| mail.to(*each));
+        let prepared = mail.prepare(1, &MailLimits::default()).unwrap();
+        assert_eq!(prepared.envelope.to().len(), UNUSUAL.len() + 1);
+        let from = prepared.envelope.from().map(ToString::to_string);
+        assert_eq!(from.as_deref(), Some("app@example.org"));
+        let text = String::from_utf8(prepared.bytes).unwrap();
+        assert_eq!(text.matches("To: ").count(), 1, "{text}");
     }
 
     #[test]
