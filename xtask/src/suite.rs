@@ -207,7 +207,7 @@ fn check(root: &Path, words: &str) -> io::Result<Verdict> {
 fn tests(root: &Path, words: &str) -> io::Result<(Tally, Verdict)> {
     let run = run_tests(&mut command(root, words), Repeats::Allowed)?;
     let targets = run.targets.clone();
-    let (mut total, mut outcome) = first(run);
+    let (mut total, mut outcome) = first_outcome(run);
     if let Some(rerun) = Rerun::of(words, total.failed, &total.failed_tests, &targets) {
         let mut command = rerun.command();
         println!("== once more {command:?}");
@@ -221,7 +221,7 @@ fn tests(root: &Path, words: &str) -> io::Result<(Tally, Verdict)> {
             println!("cannot run it: {error}");
             TestRun::default()
         });
-        let (again, went) = again(run);
+        let (again, went) = repeated_outcome(run);
         total.add(again);
         if went == Verdict::Failed {
             outcome = went;
@@ -245,10 +245,10 @@ fn run_tests(command: &mut Command, repeats: Repeats) -> io::Result<TestRun> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    let said = child.stderr.take();
-    let said = std::thread::spawn(move || {
-        said.map_or(Ok(Vec::new()), |said| {
-            failed_targets(BufReader::new(said), io::stderr())
+    let errors = child.stderr.take();
+    let targets = std::thread::spawn(move || {
+        errors.map_or(Ok(Vec::new()), |errors| {
+            failed_targets(BufReader::new(errors), io::stderr())
         })
     });
     let mut tally = Tally::default();
@@ -256,7 +256,7 @@ fn run_tests(command: &mut Command, repeats: Repeats) -> io::Result<TestRun> {
         tally = add_up(BufReader::new(output), io::stdout(), repeats)?;
     }
     let succeeded = child.wait()?.success();
-    let targets = said.join().unwrap_or(Ok(Vec::new()))?;
+    let targets = targets.join().unwrap_or(Ok(Vec::new()))?;
     Ok(TestRun {
         tally,
         succeeded,
@@ -266,7 +266,7 @@ fn run_tests(command: &mut Command, repeats: Repeats) -> io::Result<TestRun> {
 
 /// A command that failed without a failed test died, or did not compile: that is one failure. So is what cargo says of a program
 /// that neither counted a failure nor is repeated: then the exit code alone would not tell.
-fn first(run: TestRun) -> (Tally, Verdict) {
+fn first_outcome(run: TestRun) -> (Tally, Verdict) {
     let mut tally = run.tally;
     let counted = tally.programs + tally.repeats.len() as u64;
     let is_silent = tally.failed == 0 && tally.repeats.is_empty();
@@ -277,7 +277,7 @@ fn first(run: TestRun) -> (Tally, Verdict) {
 }
 
 /// A program that was repeated must have counted something, and all of it good.
-fn again(run: TestRun) -> (Tally, Verdict) {
+fn repeated_outcome(run: TestRun) -> (Tally, Verdict) {
     let mut tally = run.tally;
     let clean = run.succeeded && tally.failed == 0 && tally.passed > 0;
     if !clean && tally.failed == 0 {
@@ -286,11 +286,11 @@ fn again(run: TestRun) -> (Tally, Verdict) {
     (tally, Verdict::of(clean))
 }
 
-/// Copies `said` to `shown` line by line, and finds what cargo says of programs of tests that failed.
-fn failed_targets(mut said: impl BufRead, mut shown: impl Write) -> io::Result<Vec<String>> {
+/// Copies `errors` to `shown` line by line, and finds what cargo says of programs of tests that failed.
+fn failed_targets(mut errors: impl BufRead, mut shown: impl Write) -> io::Result<Vec<String>> {
     let mut targets = Vec::new();
     let mut line = Vec::new();
-    while said.read_until(b'\n', &mut line)? > 0 {
+    while errors.read_until(b'\n', &mut line)? > 0 {
         shown.write_all(&line)?;
         let text = String::from_utf8_lossy(&line);
         targets.extend(unstable::target(&text));
@@ -388,11 +388,11 @@ mod tests {
         add_up(output.as_bytes(), io::sink(), repeats).unwrap()
     }
 
-    fn test_run(output: &str, said: &str, succeeded: bool) -> TestRun {
+    fn test_run(output: &str, errors: &str, succeeded: bool) -> TestRun {
         TestRun {
             tally: counted(output, Repeats::Allowed),
             succeeded,
-            targets: failed_targets(said.as_bytes(), io::sink()).unwrap(),
+            targets: failed_targets(errors.as_bytes(), io::sink()).unwrap(),
         }
     }
 
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_program_whose_server_ended_is_repeated_instead_of_counted() {
-        let (tally, outcome) = first(test_run(&repeated(), FAILED, false));
+        let (tally, outcome) = first_outcome(test_run(&repeated(), FAILED, false));
         assert_eq!(
             (tally.passed, tally.failed, outcome),
             (0, 0, Verdict::Clean)
@@ -434,7 +434,8 @@ mod tests {
         let other = "test result: FAILED. 1 passed; 1 failed\n";
         let passed = "test result: ok. 4 passed; 0 failed\n";
         let check = |output: String, programs: usize, passed, failed| {
-            let (tally, outcome) = first(test_run(&output, &FAILED.repeat(programs), false));
+            let (tally, outcome) =
+                first_outcome(test_run(&output, &FAILED.repeat(programs), false));
             let counts = (tally.passed, tally.failed, tally.repeats.len());
             assert_eq!(counts, (passed, failed, 1), "{output}");
             assert_eq!(outcome, Verdict::Failed);
@@ -450,7 +451,7 @@ mod tests {
     fn a_program_that_passed_or_died_is_not_repeated() {
         let passed = format!("{ENDED}test result: ok. 1 passed; 0 failed\n");
         assert_eq!(counted(&passed, Repeats::Allowed).repeats, []);
-        let (tally, outcome) = first(test_run(ENDED, FAILED, false));
+        let (tally, outcome) = first_outcome(test_run(ENDED, FAILED, false));
         assert_eq!((tally.failed, outcome), (1, Verdict::Failed));
         assert_eq!(tally.repeats, []);
     }
@@ -459,7 +460,7 @@ mod tests {
     fn a_repetition_must_pass_and_count() {
         let check = |output: &str, succeeded, passed, failed, expected| {
             let tally = counted(output, Repeats::Over);
-            let (tally, outcome) = again(TestRun {
+            let (tally, outcome) = repeated_outcome(TestRun {
                 tally,
                 succeeded,
                 targets: Vec::new(),
@@ -517,14 +518,14 @@ mod tests {
 
     #[test]
     fn a_program_that_died_is_one_failure() {
-        let died = first(test_run("test a ... ok\n", FAILED, false));
+        let died = first_outcome(test_run("test a ... ok\n", FAILED, false));
         assert_eq!((died.0.failed, died.1), (1, Verdict::Failed));
         let failed = "test result: FAILED. 0 passed; 3 failed\n";
-        assert_eq!(first(test_run(failed, FAILED, false)).0.failed, 3);
+        assert_eq!(first_outcome(test_run(failed, FAILED, false)).0.failed, 3);
         // Another beside it could not be built.
         let beside = FAILED.repeat(2);
-        assert_eq!(first(test_run(failed, &beside, false)).0.failed, 4);
-        let passed = first(test_run("3 passed, 0 failed\n", "", true));
+        assert_eq!(first_outcome(test_run(failed, &beside, false)).0.failed, 4);
+        let passed = first_outcome(test_run("3 passed, 0 failed\n", "", true));
         assert_eq!((passed.0.passed, passed.1), (3, Verdict::Clean));
     }
 }

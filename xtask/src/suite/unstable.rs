@@ -45,7 +45,7 @@ impl Rerun {
         Some(Rerun { arguments })
     }
 
-    /// It, to be run at the root.
+    /// The command of the rerun; to be run at the root.
     pub fn command(&self) -> Command {
         let mut command = Command::new("cargo");
         command.args(&self.arguments).stdin(Stdio::null());
@@ -60,8 +60,8 @@ pub fn unstable(named: &[String], passed: &[String], failed: &[String]) -> Vec<S
 }
 
 /// The arguments that select a program, from what cargo says when its tests failed.
-pub fn target(said: &str) -> Option<String> {
-    let (_, target) = said.strip_prefix("error: ")?.split_once(RERUN)?;
+pub fn target(line: &str) -> Option<String> {
+    let (_, target) = line.strip_prefix("error: ")?.split_once(RERUN)?;
     Some(target.trim_end().strip_suffix('`')?.to_owned())
 }
 
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn target_is_read_from_what_cargo_says() {
-        let said = "error: test failed, to rerun pass `-p tsumugi-db --test schema`\n";
-        assert_eq!(target(said).unwrap(), "-p tsumugi-db --test schema");
+        let line = "error: test failed, to rerun pass `-p tsumugi-db --test schema`\n";
+        assert_eq!(target(line).unwrap(), "-p tsumugi-db --test schema");
         assert_eq!(target("error: 1 target failed:\n"), None);
     }
 }
