@@ -61,6 +61,9 @@ pub(crate) const PIPELINE_MAX: usize = 10_000;
 /// Characters and ranges of a set that `tr`, `count`, `delete` or `squeeze` is given.
 pub(crate) const CHARACTER_SET_PARTS_MAX: usize = 65_536;
 
+/// Bytes that a search for a pattern with look-around or backreferences may read before the watchdog can end it, unless 64 steps back read more.
+pub(crate) const REGEXP_PIECE_BYTES: usize = 64 << 20;
+
 /// References and pieces of text in a replacement that `sub` and `gsub` are given.
 pub(crate) const REPLACEMENT_PARTS_MAX: usize = 65_536;
 
@@ -111,7 +114,7 @@ pub struct Limits {
     pub json_symbols_max: usize,
     /// Compiled patterns that one VM keeps; the one used longest ago makes room.
     pub regexps_max: usize,
-    /// Steps back of one match of a pattern with look-around or backreferences.
+    /// Steps back of one match of a pattern with look-around or backreferences; in a long text, of each place where it may begin.
     pub regexp_backtracks_max: usize,
     /// Bytes of a compiled pattern.
     pub regexp_bytes_max: usize,

@@ -88,8 +88,8 @@ fn texts<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     natives.uncounted_method(class, "__pattern", |_, scope, call| {
         let matched = match_of(scope, call.this)?;
         scope.array_of(&[
-            scope.string(matched.pattern.source.as_bytes())?,
-            scope.integer(matched.pattern.options.into()),
+            scope.string(matched.pattern.engine.source.as_bytes())?,
+            scope.integer(matched.pattern.engine.options.into()),
         ])
     })
 }

@@ -11,6 +11,7 @@ mod match_data;
 mod numbers;
 pub(crate) mod pages;
 mod pattern;
+mod pattern_engine;
 mod regexp;
 mod regexp_syntax;
 mod sorting;
@@ -25,7 +26,6 @@ use tsumugi_mruby::Result;
 pub(crate) use encodings::html_escape;
 pub(crate) use json::{read as read_json, read_with_symbols as read_json_with_symbols};
 pub(crate) use pattern::Pattern;
-pub(crate) use regexp::{goes_back, within_steps};
 
 use crate::natives::definitions::Natives;
 

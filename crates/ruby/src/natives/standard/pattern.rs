@@ -3,16 +3,14 @@
 
 use std::rc::Rc;
 
-use fancy_regex::{Captures, Regex};
 use tsumugi_mruby::{Raise, Result, Root, Scope, Value};
 
+use super::pattern_engine::{PatternEngine, SearchEnd, Spans};
 use crate::natives::arguments::{data, wrong_type};
 
 /// A compiled pattern.
 pub(crate) struct Pattern {
-    pub source: Box<str>,
-    pub options: u8,
-    pub regex: Regex,
+    pub engine: PatternEngine,
     /// Group names and numbers, in the order of the groups.
     pub names: Vec<(Box<str>, usize)>,
 }
@@ -21,8 +19,7 @@ pub(crate) struct Pattern {
 pub(crate) struct PatternMatch {
     pub pattern: Rc<Pattern>,
     pub text: Rc<str>,
-    /// Bytes of the whole match and of every group.
-    pub spans: Vec<Option<(usize, usize)>>,
+    pub spans: Spans,
 }
 
 /// The classes and what natives of both share.
@@ -79,13 +76,7 @@ pub(super) fn character_at(text: &str, byte: usize) -> i64 {
     text.get(..byte).unwrap_or(text).chars().count() as i64
 }
 
-fn spans(found: &Captures<'_, str>) -> Vec<Option<(usize, usize)>> {
-    (0..found.len())
-        .map(|i| found.get(i).map(|group| (group.start(), group.end())))
-        .collect()
-}
-
-/// The first match at or after a byte.
+/// The first match at or after a byte. The watchdog can end a long search.
 pub(super) fn find<'s>(
     scope: &'s Scope<'s>,
     pattern: &Rc<Pattern>,
@@ -93,12 +84,17 @@ pub(super) fn find<'s>(
     from: usize,
 ) -> Result<'s, Option<PatternMatch>> {
     scope.check_interrupt()?; // a text may have millions of matches
-    let found = pattern.regex.captures_from_pos(&**text, from);
-    let found = found.map_err(|error| gave_up(scope, &error))?;
-    Ok(found.map(|found| PatternMatch {
+    let found = pattern
+        .engine
+        .search(text, from, || scope.check_interrupt());
+    let found = found.map_err(|end| match end {
+        SearchEnd::GaveUp(error) => gave_up(scope, &error),
+        SearchEnd::Stopped(raised) => raised,
+    })?;
+    Ok(found.map(|spans| PatternMatch {
         pattern: Rc::clone(pattern),
         text: Rc::clone(text),
-        spans: spans(&found),
+        spans,
     }))
 }
 

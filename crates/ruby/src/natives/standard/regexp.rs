@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fancy_regex::{Regex, RegexBuilder};
 use tsumugi_mruby::{Kind, Result, Root, Scope, Value};
 
 use super::match_data::{self, publish};
@@ -13,16 +12,12 @@ use super::pattern::{
     Classes, Pattern, PatternMatch, byte_at, character_at, find, gave_up, not_utf8, pattern, utf8,
     whole,
 };
-use super::regexp_syntax::translate;
+use super::pattern_engine::{EXTENDED, IGNORECASE, MULTILINE, PatternEngine};
 use super::substitution;
 use crate::host::Host;
 use crate::limits::Limits;
 use crate::natives::arguments::{text, wrong_type};
 use crate::natives::definitions::Natives;
-
-pub(super) const IGNORECASE: u8 = 1;
-pub(super) const EXTENDED: u8 = 2;
-pub(super) const MULTILINE: u8 = 4;
 
 /// Patterns by options and source, each the Ruby object that a literal evaluates to.
 #[derive(Default)]
@@ -139,46 +134,13 @@ fn compile_cached<'s>(
     Ok(made)
 }
 
-/// The expression of a pattern that was compiled, which gives up after so many steps back.
-pub(crate) fn within_steps(pattern: &Pattern, steps_max: usize) -> Option<Regex> {
-    let mut builder = builder(&pattern.source, pattern.options);
-    builder.backtrack_limit(steps_max).build().ok()
-}
-
-/// Whether the pattern has look-around or the like, for which the engine goes back.
-pub(crate) fn goes_back(pattern: &Pattern) -> bool {
-    tsumugi_shapes::goes_back(&mut builder(&pattern.source, pattern.options))
-}
-
-fn builder(source: &str, options: u8) -> RegexBuilder {
-    let mut builder = RegexBuilder::new(&translate(source));
-    builder
-        .oniguruma_mode(true)
-        .multi_line(true)
-        .ignore_numbered_groups_when_named_groups_exist(true)
-        .case_insensitive(options & IGNORECASE != 0)
-        .ignore_whitespace(options & EXTENDED != 0)
-        .dot_matches_new_line(options & MULTILINE != 0);
-    builder
-}
-
 fn compile(source: &str, options: u8, limits: &Limits) -> std::result::Result<Pattern, String> {
-    let regex = builder(source, options)
-        .backtrack_limit(limits.regexp_backtracks_max)
-        .delegate_size_limit(limits.regexp_bytes_max)
-        .max_prog_size(limits.regexp_bytes_max)
-        .build()
-        .map_err(|error| error.to_string().replace('\n', " "))?;
-    let names = regex.capture_names().enumerate();
+    let engine = PatternEngine::compile(source, options, limits)?;
+    let names = engine.whole().capture_names().enumerate();
     let names = names
         .filter_map(|(i, name)| Some((Box::from(name?), i)))
         .collect();
-    Ok(Pattern {
-        source: source.into(),
-        options,
-        names,
-        regex,
-    })
+    Ok(Pattern { engine, names })
 }
 
 /// `text` as a pattern that matches it alone.
@@ -204,22 +166,22 @@ fn escape(text: &str) -> String {
 
 fn asking<'s>(natives: &Natives<'s>, class: Value<'s>) -> Result<'s, ()> {
     natives.uncounted_method(class, "source", |_, scope, call| {
-        scope.string(pattern(scope, call.this)?.source.as_bytes())
+        scope.string(pattern(scope, call.this)?.engine.source.as_bytes())
     })?;
     natives.uncounted_method(class, "options", |_, scope, call| {
-        Ok(scope.integer(pattern(scope, call.this)?.options.into()))
+        Ok(scope.integer(pattern(scope, call.this)?.engine.options.into()))
     })?;
     natives.uncounted_method(class, "to_s", |_, scope, call| {
-        let pattern = pattern(scope, call.this)?;
-        let on = letters(pattern.options);
-        let off = letters(!pattern.options);
+        let engine = &pattern(scope, call.this)?.engine;
+        let on = letters(engine.options);
+        let off = letters(!engine.options);
         let dash = if off.is_empty() { "" } else { "-" };
-        scope.string(format!("(?{on}{dash}{off}:{})", pattern.source))
+        scope.string(format!("(?{on}{dash}{off}:{})", engine.source))
     })?;
     natives.uncounted_method(class, "inspect", |_, scope, call| {
-        let pattern = pattern(scope, call.this)?;
-        let source = slashes(&pattern.source);
-        scope.string(format!("/{source}/{}", letters(pattern.options)))
+        let engine = &pattern(scope, call.this)?.engine;
+        let source = slashes(&engine.source);
+        scope.string(format!("/{source}/{}", letters(engine.options)))
     })?;
     natives.uncounted_method(class, "names", |_, scope, call| {
         let names = scope.array(0)?;
@@ -299,13 +261,14 @@ fn matching<'s>(natives: &Natives<'s>, class: Value<'s>, classes: &Classes) -> R
         let from = call.argument(1).as_integer().unwrap_or(0);
         if from == 0 && given.kind() == Kind::String {
             let found = scope.with_bytes(given, |bytes| {
-                std::str::from_utf8(bytes).map(|text| pattern.regex.is_match(text))
+                std::str::from_utf8(bytes).map(|text| pattern.engine.is_match_at_once(text))
             });
-            return match found {
-                Some(Ok(Ok(found))) => Ok(Value::boolean(found)),
-                Some(Ok(Err(error))) => Err(gave_up(scope, &error)),
-                _ => Err(not_utf8(scope)),
-            };
+            match found {
+                Some(Ok(Some(Ok(found)))) => return Ok(Value::boolean(found)),
+                Some(Ok(Some(Err(error)))) => return Err(gave_up(scope, &error)),
+                Some(Ok(None)) => {}
+                _ => return Err(not_utf8(scope)),
+            }
         }
         let found = find_from(scope, pattern, given, from)?;
         Ok(Value::boolean(found.is_some()))

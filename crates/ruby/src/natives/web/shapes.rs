@@ -15,7 +15,7 @@ use tsumugi_shapes::{
 
 use crate::natives::arguments::{data, text, whole};
 use crate::natives::definitions::Natives;
-use crate::natives::standard::{Pattern as Regexp, goes_back, within_steps};
+use crate::natives::standard::Pattern as Regexp;
 
 /// A shape that Ruby holds.
 type SharedShape = Rc<InputShape>;
@@ -191,16 +191,16 @@ fn formatted<'c>(
         return Ok(rule);
     }
     if let Some(regexp) = scope.data::<Rc<Regexp>>(format) {
-        let quick = within_steps(regexp, SHAPE_PATTERN_STEPS_MAX);
-        let (regexp, goes_back) = (Rc::clone(regexp), goes_back(regexp));
-        if !goes_back {
+        let regexp = Rc::clone(regexp);
+        if !regexp.engine.goes_back() {
             return Ok(rule.matching(TextPattern::new(move |text| {
-                regexp.regex.is_match(text).unwrap_or(false)
+                regexp.engine.whole().is_match(text).unwrap_or(false)
             })));
         }
+        let quick = regexp.engine.within_steps(SHAPE_PATTERN_STEPS_MAX);
         return Ok(rule.matching(TextPattern::expression(
             move |text| quick.as_ref()?.is_match(text).ok(),
-            move |text| regexp.regex.is_match(text).ok(),
+            move |text| regexp.engine.whole().is_match(text).ok(),
         )));
     }
     let named = scope.text(format).and_then(|name| Format::by_name(&name));
