@@ -11,7 +11,7 @@ use tsumugi_http::HttpResponse;
 use tsumugi_server::dispatch::RequestRefusal;
 pub use tsumugi_server::story;
 
-use crate::error_place;
+use crate::error_location;
 use crate::invalid::Invalid;
 use tsumugi_server::{ErrorReport, report_error};
 
@@ -63,7 +63,7 @@ pub enum Error {
     Jobs(tsumugi_jobs::Error),
     /// A file of the application was not read: it is not there, is too large, or its path leads out of the folder.
     #[error(transparent)]
-    File(tsumugi_http::OwnFileError),
+    File(tsumugi_http::AppFileError),
     /// A variable of the environment is missing. Set it.
     #[error("{name} is not set in the environment, or is not UTF-8")]
     Environment {
@@ -85,7 +85,7 @@ pub enum Error {
     /// The code of the application misuses an interface. Fix it.
     #[error("{0}")]
     Usage(Cow<'static, str>),
-    /// Anything else.
+    /// An error of the application's own, or of a library that has no kind here.
     #[error(transparent)]
     Other(Box<dyn std::error::Error>),
 }
@@ -96,7 +96,7 @@ macro_rules! kinds {
         impl From<$source> for Error {
             #[track_caller]
             fn from(error: $source) -> Error {
-                error_place::note(stringify!($kind), Location::caller());
+                error_location::note(stringify!($kind), Location::caller());
                 Error::$kind(error)
             }
         }
@@ -112,7 +112,7 @@ kinds! {
     Kv: tsumugi_kv::Error,
     Cluster: tsumugi_cluster::Error,
     Jobs: tsumugi_jobs::Error,
-    File: tsumugi_http::OwnFileError,
+    File: tsumugi_http::AppFileError,
     Other: Box<dyn std::error::Error>,
 }
 
@@ -124,7 +124,7 @@ impl From<tsumugi_stores::Error> for Error {
             tsumugi_stores::Error::Worker(error) => Error::other(error),
             error => Error::Store(error),
         };
-        error_place::note(error.class(), Location::caller());
+        error_location::note(error.class(), Location::caller());
         error
     }
 }
@@ -171,7 +171,7 @@ impl Error {
     /// An error of another crate.
     #[track_caller]
     pub fn other(error: impl std::error::Error + 'static) -> Error {
-        error_place::note("Other", Location::caller());
+        error_location::note("Other", Location::caller());
         Error::Other(Box::new(error))
     }
 
@@ -251,7 +251,7 @@ impl Error {
 
 /// Leaves an error for the dashboard: its class, its story, and what was run.
 pub(crate) fn report(class: &str, story: &str, subject: &dyn fmt::Display) {
-    let place = error_place::take(class);
+    let place = error_location::take(class);
     report_error(|| ErrorReport {
         place,
         class: class.to_owned(),

@@ -32,7 +32,7 @@ mod context;
 mod csrf;
 mod deserialize_error;
 mod error;
-mod error_place;
+mod error_location;
 mod extract;
 mod feed;
 mod handler;
@@ -60,7 +60,7 @@ mod stream_response;
 mod streaming;
 mod timers;
 pub mod trial;
-mod trial_place;
+mod trial_environment;
 mod websocket;
 
 pub use app_instance::AppInstance;
@@ -69,9 +69,9 @@ pub use command::{Commands, main};
 pub use context::Context;
 pub use error::{Error, Result, story};
 pub use extract::{
-    BaseUrl, BodyStream, ClientIp, Cookies, Extension, Extract, FieldMessages, Form, FromHeader,
-    Header, Headers, LastEventId, Multipart, OwnFiles, Path, Query, State, Trailers, Upload, Valid,
-    ValidQuery, Validate, WebSocketResponse, WebSocketUpgrade,
+    AppFiles, BaseUrl, BodyStream, ClientIp, Cookies, Extension, Extract, FieldMessages, Form,
+    FromHeader, Header, Headers, LastEventId, Multipart, Path, Query, State, Trailers, Upload,
+    Valid, ValidQuery, Validate, WebSocketResponse, WebSocketUpgrade,
 };
 pub use feed::{Csv, JsonRows, NdJson};
 pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post, put};
@@ -96,7 +96,7 @@ pub use tsumugi_http::cookie::SameSite;
 pub use tsumugi_http::secret::Secret;
 pub use tsumugi_http::session::{Forms, Transport};
 pub use tsumugi_http::websocket::{Close, Message, WebSocket};
-pub use tsumugi_http::{CachePolicy, HttpResponse, OwnFileError, Request};
+pub use tsumugi_http::{AppFileError, CachePolicy, HttpResponse, Request};
 pub use tsumugi_server::commands::RouteLine;
 pub use tsumugi_server::openapi;
 pub use tsumugi_server::{AdminView, Mode};
@@ -128,9 +128,9 @@ pub mod prelude {
     pub use std::time::Duration;
 
     pub use crate::{
-        BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, FieldMessages, Form,
-        FromHeader, Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId, Message,
-        Methods, Migration, Mode, Multipart, NdJson, Next, On, OwnFiles, Path, Plugin, Query,
+        AppFiles, BodyStream, Context, Cookies, Csv, Db, Error, Event, Extension, FieldMessages,
+        Form, FromHeader, Header, Headers, Html, IntoResponse, Json, JsonRows, Kv, LastEventId,
+        Message, Methods, Migration, Mode, Multipart, NdJson, Next, On, Path, Plugin, Query,
         Redirect, Request, Response, Result, Router, Session, Sessions, Sse, State, StreamResponse,
         Table, Trailers, Tx, Valid, ValidQuery, Validate, WebSocket, WebSocketResponse,
         WebSocketUpgrade, Worker, any, delete, get, head, options, patch, post, put,

@@ -23,7 +23,7 @@ use crate::app_instance::AppInstance;
 use crate::plugin::Plugin;
 use crate::router::Router;
 use crate::settings::Settings;
-use crate::trial_place;
+use crate::trial_environment;
 
 /// Loads the application in development mode on a worker of its own, runs the test and stops the plugin. Its [`Worker::data_dir`](crate::Worker::data_dir) is
 /// empty, and goes with the test. Where the process has a `DATABASE_URL`, the test's names a database of its own beside the one that is named, which has
@@ -64,7 +64,7 @@ pub fn run_with<S: Plugin, T>(
             client.loaded.retire().await;
             value
         };
-        trial_place::within(settings, running).await
+        trial_environment::within(settings, running).await
     });
     outcome.unwrap_or_else(|error| panic!("no worker for the test: {error}"))
 }

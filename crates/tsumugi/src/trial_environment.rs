@@ -9,11 +9,9 @@ use std::thread;
 
 use tsumugi_db::TestDatabases;
 use tsumugi_server::TestFolder;
+use tsumugi_server::commands::{DATABASE_URL, database_url};
 
 use crate::settings::Settings;
-
-/// The variable that names a database.
-const DATABASE_URL: &str = "DATABASE_URL";
 
 /// Runs a test with settings that name what is its own.
 pub(crate) async fn within<T>(mut settings: Settings, test: impl AsyncFnOnce(Settings) -> T) -> T {
@@ -21,9 +19,7 @@ pub(crate) async fn within<T>(mut settings: Settings, test: impl AsyncFnOnce(Set
     let folder = folder(&mut settings).unwrap_or_else(|error| panic!("{error:#}"));
     let named = match settings.environment.contains_key(DATABASE_URL) {
         true => None,
-        false => std::env::var(DATABASE_URL)
-            .ok()
-            .filter(|url| !url.is_empty()),
+        false => database_url(),
     };
     let Some(url) = named else {
         return test(settings).await;
@@ -32,7 +28,7 @@ pub(crate) async fn within<T>(mut settings: Settings, test: impl AsyncFnOnce(Set
     let mut databases = open.unwrap_or_else(|error| panic!("{error}"));
     let running = async {
         let data = folder.data().unwrap_or_else(|error| panic!("{error:#}"));
-        let database = databases.fresh(&data).await;
+        let database = databases.create(&data).await;
         let database = database.unwrap_or_else(|error| panic!("{error}"));
         let url = database.url().to_owned();
         settings.environment.insert(DATABASE_URL.to_owned(), url);

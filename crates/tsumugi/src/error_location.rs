@@ -10,14 +10,14 @@ use tsumugi_trace::SpanId;
 const OWN_FILE: &str = file!();
 
 #[derive(Clone, Copy)]
-struct ErrorPlace {
+struct ErrorLocation {
     class: &'static str,
     location: &'static Location<'static>,
     activity: Option<SpanId>,
 }
 
 thread_local! {
-    static LAST: Cell<Option<ErrorPlace>> = const { Cell::new(None) };
+    static LAST: Cell<Option<ErrorLocation>> = const { Cell::new(None) };
 }
 
 fn activity() -> Option<SpanId> {
@@ -28,9 +28,9 @@ fn activity() -> Option<SpanId> {
 #[cold]
 pub(crate) fn note(class: &'static str, location: &'static Location<'static>) {
     let is_own = OWN_FILE
-        .strip_suffix("error_place.rs")
+        .strip_suffix("error_location.rs")
         .is_some_and(|folder| location.file().starts_with(folder));
-    let place = ErrorPlace {
+    let place = ErrorLocation {
         class,
         location,
         activity: activity(),
@@ -47,6 +47,8 @@ pub(crate) fn take(class: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use tsumugi_trace::{Activity, ActivityKind};
+
     use super::*;
 
     #[test]
@@ -55,7 +57,7 @@ mod tests {
         note("Db", location);
         // These sources are the crate's own.
         assert_eq!(take("Db"), None);
-        let place = ErrorPlace {
+        let place = ErrorLocation {
             class: "Db",
             location,
             activity: None,
@@ -63,7 +65,24 @@ mod tests {
         LAST.set(Some(place));
         assert_eq!(take("Kv"), None);
         LAST.set(Some(place));
-        assert!(take("Db").is_some_and(|place| place.contains("error_place.rs:")));
+        assert!(take("Db").is_some_and(|place| place.contains("error_location.rs:")));
         assert_eq!(take("Db"), None);
+    }
+
+    #[test]
+    fn error_of_another_activity_has_no_place() {
+        let begin = || Activity::begin_named(ActivityKind::Job, "thumbnail".into(), None);
+        let (one, other) = (begin(), begin());
+        let elsewhere = one.enter(|| ErrorLocation {
+            class: "Db",
+            location: Location::caller(),
+            activity: activity(),
+        });
+        LAST.set(Some(elsewhere));
+        assert_eq!(other.enter(|| take("Db")), None);
+        LAST.set(Some(elsewhere));
+        assert_eq!(take("Db"), None);
+        LAST.set(Some(elsewhere));
+        assert!(one.enter(|| take("Db")).is_some());
     }
 }
