@@ -10,12 +10,13 @@ use tsumugi_firebird::{
 use tsumugi_firebird_proto::{Argument, GdsCode, ServerError};
 
 use super::address;
-use super::test_database::{PREFIX, TestContents, TestDatabase, refuse, run_of};
+use super::test_database::{
+    PREFIX, TestContents, TestDatabase, refuse, run_of, texts, warn_of_stale,
+};
 use crate::database::{Database, Transaction};
 use crate::error::{Error, Result};
 use crate::limits::{TEST_DATABASE_PAUSE, TEST_DATABASE_TRIES_MAX, TIMEOUT_MAX};
 use crate::options::{Options, TransactionOptions};
-use crate::rows::Rows;
 use crate::server::DriverError as _;
 use crate::sql_text::SqlText;
 use crate::statement_context::StatementContext;
@@ -37,7 +38,7 @@ pub(super) struct FirebirdTests {
     /// The folder of its file, on the server, with the sign behind it.
     folder: String,
     /// Has stored the run's number.
-    _alive: Transaction,
+    _liveness_transaction: Transaction,
     run: String,
 }
 
@@ -57,9 +58,9 @@ impl FirebirdTests {
         refuse(&place, &texts(&database.query(TABLES, []).await?))?;
         make_list(&database).await?;
         let run = format!("{run:08x}");
-        let alive = database.begin(TransactionOptions::default()).await?;
+        let liveness_transaction = database.begin(TransactionOptions::default()).await?;
         let values = [Value::from(run.as_str()), Value::from(run.as_str())];
-        alive.execute(NOTE, values).await?;
+        liveness_transaction.execute(NOTE, values).await?;
         let end = file.rfind(['/', '\\']);
         let folder = end.and_then(|end| file.get(..=end)).unwrap_or_default();
         let tests = FirebirdTests {
@@ -67,14 +68,14 @@ impl FirebirdTests {
             options,
             database,
             folder: folder.to_owned(),
-            _alive: alive,
+            _liveness_transaction: liveness_transaction,
             run,
         };
         tests.remove_stale().await?;
         Ok(tests)
     }
 
-    pub(super) async fn fresh(&self, number: u32) -> Result<TestDatabase> {
+    pub(super) async fn create(&self, number: u32) -> Result<TestDatabase> {
         let name = format!("{PREFIX}{}_{number}.fdb", self.run);
         let values = [Value::from(name.as_str()), Value::from(self.run.as_str())];
         self.database.execute(NOTE, values).await?;
@@ -194,7 +195,7 @@ impl FirebirdTests {
             }
             for name in self.noted_by(&run).await? {
                 if let Err(error) = self.remove(&name).await {
-                    tracing::warn!(target: "tsumugi_db", "the database {name} of a run of tests that was killed stays: {error}");
+                    warn_of_stale(&name, &error);
                 }
             }
             turn.roll_back().await.map_err(failure)?;
@@ -252,10 +253,4 @@ async fn make_list(database: &Database) -> Result<()> {
             tokio::time::sleep(TEST_DATABASE_PAUSE).await;
         }
     }
-}
-
-fn texts(rows: &Rows) -> Vec<String> {
-    let texts = rows.iter().map(|row| row.value(0));
-    let texts = texts.filter_map(|value| Some(value?.as_text()?.trim_end().to_owned()));
-    texts.collect()
 }

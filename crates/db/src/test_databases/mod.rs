@@ -55,7 +55,7 @@ impl TestDatabases {
     /// A database to be migrated once, of which all that follow are copies; its URL. None where there is no copying: each is migrated then.
     ///
     /// # Errors
-    /// As [`TestDatabases::fresh`].
+    /// As [`TestDatabases::create`].
     pub async fn template(&mut self) -> Result<Option<String>> {
         match &mut self.engine {
             Engine::Sqlite(tests) => Ok(tests.template()),
@@ -68,12 +68,12 @@ impl TestDatabases {
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) where the user of the URL may make none, which says what to grant; what the database says.
-    pub async fn fresh(&mut self, folder: &Path) -> Result<TestDatabase> {
+    pub async fn create(&mut self, folder: &Path) -> Result<TestDatabase> {
         self.made += 1;
         match &mut self.engine {
-            Engine::Sqlite(tests) => tests.fresh(folder, self.made).await,
-            Engine::Postgres(tests) => tests.fresh(self.made).await,
-            Engine::Firebird(tests) => tests.fresh(self.made).await,
+            Engine::Sqlite(tests) => tests.create(folder, self.made).await,
+            Engine::Postgres(tests) => tests.create(self.made).await,
+            Engine::Firebird(tests) => tests.create(self.made).await,
         }
     }
 

@@ -4,7 +4,9 @@
 //! with it, so the next one takes it again first.
 
 use super::address;
-use super::test_database::{PREFIX, TEMPLATE, TestContents, TestDatabase, refuse, run_of};
+use super::test_database::{
+    PREFIX, TEMPLATE, TestContents, TestDatabase, refuse, run_of, texts, warn_of_stale,
+};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::limits::{SCHEMA_LOCK_MAX, TEST_DATABASE_PAUSE, TEST_DATABASE_TRIES_MAX};
@@ -25,7 +27,7 @@ const TABLES: &str = "select (n.nspname || '.' || c.relname)::text from pg_catal
 
 /// The database that is named: its number, its name, and how a new one is like it. Versions before 15 have no `datlocprovider`; from 17 on `daticulocale`
 /// is `datlocale`.
-const HERE: &str = "select d.oid::bigint, d.datname::text, format('encoding %L lc_collate %L lc_ctype %L', \
+const CURRENT_DATABASE: &str = "select d.oid::bigint, d.datname::text, format('encoding %L lc_collate %L lc_ctype %L', \
     pg_encoding_to_char(d.encoding), d.datcollate, d.datctype) \
     || case r->>'datlocprovider' when 'c' then ' locale_provider libc' \
     when 'i' then format(' locale_provider icu icu_locale %L', coalesce(r->>'datlocale', r->>'daticulocale')) \
@@ -41,11 +43,11 @@ pub(super) struct PostgresTests {
     database: Database,
     /// Has the lock of the run. None once it was lost and no other was opened yet.
     session: Option<Session>,
-    /// The number of the database that is named, in the names of those beside it.
-    home: i64,
+    /// Of the database that is named; in the names of those beside it.
+    database_oid: i64,
     run: u32,
-    /// How an empty one is made.
-    empty: String,
+    /// How an empty one is made, as CREATE DATABASE has it behind the name.
+    template0_clause: String,
     template: Option<String>,
 }
 
@@ -60,24 +62,26 @@ impl PostgresTests {
         };
         let database = Database::connect(url, options).await?;
         let session = database.session().await?;
-        let here = session.query(HERE, []).await?;
+        let here = session.query(CURRENT_DATABASE, []).await?;
         let here = here.first();
         let text = |index: usize| {
             let value = here.and_then(|row| row.value(index));
             value.and_then(ValueRef::as_text).unwrap_or_default()
         };
-        let home = here.and_then(|row| row.value(0));
-        let home = home.and_then(ValueRef::as_integer).unwrap_or_default();
+        let database_oid = here.and_then(|row| row.value(0));
+        let database_oid = database_oid
+            .and_then(ValueRef::as_integer)
+            .unwrap_or_default();
         let place = format!("the PostgreSQL database {}", text(1));
         refuse(&place, &texts(&session.query(TABLES, []).await?))?;
-        let empty = format!("template template0 {}", text(2));
+        let template0_clause = format!("template template0 {}", text(2));
         let mut tests = PostgresTests {
             url: url.to_owned(),
             database,
             session: Some(session),
-            home,
+            database_oid,
             run,
-            empty,
+            template0_clause,
             template: None,
         };
         // Nobody else has a number that was just made up.
@@ -88,23 +92,23 @@ impl PostgresTests {
 
     pub(super) async fn template(&mut self) -> Result<String> {
         let name = self.name(TEMPLATE);
-        let empty = self.empty.clone();
-        self.create(&name, &empty).await?;
+        let from = self.template0_clause.clone();
+        self.create_database(&name, &from).await?;
         let url = self.url_of(&name);
         self.template = Some(name);
         Ok(url)
     }
 
-    pub(super) async fn fresh(&mut self, number: u32) -> Result<TestDatabase> {
+    pub(super) async fn create(&mut self, number: u32) -> Result<TestDatabase> {
         let name = self.name(&number.to_string());
         let (from, contents) = match self.template.clone() {
             Some(template) => {
                 self.disconnect(&template).await?;
                 (format!("template \"{template}\""), TestContents::Template)
             }
-            None => (self.empty.clone(), TestContents::Nothing),
+            None => (self.template0_clause.clone(), TestContents::Nothing),
         };
-        self.create(&name, &from).await?;
+        self.create_database(&name, &from).await?;
         Ok(TestDatabase {
             url: self.url_of(&name),
             name,
@@ -119,7 +123,7 @@ impl PostgresTests {
 
     pub(super) async fn end(mut self) -> Result<()> {
         let mut outcome = Ok(());
-        for name in self.beside().await? {
+        for name in self.list_test_databases().await? {
             if run_of(&name) == Some(self.run) {
                 outcome = outcome.and(self.remove(&name).await);
             }
@@ -129,14 +133,14 @@ impl PostgresTests {
     }
 
     fn name(&self, last: &str) -> String {
-        format!("{PREFIX}{}_{:08x}_{last}", self.home, self.run)
+        format!("{PREFIX}{}_{:08x}_{last}", self.database_oid, self.run)
     }
 
     fn url_of(&self, name: &str) -> String {
         address::with_database(&self.url, "dbname", name)
     }
 
-    async fn create(&mut self, name: &str, from: &str) -> Result<()> {
+    async fn create_database(&mut self, name: &str, from: &str) -> Result<()> {
         let sql = format!("create database \"{name}\" {from}");
         let mut made = self.execute_once(&sql).await;
         if made.as_ref().is_err_and(is_lost) {
@@ -202,8 +206,8 @@ impl PostgresTests {
     }
 
     /// The databases that any run has made beside the one that is named.
-    async fn beside(&mut self) -> Result<Vec<String>> {
-        let start = format!("{PREFIX}{}_", self.home);
+    async fn list_test_databases(&mut self) -> Result<Vec<String>> {
+        let start = format!("{PREFIX}{}_", self.database_oid);
         let sql = format!(
             "select datname::text from pg_catalog.pg_database where left(datname, {}) = '{start}' order by 1",
             start.len()
@@ -213,7 +217,7 @@ impl PostgresTests {
 
     /// Removes what runs have left whose connection is gone.
     async fn remove_stale(&mut self) -> Result<()> {
-        let names = self.beside().await?;
+        let names = self.list_test_databases().await?;
         let mut runs: Vec<u32> = names.iter().filter_map(|name| run_of(name)).collect();
         runs.dedup();
         runs.retain(|run| *run != self.run);
@@ -224,7 +228,7 @@ impl PostgresTests {
             // One that cannot be dropped, as another user's, is not this run's failure.
             for name in names.iter().filter(|name| run_of(name) == Some(run)) {
                 if let Err(error) = self.remove(name).await {
-                    tracing::warn!(target: "tsumugi_db", "the database {name} of a run of tests that was killed stays: {error}");
+                    warn_of_stale(name, &error);
                 }
             }
             self.execute(&format!("select pg_advisory_unlock({LOCK_CLASS}, {run})"))
@@ -252,10 +256,4 @@ fn is_true(rows: &Rows) -> bool {
 /// Whether the connection is gone.
 fn is_lost(error: &Error) -> bool {
     matches!(error, Error::Lost { .. })
-}
-
-fn texts(rows: &Rows) -> Vec<String> {
-    let texts = rows.iter().map(|row| row.value(0));
-    let texts = texts.filter_map(|value| value?.as_text().map(str::to_owned));
-    texts.collect()
 }

@@ -71,7 +71,7 @@ impl SqliteTests {
         Some(url)
     }
 
-    pub(super) async fn fresh(&mut self, folder: &Path, number: u32) -> Result<TestDatabase> {
+    pub(super) async fn create(&mut self, folder: &Path, number: u32) -> Result<TestDatabase> {
         let (file, query) = match &self.target {
             SqliteTarget::Memory(query) => {
                 let name = format!("{PREFIX}{:08x}_{number}", self.run);

@@ -2,6 +2,7 @@
 //! Rule: a name of this form, with the number of a run in it, is never given to anything that may not be removed.
 
 use crate::error::{Error, Result};
+use crate::rows::Rows;
 
 /// How the names of all databases of tests begin.
 pub(super) const PREFIX: &str = "tsumugi_test_";
@@ -58,6 +59,18 @@ impl TestDatabase {
     pub fn contents(&self) -> TestContents {
         self.contents
     }
+}
+
+/// The texts of the first column, without the blanks that a fixed length puts behind them.
+pub(super) fn texts(rows: &Rows) -> Vec<String> {
+    let texts = rows.iter().map(|row| row.value(0));
+    let texts = texts.filter_map(|value| Some(value?.as_text()?.trim_end().to_owned()));
+    texts.collect()
+}
+
+/// Logs that a database of a run that was killed cannot be removed. The next run tries again.
+pub(super) fn warn_of_stale(name: &str, error: &Error) {
+    tracing::warn!(target: "tsumugi_db", "the database {name} of a run of tests that was killed stays: {error}");
 }
 
 /// Refuses a database with tables; `place` says which one it is.

@@ -31,7 +31,7 @@ fn database_that_a_row_names_and_no_run_has_made_stays() {
         }
         let databases = TestDatabases::open(Some(&url), folder.path()).await;
         let mut databases = databases.unwrap();
-        let made = databases.fresh(folder.path()).await.unwrap();
+        let made = databases.create(folder.path()).await.unwrap();
         databases.remove(made).await.unwrap();
         databases.end().await.unwrap();
         let count = "set heading off; select count(*) from tsumugi_test_databases;";

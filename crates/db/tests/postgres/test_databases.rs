@@ -21,13 +21,13 @@ fn run_whose_connection_is_ended_goes_on_with_its_lock() {
         let open = TestDatabases::open(Some(&url), folder.path()).await;
         let mut databases = open.unwrap();
         databases.template().await.unwrap();
-        let first = databases.fresh(folder.path()).await.unwrap();
+        let first = databases.create(folder.path()).await.unwrap();
         for _ in 0..2 {
             named.psql(&format!("select pg_terminate_backend(l.pid) {LOCKS}"));
             while named.psql(&format!("select count(*) {LOCKS}")) != "0" {
                 pause();
             }
-            databases.fresh(folder.path()).await.unwrap();
+            databases.create(folder.path()).await.unwrap();
             assert_eq!(named.psql(&format!("select count(*) {LOCKS}")), "1");
         }
         // Another run leaves them alone.
@@ -57,7 +57,7 @@ fn database_of_a_test_sorts_as_the_one_that_is_named() {
         let url = named.url().replace(named.name(), &name);
         let open = TestDatabases::open(Some(&url), folder.path()).await;
         let mut databases = open.unwrap();
-        databases.fresh(folder.path()).await.unwrap();
+        databases.create(folder.path()).await.unwrap();
         let like_it = format!(
             "select count(*) from pg_database t, pg_database n where n.datname = '{name}' \
              and t.datname like 'tsumugi_test_' || n.oid || '_%' and t.datlocprovider = n.datlocprovider \
