@@ -184,8 +184,9 @@ pub(crate) struct State {
     /// Spans beyond a limit.
     pub left_out: usize,
     pub has_ended: bool,
-    /// How many keep it from ending, and how it ended meanwhile.
+    /// How many keep it from ending.
     holds: usize,
+    /// How it ended while it was kept from it.
     ending: Option<Ending>,
 }
 
@@ -494,7 +495,14 @@ pub struct OwnedActivity(Arc<Activity>);
 impl OwnedActivity {
     /// Ends it.
     pub fn end(&self, ending: Ending) {
-        self.0.end(ending);
+        if self.leaves_something() {
+            self.0.end(ending);
+        }
+    }
+
+    /// Whether its end is of any consequence: it is not when it is not recorded, and neither shown nor held by anybody else.
+    fn leaves_something(&self) -> bool {
+        self.0.is_recorded || Arc::strong_count(&self.0) > 1
     }
 
     /// The activity, to be kept by what belongs to it.
@@ -518,10 +526,12 @@ impl Deref for OwnedActivity {
 
 impl Drop for OwnedActivity {
     fn drop(&mut self) {
-        self.0.end(Ending {
-            kind: EndingKind::ClientLeft,
-            ..Ending::default()
-        });
+        if self.leaves_something() {
+            self.0.end(Ending {
+                kind: EndingKind::ClientLeft,
+                ..Ending::default()
+            });
+        }
         local::recycle(&mut self.0);
     }
 }
