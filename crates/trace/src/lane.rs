@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::activity::{Activity, UNLISTED, lock};
 use crate::context::TraceId;
@@ -25,6 +25,8 @@ pub(crate) struct Lane {
     pub sampling: Sampling,
     /// New traces that may begin, and when that was known.
     pub budget: Cell<(f64, Option<Instant>)>,
+    /// When the next one may begin, after the last that was refused: until then a request costs one comparison.
+    pub exhausted_until: Cell<Option<Instant>>,
     pub queue: Option<SyncSender<Arc<FinishedActivity>>>,
     pub shared: Arc<LaneShared>,
 }
@@ -86,6 +88,9 @@ impl Lane {
     }
 
     fn takes_budget(&self, now: Instant) -> bool {
+        if self.exhausted_until.get().is_some_and(|until| now < until) {
+            return false;
+        }
         let (left, since) = self.budget.get();
         let gained = since.map_or(TRACES_AT_ONCE, |since| {
             now.saturating_duration_since(since).as_secs_f64() * TRACES_PER_SECOND
@@ -94,6 +99,9 @@ impl Lane {
         let is_enough = left >= 1.0;
         let left = if is_enough { left - 1.0 } else { left };
         self.budget.set((left, Some(now)));
+        let missing_s = (1.0 - left).max(0.0) / TRACES_PER_SECOND;
+        self.exhausted_until
+            .set(now.checked_add(Duration::from_secs_f64(missing_s)));
         is_enough
     }
 

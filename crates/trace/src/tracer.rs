@@ -138,6 +138,7 @@ impl Tracer {
             keeps,
             sampling,
             budget: Cell::new((0.0, None)),
+            exhausted_until: Cell::new(None),
             queue,
             shared,
         });

@@ -142,7 +142,8 @@ impl KnownRoutes {
             self.entries.resize_with(PLACES, || None);
         }
         let address = Arc::as_ptr(pattern).cast::<u8>() as usize;
-        let first = (address >> 4) ^ (address >> 14) ^ method.as_str().len().wrapping_mul(31);
+        // Methods of one pattern stand beside each other.
+        let first = (address >> 4) ^ (address >> 14);
         let places = (0..LOOKS).map(|look| (first + look) % PLACES);
         let is_known = |entry: &Option<KnownRoute>| {
             let known = entry.as_ref();
