@@ -145,8 +145,8 @@ bench-pool: bench-db
 bench-allocator: ## build the server with the allocator of the system, which bench-http then measures too
 	cargo build --release --package tsumugi-cli --no-default-features --target-dir $(TARGET)/system-allocator
 
-profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello)
-	@scripts/profile $(APP) $(ROUTE)
+profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello OPTIONS="--admin 127.0.0.1:0")
+	@scripts/profile $(APP) $(ROUTE) $(OPTIONS)
 
 costs: bench-build bench-peers ## instructions of a request to each endpoint of World and Fortune: Ruby, Rust, axum
 	@$(TARGET)/release/tsumugi-with-postgres scripts/endpoint-costs
