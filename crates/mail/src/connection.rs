@@ -85,7 +85,7 @@ impl SmtpConnector {
         let metered = MeteredStream {
             stream,
             left: REPLY_BYTES_MAX,
-            clear: (self.url.encryption == Encryption::StartTls).then(ClearReply::default),
+            cleartext: (self.url.encryption == Encryption::StartTls).then(CleartextReply::default),
         };
         let stream: Box<dyn AsyncTokioStream> = match self.url.encryption {
             Encryption::Tls => Box::new(EncryptedStream {
@@ -182,15 +182,15 @@ struct MeteredStream {
     stream: TcpStream,
     left: usize,
     /// Until TLS begins that STARTTLS asks for.
-    clear: Option<ClearReply>,
+    cleartext: Option<CleartextReply>,
 }
 
 /// What a server has answered in the clear since it was last written to. Whoever is between could add answers to it that would be taken for those
 /// to what is asked over TLS.
 #[derive(Debug, Default)]
-struct ClearReply(Vec<u8>);
+struct CleartextReply(Vec<u8>);
 
-impl ClearReply {
+impl CleartextReply {
     /// Adds what came; an error when there is anything behind the reply.
     fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.extend_from_slice(bytes);
@@ -205,7 +205,7 @@ impl ClearReply {
             return match behind {
                 [] => Ok(()),
                 _ => Err(io::Error::other(
-                    "the server, or somebody before it, sends more than one answer before TLS has begun",
+                    "the server, or a party in between, sends more than one answer before TLS has begun",
                 )),
             };
         }
@@ -225,8 +225,9 @@ impl AsyncRead for MeteredStream {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let read = buffer.filled().len() - before;
-        if let (Some(clear), Some(came)) = (&mut self.clear, buffer.filled().get(before..)) {
-            clear.add(came)?;
+        if let (Some(cleartext), Some(came)) = (&mut self.cleartext, buffer.filled().get(before..))
+        {
+            cleartext.add(came)?;
         }
         match self.left.checked_sub(read) {
             Some(left) => {
@@ -251,10 +252,10 @@ impl AsyncWrite for MeteredStream {
     ) -> Poll<io::Result<usize>> {
         self.left = REPLY_BYTES_MAX;
         if bytes.first() == Some(&TLS_HANDSHAKE) {
-            self.clear = None;
+            self.cleartext = None;
         }
-        if let Some(clear) = &mut self.clear {
-            clear.0.clear();
+        if let Some(cleartext) = &mut self.cleartext {
+            cleartext.0.clear();
         }
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
@@ -330,7 +331,7 @@ mod tests {
             (&["220 go\r\n", "2"], false),
             (&["250-a\r\n250 b\r\n220 go\r\n"], false),
         ] {
-            let mut reply = ClearReply::default();
+            let mut reply = CleartextReply::default();
             let mut added = pieces.iter().map(|piece| reply.add(piece.as_bytes()));
             assert_eq!(added.all(|added| added.is_ok()), is_one, "{pieces:?}");
         }
