@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::limits::LOG_EVENT_BYTES_MAX;
 
 /// An event, or a text of one, with its middle left out when it has more bytes than `most`: the end has the frames of an error and the fields.
-pub(crate) fn shortened(event: &[u8], most: usize) -> Cow<'_, [u8]> {
+pub(crate) fn cut_middle(event: &[u8], most: usize) -> Cow<'_, [u8]> {
     if event.len() <= most {
         return Cow::Borrowed(event);
     }
@@ -30,7 +30,7 @@ mod tests {
     fn an_event_of_one_byte_more_than_the_limit_loses_its_middle_and_says_so() {
         let fits = "x".repeat(LOG_EVENT_BYTES_MAX);
         assert_eq!(
-            *shortened(fits.as_bytes(), LOG_EVENT_BYTES_MAX),
+            *cut_middle(fits.as_bytes(), LOG_EVENT_BYTES_MAX),
             *fits.as_bytes()
         );
         let event = format!("begin{}end", "日".repeat(16 << 20));
@@ -39,7 +39,7 @@ mod tests {
             &format!("begin{}", "x".repeat(LOG_EVENT_BYTES_MAX - 4)),
         ] {
             let text =
-                String::from_utf8(shortened(event.as_bytes(), LOG_EVENT_BYTES_MAX).into_owned())
+                String::from_utf8(cut_middle(event.as_bytes(), LOG_EVENT_BYTES_MAX).into_owned())
                     .unwrap();
             assert!(text.len() <= LOG_EVENT_BYTES_MAX, "{}", text.len());
             assert!(text.starts_with("begin") && text.ends_with(&event[event.len() - 3..]));

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use tracing_subscriber::EnvFilter;
 use tsumugi_worker::{ERRORS, LogFormat, OUTPUT};
 
-use crate::event_length::shortened;
+use crate::event_length::cut_middle;
 use crate::limits::{LAST_LINES_MS_MAX, LOG_EVENT_BYTES_MAX};
 use crate::log_json::JsonEvents;
 
@@ -35,12 +35,12 @@ pub fn begin_log(level: &str, path: Option<&Path>) -> Result<()> {
     let events = tracing_subscriber::fmt().with_env_filter(filter);
     match format {
         LogFormat::Text => events
-            .with_writer(|| Events)
+            .with_writer(|| TextLogWriter)
             .with_ansi(path.is_none() && std::io::stderr().is_terminal())
             .init(),
         LogFormat::Json => events
             .event_format(JsonEvents)
-            .with_writer(|| Objects)
+            .with_writer(|| JsonLogWriter)
             .init(),
     }
     Ok(())
@@ -55,9 +55,9 @@ fn log_format(given: Option<&OsStr>) -> Result<LogFormat> {
 }
 
 /// Standard error as events in JSON are written to it, whole as they are.
-struct Objects;
+struct JsonLogWriter;
 
-impl Write for Objects {
+impl Write for JsonLogWriter {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // What is dropped is counted, and more cannot be done about it.
         let _ = ERRORS.write(event);
@@ -70,12 +70,12 @@ impl Write for Objects {
 }
 
 /// Standard error as events in text are written to it: one write for each event.
-struct Events;
+struct TextLogWriter;
 
-impl Write for Events {
+impl Write for TextLogWriter {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // What is dropped is counted, and more cannot be done about it.
-        let _ = ERRORS.write(&shortened(&named(event), LOG_EVENT_BYTES_MAX));
+        let _ = ERRORS.write(&cut_middle(&named(event), LOG_EVENT_BYTES_MAX));
         Ok(event.len())
     }
 

@@ -13,7 +13,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tsumugi_http::access_log::write_time;
 use tsumugi_worker::LogFormat;
 
-use crate::event_length::shortened;
+use crate::event_length::cut_middle;
 use crate::limits::LOG_EVENT_BYTES_MAX;
 
 /// Writes each event as a JSON object.
@@ -77,7 +77,7 @@ impl EventContent {
 
     /// The message may have half of what an event may have, the fields the other half; each as long as it is written.
     fn write_to(self, object: &mut Map<String, Value>) {
-        object.insert("message".into(), fitting(self.message).into());
+        object.insert("message".into(), cut_to_half(self.message).into());
         let mut room = LOG_EVENT_BYTES_MAX / 2;
         let mut fields = Map::new();
         let mut left_out = 0_usize;
@@ -145,7 +145,7 @@ fn written_bytes(value: &(impl serde::Serialize + ?Sized)) -> usize {
 }
 
 /// A text that takes at most half of what an event may have, with its middle left out when it is longer.
-fn fitting(text: String) -> String {
+fn cut_to_half(text: String) -> String {
     let most = LOG_EVENT_BYTES_MAX / 2;
     let written = written_bytes(&text);
     if written <= most {
@@ -153,12 +153,12 @@ fn fitting(text: String) -> String {
     }
     // A character may take six bytes where it is escaped: as much is kept as fits at the rate of this text.
     let keep = text.len().saturating_mul(most) / written;
-    let kept = shortened(text.as_bytes(), keep.saturating_sub(128));
+    let kept = cut_middle(text.as_bytes(), keep.saturating_sub(128));
     let kept = String::from_utf8_lossy(&kept).into_owned();
     match written_bytes(&kept) <= most {
         true => kept,
         // What was kept is escaped more often than the rest: at the worst every byte is.
-        false => String::from_utf8_lossy(&shortened(text.as_bytes(), most / 6 - 128)).into_owned(),
+        false => String::from_utf8_lossy(&cut_middle(text.as_bytes(), most / 6 - 128)).into_owned(),
     }
 }
 
