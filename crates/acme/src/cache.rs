@@ -59,7 +59,7 @@ impl AcmeCache {
         })
     }
 
-    /// Where the certificate is.
+    /// The file of the certificate and its key, in PEM.
     pub fn certificate_path(&self) -> &Path {
         &self.certificate
     }

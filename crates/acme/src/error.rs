@@ -9,7 +9,7 @@ use crate::back_off::TryCost;
 use crate::challenge_kind::ChallengeKind;
 use crate::limits::{ACME_NAMES_MAX, POLL_MAX};
 
-/// What went wrong.
+/// Why there is no certificate.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -65,7 +65,7 @@ impl AcmeSettings {
         &self.names
     }
 
-    /// The names for people.
+    /// The names, separated by `, `.
     pub fn names_text(&self) -> String {
         let names: Vec<&str> = self.names.iter().map(DomainName::as_str).collect();
         names.join(", ")
@@ -73,7 +73,7 @@ impl AcmeSettings {
 }
 
 impl DomainName {
-    /// The name.
+    /// In small letters, without a dot at its end.
     pub fn as_str(&self) -> &str {
         &self.0
     }
