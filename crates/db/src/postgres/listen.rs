@@ -78,7 +78,8 @@ impl Pool<Postgres> {
 
 impl Listener {
     /// Takes an advisory lock of this number in the listener's session, and waits for it where another one has it. The server lets it go when the
-    /// connection is lost, whatever has become of this process: after [`ListenerEvent::Gap`] it is to be taken again.
+    /// connection is lost, whatever has become of this process: after [`ListenerEvent::Gap`] it is to be taken again. No limit of time: drop the future to
+    /// give up.
     ///
     /// # Errors
     /// [`Error::Unreachable`] and what the server says.
@@ -86,6 +87,17 @@ impl Listener {
         let sql = format!("select pg_advisory_lock({number})");
         let locked = self.listener.connection().script(&sql).await;
         locked.map_err(|error| self.place.0.error("pg_advisory_lock", error))
+    }
+
+    /// Lets a lock go that [`Listener::lock`] has taken in this session; of one that it does not hold the server only says so in its log. No limit of time: drop
+    /// the future to give up.
+    ///
+    /// # Errors
+    /// As [`Listener::lock`].
+    pub async fn unlock(&self, number: i64) -> Result<()> {
+        let sql = format!("select pg_advisory_unlock({number})");
+        let unlocked = self.listener.connection().script(&sql).await;
+        unlocked.map_err(|error| self.place.0.error("pg_advisory_unlock", error))
     }
 
     /// Asks the listener's session for nothing, so that nothing on the way takes it for idle. No limit of time: drop the future to give up.
