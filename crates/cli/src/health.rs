@@ -67,3 +67,37 @@ async fn status_on(mut connection: impl AsyncRead + AsyncWrite + Unpin) -> Resul
         .filter(|_| version.starts_with("HTTP/1."))
         .context("its answer is not HTTP")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit() -> usize {
+        usize::try_from(HEALTH_BYTES_MAX).unwrap()
+    }
+
+    /// What is made of this answer, whose sender does not close the connection.
+    fn asked(answer: &[u8]) -> Result<u16> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let (ours, mut theirs) = tokio::io::duplex(answer.len() + REQUEST.len());
+        runtime.block_on(async {
+            theirs.write_all(answer).await?;
+            status_on(ours).await
+        })
+    }
+
+    #[test]
+    fn answer_beyond_the_limit_is_cut_behind_its_status() {
+        let mut answer = b"HTTP/1.1 503 Service Unavailable\r\n\r\n".to_vec();
+        answer.resize(limit() + 1, b'x');
+        assert_eq!(asked(&answer).unwrap(), 503);
+    }
+
+    #[test]
+    fn answer_that_is_not_http_is_refused() {
+        let mut answer = b"SSH-2.0-OpenSSH 200 ".to_vec();
+        answer.resize(limit(), b'x');
+        let error = asked(&answer).unwrap_err().to_string();
+        assert_eq!(error, "its answer is not HTTP");
+    }
+}
