@@ -1,5 +1,6 @@
 //! Ruby values as JSON text: compact, UTF-8 unescaped, integers exact. Not a parser.
 //! Hashes and arrays are walked in Rust; of any other object `to_json` is called, else `to_h`, for what is enumerable `to_a`, else a `to_s` of its own.
+//! Rule: nesting is counted as the parser of `tsumugi_http::json` counts it, so that what is written here can be read again.
 
 use tsumugi_mruby::{Kind, Result, Scope, Value, text};
 
@@ -38,13 +39,6 @@ impl Writer<'_> {
         value: Value<'_>,
         depth: usize,
     ) -> Result<'s, ()> {
-        if depth > self.depth_max {
-            let message = format!(
-                "nesting of JSON exceeds json_depth_max ({}); is it cyclic?",
-                self.depth_max
-            );
-            return Err(scope.error("ArgumentError", message));
-        }
         self.values += 1;
         if self.values.is_multiple_of(VALUES_BETWEEN_CHECKS) {
             scope.check_interrupt()?;
@@ -75,6 +69,18 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Whether an array or object may begin where `depth` others are open.
+    fn begin<'s>(&self, scope: &'s Scope<'_>, depth: usize) -> Result<'s, ()> {
+        if depth < self.depth_max {
+            return Ok(());
+        }
+        let message = format!(
+            "nesting of JSON exceeds json_depth_max ({}); is it cyclic?",
+            self.depth_max
+        );
+        Err(scope.error("ArgumentError", message))
+    }
+
     fn integer(&mut self, integer: i64) {
         let mut digits = itoa::Buffer::new();
         self.out
@@ -100,6 +106,7 @@ impl Writer<'_> {
         array: Value<'_>,
         depth: usize,
     ) -> Result<'s, ()> {
+        self.begin(scope, depth)?;
         self.out.push(b'[');
         let mut i = 0;
         // The length is read anew: an element's to_json may change the array.
@@ -116,6 +123,7 @@ impl Writer<'_> {
     }
 
     fn hash<'s>(&mut self, scope: &'s Scope<'_>, hash: Value<'_>, depth: usize) -> Result<'s, ()> {
+        self.begin(scope, depth)?;
         self.out.push(b'{');
         for (i, (key, value)) in scope.entries(hash)?.into_iter().enumerate() {
             if i > 0 {
@@ -145,6 +153,8 @@ impl Writer<'_> {
         depth: usize,
     ) -> Result<'s, ()> {
         if let Some(rows) = packed::packed(scope, value) {
+            // An array of objects.
+            self.begin(scope, depth + 1)?;
             return rows
                 .write_json(self.out)
                 .map_err(|error| error.raise(scope));
@@ -164,13 +174,13 @@ impl Writer<'_> {
         if is_list && value.kind() != Kind::Range {
             let list = scope.call(value, "to_a", &[])?;
             if list.kind() == Kind::Array {
-                return self.write(scope, list, depth + 1);
+                return self.array(scope, list, depth);
             }
         }
         if !is_list && scope.responds_to(value, "to_h") {
             let hash = scope.call(value, "to_h", &[])?;
             if hash.kind() == Kind::Hash {
-                return self.write(scope, hash, depth + 1);
+                return self.hash(scope, hash, depth);
             }
         }
         let text = scope.call(value, "to_s", &[])?;

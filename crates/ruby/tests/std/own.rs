@@ -70,6 +70,24 @@ fn object_that_has_no_json_is_a_type_error() {
 }
 
 #[test]
+fn json_of_the_greatest_depth_can_be_read_again() {
+    let refused = ["nesting of JSON exceeds json_depth_max (100); is it cyclic?"; 12];
+    check(
+        "class Node; def initialize(inner) = @inner = inner; def to_h = { a: @inner }; end
+         LAYERS = { array: ->(x) { [x] }, hash: ->(x) { { \"a\" => x } }, object: ->(x) { Node.new(x) }, set: ->(x) { Set.new([x]) } }
+         LAYERS.each_value do |layer|
+           [[], {}, nil].each do |innermost|
+             made = ->(levels) { (innermost ? levels - 1 : levels).times.inject(innermost) { |x, _| layer.call(x) } }
+             text = JSON.generate(made.call(100))
+             puts 'it has changed' if JSON.generate(JSON.parse(text)) != text
+             begin; JSON.generate(made.call(101)); rescue ArgumentError => e; puts e.message; end
+           end
+         end",
+        &refused.join("\n"),
+    );
+}
+
+#[test]
 fn symbols_of_json_are_limited() {
     check(
         "begin; 11.times { |i| JSON.parse(JSON.generate((0...1000).to_h { |k| [\"k#{i}_#{k}\", 1] }), symbolize_names: true) }
