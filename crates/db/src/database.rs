@@ -1,6 +1,7 @@
 //! The one face of all databases: each call goes to the driver that the URL chose. Holds no logic of its own.
 //! Rule: what a method promises here holds for every driver.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use crate::batch::BatchSize;
@@ -402,7 +403,7 @@ impl Transaction {
 
     /// Runs this when the transaction has committed, in the order in which it was asked for. Nothing runs where the transaction is rolled back or dropped,
     /// where its commit fails or it is not known whether it was committed, nor what was asked for within a savepoint that is rolled back or dropped.
-    /// What it keeps is kept until the transaction has ended.
+    /// What it keeps is kept until the transaction has ended. One that panics ends the commit's future, behind the others.
     pub fn after_commit(&self, run: impl FnOnce() + 'static) {
         let savepoints = on_each!(Transaction, self, own => own.savepoints());
         savepoints.borrow_mut().after_commit(Box::new(run));
@@ -433,8 +434,7 @@ impl Transaction {
         let outcome = on_each!(Transaction, self, own => guarded!(own.owner(), own.commit()));
         note_failure(&span, &outcome);
         if outcome.is_ok() {
-            let waiting = self.take_after_commit();
-            waiting.into_iter().for_each(|run| run());
+            run_all(self.take_after_commit());
         }
         outcome
     }
@@ -453,6 +453,19 @@ impl Transaction {
             Err(Error::RolledBack { .. }) => Ok(()),
             other => other,
         }
+    }
+}
+
+/// Runs each, whatever another one does; the first panic goes on when all have run.
+fn run_all(callbacks: Vec<CommitCallback>) {
+    let mut first = None;
+    for run in callbacks {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+            first.get_or_insert(panic);
+        }
+    }
+    if let Some(panic) = first {
+        resume_unwind(panic);
     }
 }
 

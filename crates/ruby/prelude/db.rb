@@ -153,12 +153,13 @@ class DB
         end
       ensure
         # Out here, because what these raise is no reason to run again what has been committed.
-        committed&.each(&:call)
+        __committed(committed) if committed
       end
     end
   end
 
-  # Runs the block when this fibre's transaction has committed; at once where there is none. What is undone runs nothing.
+  # Runs the block when this fibre's transaction has committed; at once where there is none. What is undone runs nothing. What one block
+  # raises comes out of `transaction` when the others have run, too.
   def after_commit(&block)
     block.call unless Tsumugi::Native.db_after_commit(@native, block)
     nil
@@ -180,6 +181,19 @@ class DB
       Tsumugi::Native.db_abandon(running)
     end
     raised ? nil : Tsumugi::Native.db_committed(running)
+  end
+
+  # Runs each block, whatever another one raises: the first error is the caller's, the others are the log's.
+  def __committed(blocks)
+    errors = blocks.map do |block|
+      block.call
+      nil
+    rescue Exception => e
+      e
+    end
+    first, *others = errors.compact
+    others.each { |e| log.error "after a commit: #{e.class}: #{e.message}", at: e.backtrace&.first if e.is_a?(StandardError) }
+    raise first if first
   end
 
   def __mark = Tsumugi::Native.db_savepoint(@native)

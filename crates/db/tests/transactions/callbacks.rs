@@ -2,8 +2,10 @@
 //! Rule: what a row of the same place would become is what a callback becomes.
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::rc::Rc;
 
+use futures_util::FutureExt as _;
 use tsumugi_db::{Database, Transaction};
 use tsumugi_testkit::poll::pend;
 
@@ -62,6 +64,24 @@ fn callbacks_of_savepoints_run_where_these_are_kept() {
         tx.commit().await.unwrap();
         drop(tx);
         ran.check(db, "1 5 6 8", place.kind).await;
+    });
+}
+
+#[test]
+fn callback_that_panics_takes_no_other_with_it() {
+    on_each("?pool=1", async |db, place| {
+        let ran = Ran::default();
+        let tx = begin(db).await;
+        ran.add(&tx, 1).await;
+        for reason in ["first", "second"] {
+            tx.after_commit(move || resume_unwind(Box::new(reason)));
+        }
+        ran.add(&tx, 2).await;
+        let panic = AssertUnwindSafe(tx.commit()).catch_unwind().await;
+        let panic = panic.expect_err("a callback panicked");
+        assert_eq!(panic.downcast_ref(), Some(&"first"), "{:?}", place.kind);
+        drop(tx);
+        ran.check(db, "1 2", place.kind).await;
     });
 }
 

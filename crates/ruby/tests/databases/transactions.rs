@@ -384,6 +384,39 @@ fn after_commit_block_runs_once_it_is_committed() {
 }
 
 #[test]
+fn committed_block_that_raises_takes_no_other_with_it() {
+    let blocks = |first: &str| {
+        format!(
+            "said = []
+             error = begin
+               db.transaction do
+                 db[:t].insert(n: 1)
+                 db.after_commit {{ said << 1; {first} }}
+                 db.after_commit {{ said << 2; raise ArgumentError, 'second' }}
+                 db.after_commit {{ said << db[:t].count; halt }}
+                 db.after_commit {{ said << 4 }}
+               end
+             rescue Exception => e
+               e.class.to_s
+             end
+             db[:t].where(n: 1).delete
+             [error, said]"
+        )
+    };
+    check(
+        TABLE,
+        &[
+            (
+                &blocks("raise KeyError, 'first'"),
+                r#"["KeyError",[1,2,1,4]]"#,
+            ),
+            (&blocks("halt"), r#"["Tsumugi::Halt",[1,2,1,4]]"#),
+            (&blocks("0"), r#"["ArgumentError",[1,2,1,4]]"#),
+        ],
+    );
+}
+
+#[test]
 fn committed_block_is_not_repeated_for_a_later_error() {
     check(
         TABLE,
