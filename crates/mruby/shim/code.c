@@ -90,7 +90,9 @@ static enum ts_step step_of(mrb_state *mrb, const mrb_irep *irep, mrb_code kind,
   case OP_RANGE_EXC: return TS_STEP_RANGE_BELOW;
   case OP_BLOCK: case OP_LAMBDA: return TS_STEP_BLOCK;
   case OP_ENTER: return enter(a, out);
-  case OP_RETURN: case OP_RETURN_BLK: case OP_BREAK: case OP_RAISEIF: case OP_STOP: case OP_NOP: case OP_KEYEND: case OP_SETGV: case OP_SETSV:
+  case OP_RETURN: case OP_BREAK: return TS_STEP_RETURN;
+  case OP_RETURN_BLK: return TS_STEP_RETURN_OUT;
+  case OP_RAISEIF: case OP_STOP: case OP_NOP: case OP_KEYEND: case OP_SETGV: case OP_SETSV:
   case OP_SETIV: case OP_SETCV: case OP_SETCONST: case OP_SETMCNST: case OP_ALIAS: case OP_UNDEF: case OP_ERR: case OP_DEBUG: return TS_STEP_NOTHING;
   case OP_GETGV: case OP_GETSV: case OP_GETIV: case OP_GETCV: case OP_EXCEPT: case OP_SUPER: case OP_KEY_P: case OP_KARG: case OP_BLKPUSH: case OP_ADD:
   case OP_ADDI: case OP_SUB: case OP_SUBI: case OP_MUL: case OP_DIV: case OP_EQ: case OP_LT: case OP_LE: case OP_GT: case OP_GE: case OP_ARYSPLAT:

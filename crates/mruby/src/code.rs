@@ -86,6 +86,10 @@ pub enum Step {
     Jump(i64),
     /// Goes on there, or behind this.
     Branch(i64),
+    /// Ends the method or block here.
+    Return,
+    /// Ends the method around this block here.
+    ReturnOut,
     /// `R` is what a call answers. Its arguments are in the registers behind, keywords as pairs behind them, a block behind these.
     Call {
         /// The method's name.
@@ -264,6 +268,8 @@ fn step(raw: &RawInstruction, text: &str) -> Step {
             required: second,
             is_plain: third != 0,
         },
+        30 => Step::Return,
+        31 => Step::ReturnOut,
         _ => Step::Other,
     }
 }

@@ -87,6 +87,27 @@ fn jumps_name_where_instructions_stand() {
 }
 
 #[test]
+fn early_end_of_a_method_and_of_a_block_is_read() {
+    let ends = |code: &MethodCode, end: &Step| {
+        let instructions = code.instructions.iter();
+        instructions.filter(|each| each.step == *end).count()
+    };
+    let method_ends = |body: &str| {
+        let code = method(body);
+        let of_blocks = code
+            .blocks
+            .iter()
+            .map(|block| (ends(block, &Step::Return), ends(block, &Step::ReturnOut)));
+        (ends(&code, &Step::Return), of_blocks.collect::<Vec<_>>())
+    };
+    assert_eq!(method_ends("f"), (1, vec![]));
+    assert_eq!(method_ends("return 1 if f\n    g"), (2, vec![]));
+    assert_eq!(method_ends("f { next 1 if g; h }"), (1, vec![(2, 0)]));
+    assert_eq!(method_ends("f { break 1 if g; h }"), (1, vec![(2, 0)]));
+    assert_eq!(method_ends("f { return 1 if g; h }"), (1, vec![(1, 1)]));
+}
+
+#[test]
 fn method_that_is_not_written_in_ruby_has_no_code() {
     assert_eq!(code("class C\nend"), None);
     assert_eq!(code("class C\n  alias m inspect\nend"), None);

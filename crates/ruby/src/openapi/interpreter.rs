@@ -1,6 +1,7 @@
 //! Goes through the instructions of a handler once, from the first to the last, and keeps what is known of each register. Runs no Ruby; what a call
 //! means is for `words.rs` beside it.
-//! Rule: every instruction is looked at once for each way into its method, within limits; where ways meet only what both know is known.
+//! Rule: every instruction is looked at once for each way into its method, within limits; where ways meet only what both know is known. What stands
+//! behind an end that may come early may be passed over; what an exception passes over is not seen.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -32,6 +33,11 @@ struct Frame {
 }
 
 impl Frame {
+    /// Whether the instruction there may be passed over.
+    fn may_pass(&self, at: i64) -> bool {
+        self.is_conditional || at < self.conditional_until
+    }
+
     fn at(&self, register: usize) -> AbstractValue {
         self.registers.get(register).cloned().unwrap_or_default()
     }
@@ -202,8 +208,14 @@ impl<'m> Interpreter<'m> {
         let Some(frame) = frames.last_mut() else {
             return;
         };
+        let at = i64::from(instruction.at);
         let value = match &instruction.step {
             Step::Nothing | Step::Jump(_) | Step::Branch(_) => return,
+            Step::Return => {
+                frame.is_conditional = frame.may_pass(at);
+                return;
+            }
+            Step::ReturnOut => return end_early(at, frames),
             Step::Other => return frame.forget_from(register),
             Step::Enter { required, is_plain } => {
                 if *is_plain && *required == arguments.len() {
@@ -262,9 +274,7 @@ impl<'m> Interpreter<'m> {
         frames: &mut Vec<Frame>,
     ) {
         let at = i64::from(instruction.at);
-        let is_conditional = frames
-            .last()
-            .is_some_and(|frame| frame.is_conditional || at < frame.conditional_until);
+        let is_conditional = frames.last().is_some_and(|frame| frame.may_pass(at));
         if let Some(block) = code.blocks.get(index) {
             self.run(block, &[], frames, is_conditional);
         }
@@ -310,6 +320,14 @@ fn literal(step: &Step) -> AbstractValue {
     }
 }
 
+/// A block, or the method itself, ends the method: how often a block runs is not known.
+fn end_early(at: i64, frames: &mut [Frame]) {
+    let may_pass = frames.len() > 1 || frames.iter().any(|frame| frame.may_pass(at));
+    frames
+        .iter_mut()
+        .for_each(|frame| frame.is_conditional |= may_pass);
+}
+
 /// A variable of what is around a block is read or set.
 fn reach_out(instruction: &Instruction, frames: &mut [Frame]) {
     let inner = frames.len().saturating_sub(1);
@@ -335,8 +353,7 @@ fn reach_out(instruction: &Instruction, frames: &mut [Frame]) {
 /// The call of an instruction, with what is known of its receiver and arguments.
 fn call_of(instruction: &Instruction, frame: &Frame) -> Call {
     let register = instruction.register;
-    let is_conditional =
-        frame.is_conditional || i64::from(instruction.at) < frame.conditional_until;
+    let is_conditional = frame.may_pass(instruction.at.into());
     let Step::Call {
         name,
         is_own,

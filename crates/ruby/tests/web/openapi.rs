@@ -214,6 +214,48 @@ fn field_of_one_way_through_the_handler_is_not_required() {
 }
 
 #[test]
+fn field_behind_an_early_end_is_not_required() {
+    let helpers = "helpers do
+          def early
+            return 1 if query[:a]
+            body.require(a: String)
+          end
+          def late
+            body.require(a: String)
+            return 1 if query[:a]
+            2
+          end
+        end";
+    let is_required = |handler: &str| {
+        let found = operation_after(helpers, handler);
+        found["requestBody"].get("required").is_some()
+    };
+    for early in [
+        "next text('skip') if query[:skip]\n  body.require(a: String)",
+        "return text('skip') if query[:skip]\n  body.require(a: String)",
+        "query[:skip] and return 1\n  db.transaction { body.require(a: String) }",
+        "[1].each { return 1 if query[:skip] }\n  body.require(a: String)",
+        "[1].each { return 1 }\n  body.require(a: String)",
+        "[1].each { |x| next if query[:skip]; body.require(a: String) }",
+        "db.transaction { break if query[:skip]; body.require(a: String) }",
+        "while query[:skip] do return 1 end\n  body.require(a: String)",
+        "early",
+    ] {
+        assert!(!is_required(early), "{early}");
+    }
+    for late in [
+        "body.require(a: String)\n  next text('skip') if query[:skip]\n  'x'",
+        "[1].each { |x| next if query[:skip]; 1 }\n  body.require(a: String)",
+        "db.transaction { break if query[:skip]; 1 }\n  body.require(a: String)",
+        "halt text('no') unless query[:key]\n  body.require(a: String)",
+        "late",
+        "early\n  body.require(b: String)",
+    ] {
+        assert!(is_required(late), "{late}");
+    }
+}
+
+#[test]
 fn statuses_are_those_that_are_written_down() {
     check_statuses("'ok'", &["200"]);
     check_statuses("halt 404 unless query[:a]\n  json({})", &["200", "404"]);
