@@ -92,5 +92,5 @@ pub use statement_table::{
     statement_report,
 };
 pub use test_databases::{TestContents, TestDatabase, TestDatabases};
-pub use tsumugi_sql::{Value, values};
+pub use tsumugi_sql::{Family, Value, values};
 pub use value::{BindRoom, TypedValueRef, ValueKind, ValueRef};

@@ -17,7 +17,8 @@ pub struct Dialect {
     pub name_bytes_max: usize,
     /// Most digits of a decimal.
     pub decimal_digits_max: u16,
-    pub(crate) family: Family,
+    /// Whose types and whose catalog it has.
+    pub family: Family,
     pub(crate) placeholder: Placeholder,
     pub(crate) names: Names,
     pub(crate) limit: Limit,
@@ -47,11 +48,14 @@ impl PartialEq for Dialect {
 
 impl Eq for Dialect {}
 
-/// Whose types and whose catalog it has.
+/// Whose types and whose catalog a database has. A new one has to be thought of wherever one is told from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
+pub enum Family {
+    /// SQLite.
     Sqlite,
+    /// PostgreSQL.
     Postgres,
+    /// Firebird.
     Firebird,
 }
 

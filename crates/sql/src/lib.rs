@@ -45,7 +45,7 @@ mod value;
 mod write;
 
 pub use condition::{Operand, Set, all, any, escape_like, exists};
-pub use dialect::{Dialect, FIREBIRD, POSTGRES, SQLITE};
+pub use dialect::{Dialect, FIREBIRD, Family, POSTGRES, SQLITE};
 pub use error::{Error, Result};
 pub use expr::{
     Expr, Field, avg, call, col, count, count_distinct, count_of, excluded, max, min, raw, sum,

@@ -1,6 +1,8 @@
 //! Tables that the product makes for itself in an author's database: leases, jobs. Knows none of them.
 //! Rule: they are made under the lock of the schema, so that processes that start together make them once, and not at all where they are there.
 
+use tsumugi_sql::Family;
+
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::options::TransactionMode;
@@ -12,10 +14,12 @@ impl Executor {
     /// # Errors
     /// As [`Executor::query`].
     pub async fn has_table(&self, name: &str) -> Result<bool> {
-        let sql = match self.dialect().name {
-            "PostgreSQL" => "select case when to_regclass(?) is null then 0 else 1 end",
-            "SQLite" => "select count(*) from sqlite_master where type = 'table' and name = ?",
-            _ => {
+        let sql = match self.dialect().family {
+            Family::Postgres => "select case when to_regclass(?) is null then 0 else 1 end",
+            Family::Sqlite => {
+                "select count(*) from sqlite_master where type = 'table' and name = ?"
+            }
+            Family::Firebird => {
                 "select count(*) from rdb$relations where trim(rdb$relation_name) = upper(cast(? as varchar(63)))"
             }
         };
@@ -29,12 +33,12 @@ impl Executor {
     /// # Errors
     /// As [`Executor::query`].
     pub async fn has_column(&self, table: &str, column: &str) -> Result<bool> {
-        let sql = match self.dialect().name {
-            "PostgreSQL" => {
+        let sql = match self.dialect().family {
+            Family::Postgres => {
                 "select count(*) from pg_attribute where attrelid = to_regclass(?) and attname::text = ? and not attisdropped"
             }
-            "SQLite" => "select count(*) from pragma_table_info(?) where name = ?",
-            _ => {
+            Family::Sqlite => "select count(*) from pragma_table_info(?) where name = ?",
+            Family::Firebird => {
                 "select count(*) from rdb$relation_fields where trim(rdb$relation_name) = upper(cast(? as varchar(63))) \
                  and trim(rdb$field_name) = upper(cast(? as varchar(63)))"
             }
@@ -50,10 +54,12 @@ impl Executor {
     /// # Errors
     /// As [`Executor::query`].
     pub async fn has_index(&self, name: &str) -> Result<bool> {
-        let sql = match self.dialect().name {
-            "PostgreSQL" => "select case when to_regclass(?) is null then 0 else 1 end",
-            "SQLite" => "select count(*) from sqlite_master where type = 'index' and name = ?",
-            _ => {
+        let sql = match self.dialect().family {
+            Family::Postgres => "select case when to_regclass(?) is null then 0 else 1 end",
+            Family::Sqlite => {
+                "select count(*) from sqlite_master where type = 'index' and name = ?"
+            }
+            Family::Firebird => {
                 "select count(*) from rdb$indices where trim(rdb$index_name) = upper(cast(? as varchar(63)))"
             }
         };
