@@ -65,6 +65,7 @@ impl FinishedActivity {
     pub fn bytes(&self) -> usize {
         let texts = self.request_id.len()
             + self.path.len()
+            + self.method.as_ref().map_or(0, |text| text.len())
             + self.error.as_ref().map_or(0, |text| text.len())
             + self.trace_state.as_ref().map_or(0, |text| text.len());
         let spans: usize = self.spans.iter().map(FinishedSpan::bytes).sum();

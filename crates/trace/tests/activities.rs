@@ -422,3 +422,15 @@ fn place_is_known_while_something_runs_for_it() {
     });
     assert_eq!(source_location(), None);
 }
+
+#[test]
+fn bytes_of_an_activity_count_the_method_that_a_client_has_chosen() {
+    let tracer = tracer(Sampling::Ratio(1.0));
+    begin(None).end(Ending::default());
+    let plain = FinishedActivity::clone(&last(&tracer));
+    let named = FinishedActivity {
+        method: Some("X".repeat(20_000).into()),
+        ..plain.clone()
+    };
+    assert_eq!(named.bytes(), plain.bytes() + 20_000);
+}
