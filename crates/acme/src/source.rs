@@ -8,12 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::sync::Notify;
-use tsumugi_http::{CertificateDates, CertificateSource};
+use tsumugi_http::{ACME_TLS_PROTOCOL, CertificateDates, CertificateSource};
 
 use crate::certificate::AcmeCertificate;
-
-/// The only protocol that an authority offers which looks for the answer to a challenge (RFC 8737, 4).
-const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
 
 /// What became of orders of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +88,7 @@ impl AcmeSource {
 impl ResolvesServerCert for AcmeSource {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let mut offered = hello.alpn().into_iter().flatten();
-        if let (Some(CHALLENGE_PROTOCOL), None) = (offered.next(), offered.next()) {
+        if let (Some(ACME_TLS_PROTOCOL), None) = (offered.next(), offered.next()) {
             let name = hello.server_name()?.to_ascii_lowercase();
             return self.challenges().get(&name).cloned();
         }

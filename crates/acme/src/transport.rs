@@ -16,9 +16,9 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use instant_acme::{BodyWrapper, BytesResponse, HttpClient};
+use rustls::ClientConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::net::lookup_host;
 use tokio_rustls::TlsConnector;
 use tsumugi_http::connect_first;
@@ -36,29 +36,17 @@ impl AcmeTransport {
     /// Reads the authorities by which servers are checked: those of this file, else those of the system. Blocks.
     pub fn open(authority: Option<&Path>) -> Result<AcmeTransport, Error> {
         let roots = match authority {
-            Some(path) => tsumugi_http::read_authorities(path)
-                .map_err(|error| Error::Authorities(error.to_string()))?,
-            None => system_roots()?,
+            Some(path) => tsumugi_http::read_authorities(path).map_err(|error| error.to_string()),
+            None => tsumugi_http::system_authorities()
+                .map_err(|error| format!("{error}, or give --acme-ca")),
         };
+        let roots = roots.map_err(Error::Authorities)?;
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| Error::Authorities(error.to_string()))?
             .with_root_certificates(roots)
             .with_no_client_auth();
         Ok(AcmeTransport(TlsConnector::from(Arc::new(config))))
-    }
-}
-
-fn system_roots() -> Result<RootCertStore, Error> {
-    let mut roots = RootCertStore::empty();
-    let found = rustls_native_certs::load_native_certs().certs;
-    let (added, _) = roots.add_parsable_certificates(found);
-    match added {
-        0 => Err(Error::Authorities(
-            "there are no certificates to trust: install the package ca-certificates, set SSL_CERT_FILE, or give --acme-ca"
-                .to_owned(),
-        )),
-        _ => Ok(roots),
     }
 }
 

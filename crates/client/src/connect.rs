@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tsumugi_http::connect_first;
+use tsumugi_http::{connect_first, system_authorities};
 use tsumugi_worker::WorkerHandle;
 
 use super::target::{Scheme, TargetUrl};
@@ -191,18 +191,15 @@ pub async fn tls_configuration(
 
 /// The certificates to trust. Blocks.
 fn load(file: Option<PathBuf>) -> Result<RootCertStore, String> {
-    let certificates = match &file {
-        Some(path) => CertificateDer::pem_file_iter(path)
-            .and_then(Iterator::collect)
-            .map_err(|error| format!("the certificates of {}: {error}", path.display()))?,
-        None => rustls_native_certs::load_native_certs().certs,
+    let Some(path) = file else {
+        return system_authorities().map_err(|error| error.to_string());
     };
+    let certificates: Vec<_> = CertificateDer::pem_file_iter(&path)
+        .and_then(Iterator::collect)
+        .map_err(|error| format!("the certificates of {}: {error}", path.display()))?;
     let mut roots = RootCertStore::empty();
-    let (added, _) = roots.add_parsable_certificates(certificates);
-    if added == 0 {
-        return Err(
-            "there are no certificates to trust: install the package ca-certificates or set SSL_CERT_FILE".to_owned(),
-        );
+    match roots.add_parsable_certificates(certificates) {
+        (0, _) => Err(format!("{} holds no certificate to trust", path.display())),
+        _ => Ok(roots),
     }
-    Ok(roots)
 }

@@ -104,6 +104,11 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The system trusts nobody. Install its authorities, or name a file of them.
+    #[error(
+        "there are no certificates to trust: install the package ca-certificates or set SSL_CERT_FILE"
+    )]
+    NoAuthorities,
     /// The client took too long to agree on TLS. The connection closes.
     #[error(
         "no TLS handshake within tls_handshake_ms ({limit_ms} ms); raise tls_handshake_ms if clients may be that slow"
@@ -155,6 +160,7 @@ impl Error {
             | Error::DuplicateRoute { .. }
             | Error::Cookie { .. }
             | Error::Certificate { .. }
+            | Error::NoAuthorities
             | Error::HandshakeTimeout { .. }
             | Error::Handshake(_)
             | Error::Challenge

@@ -69,6 +69,18 @@ pub(crate) fn settle(
     }
 }
 
+/// `host` of `host[:port]`, with the brackets of an address of version 6; none where there is no host, or something else behind it.
+pub fn host_without_port(host: &str) -> Option<&str> {
+    let end = match host.rfind(']') {
+        Some(end) => end + 1,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, rest) = host.split_at_checked(end)?;
+    let port = rest.strip_prefix(':').unwrap_or(rest);
+    let is_whole = port.is_empty() || (rest.len() > port.len() && is_port(port.as_bytes()));
+    (is_whole && !name.is_empty()).then_some(name)
+}
+
 fn is_http(scheme: &Scheme) -> bool {
     let is = |known: &str| scheme.as_str().eq_ignore_ascii_case(known);
     is("http") || is("https")
@@ -226,6 +238,25 @@ mod tests {
             "a:+1",
         ] {
             assert!(!is_valid(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn host_is_taken_without_its_port() {
+        for (host, expected) in [
+            ("a.example", Some("a.example")),
+            ("a.example:80", Some("a.example")),
+            ("a.example:", Some("a.example")),
+            ("[::1]:80", Some("[::1]")),
+            ("[::1]", Some("[::1]")),
+            (":80", None),
+            ("", None),
+            ("::1", None),
+            ("a:1:2", None),
+            ("localhost:evil", None),
+            ("[::1]x", None),
+        ] {
+            assert_eq!(host_without_port(host), expected, "{host}");
         }
     }
 

@@ -76,9 +76,10 @@ pub use self::{
     connect_first::connect_first,
     connection::{ConnectionInfo, HttpProtocol, HttpServer},
     error::{Error, Result},
-    files::{CachePolicy, Files, Folder, OwnFileError, entity_tag_known, read_own_file},
+    files::{AppFileError, CachePolicy, Files, Folder, entity_tag_known, read_app_file},
     handler::{HttpHandler, Spawn, SpawnLocal},
     header_fields::{HeadersFull, append_field, insert_field},
+    host::host_without_port,
     limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},
     metrics::HttpMetrics,
     on_worker::OnWorker,
@@ -89,7 +90,10 @@ pub use self::{
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},
     switch::{Switch, Upgraded},
-    tls::{Acceptor, AlpnProtocol, CertificateSource, ServerTls, read_authorities, read_identity},
+    tls::{
+        ACME_TLS_PROTOCOL, Acceptor, AlpnProtocol, CertificateSource, ServerTls, read_authorities,
+        read_identity, system_authorities,
+    },
     trusted_proxies::{ForwardingField, TrustedProxies, TrustedProxy, TrustedProxyError},
     version::version_hint,
 };

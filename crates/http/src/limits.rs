@@ -222,10 +222,10 @@ pub(crate) const FILES_CACHED_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(crate) const FILE_FRESH_MS: u64 = 500;
 
 /// Most bytes of a file that an application reads whole from its own folder.
-pub(crate) const OWN_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+pub(crate) const APP_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Such files that a process reads at once; others wait. Together they take 128 MiB until their readers have them.
-pub(crate) const OWN_FILES_READ_MAX: usize = 8;
+pub(crate) const APP_FILES_READ_MAX: usize = 8;
 
 /// Longest path of a file below its folder, decoded.
 pub(crate) const FILE_PATH_BYTES_MAX: usize = 1024;

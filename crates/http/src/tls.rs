@@ -31,14 +31,14 @@ use crate::{
 };
 
 /// The protocol by which an authority looks who controls a name (RFC 8737). Nothing is spoken in it.
-const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
+pub const ACME_TLS_PROTOCOL: &[u8] = b"acme-tls/1";
 
 /// Stands for the end of a certificate where there is none.
 const NO_CERTIFICATE: i64 = i64::MIN;
 
 /// Where certificates come from that are in no file of the user's. The certificate of each handshake is the one that it has at that moment.
 pub trait CertificateSource: ResolvesServerCert {
-    /// Looks whether there is another one, as it was asked to. Must not wait for anything but a disk.
+    /// Looks for a newer certificate; called at SIGHUP. May wait for a disk, and for nothing else.
     fn refresh(&self);
 
     /// When the certificate ends, in seconds since 1970; none while there is none.
@@ -222,6 +222,20 @@ pub fn read_authorities(path: &Path) -> Result<RootCertStore> {
     Ok(roots)
 }
 
+/// The authorities that this system trusts, or those of `SSL_CERT_FILE`. Blocks.
+///
+/// # Errors
+/// [`Error::NoAuthorities`] where there is none that can be read.
+pub fn system_authorities() -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    let found = rustls_native_certs::load_native_certs().certs;
+    let (added, _) = roots.add_parsable_certificates(found);
+    match added {
+        0 => Err(Error::NoAuthorities),
+        _ => Ok(roots),
+    }
+}
+
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes)
@@ -268,7 +282,7 @@ impl Acceptor {
         let names = protocols.iter().map(|protocol| protocol.name().into());
         config.alpn_protocols = names.collect();
         if challenges == Challenges::Answered {
-            config.alpn_protocols.push(CHALLENGE_PROTOCOL.into());
+            config.alpn_protocols.push(ACME_TLS_PROTOCOL.into());
         }
         Acceptor {
             tls: TlsAcceptor::from(Arc::new(config)),
@@ -302,7 +316,7 @@ impl Acceptor {
             .await
             .map_err(|_| Error::HandshakeTimeout { limit_ms })?
             .map_err(Error::Handshake)?;
-        if stream.get_ref().1.alpn_protocol() == Some(CHALLENGE_PROTOCOL) {
+        if stream.get_ref().1.alpn_protocol() == Some(ACME_TLS_PROTOCOL) {
             // The certificate was the answer. The authority may have gone already.
             let end = Duration::from_millis(limit_ms);
             let _ = tokio::time::timeout(end, stream.shutdown()).await;

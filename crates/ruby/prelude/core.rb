@@ -131,7 +131,7 @@ module Kernel
 
   def log = Tsumugi::Log
 
-  # The bytes of a file of the application, by its path from the application's folder, which no path leaves; at most 16 MiB (own_file_bytes_max).
+  # The bytes of a file of the application, by its path from the application's folder, which no path leaves; at most 16 MiB (app_file_bytes_max).
   # Read each time, off the worker. Raises ArgumentError for a path that leads out, IOError where there is no such file, it cannot be read or is larger.
   def read_file(path) = Tsumugi::Native.read_file(path)
 

@@ -12,7 +12,7 @@ use tsumugi_client::{CallMode, HttpClient, HttpStubs};
 use tsumugi_cluster::Cluster;
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
-use tsumugi_http::{OnWorker, read_own_file};
+use tsumugi_http::{OnWorker, read_app_file};
 use tsumugi_mail::{Mail, MailSettings, MailTarget, Mailer};
 use tsumugi_server::Mode;
 use tsumugi_shapes::MessageCatalog;
@@ -224,7 +224,7 @@ impl Worker {
     }
 
     /// The bytes of a file of the application, by its path from the folder that the process was started in
-    /// ([`Settings::folder`](crate::Settings::folder) where that says another), which no path leaves; at most 16 MiB (`own_file_bytes_max`). Read
+    /// ([`Settings::folder`](crate::Settings::folder) where that says another), which no path leaves; at most 16 MiB (`app_file_bytes_max`). Read
     /// each time, off the worker.
     ///
     /// # Errors
@@ -232,7 +232,7 @@ impl Worker {
     pub async fn read_file(&self, path: &str) -> Result<Bytes> {
         let on_worker = OnWorker(self.0.inner.clone());
         let folder = self.0.settings.folder.clone();
-        Ok(read_own_file(&on_worker, folder, path).await?)
+        Ok(read_app_file(&on_worker, folder, path).await?)
     }
 
     /// Development or production.

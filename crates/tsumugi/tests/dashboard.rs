@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tsumugi::{
-    Db, Error, Kv, On, OwnFiles, Plugin, Program, Response, Result, Router, Settings, State,
+    AppFiles, Db, Error, Kv, On, Plugin, Program, Response, Result, Router, Settings, State,
     StreamResponse, WebSocketResponse, WebSocketUpgrade, Worker, get,
 };
 use tsumugi_http::admin::{self, AdminListener};
@@ -110,7 +110,7 @@ async fn talk(_: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
 /// A file that no socket takes at once.
 const LARGE: u64 = 512 << 20;
 
-async fn file(app: State<App>, files: OwnFiles) -> Result<Response> {
+async fn file(app: State<App>, files: AppFiles) -> Result<Response> {
     files
         .send(app.worker.env("DASHBOARD_FILES")?, "large")
         .await

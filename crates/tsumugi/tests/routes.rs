@@ -9,10 +9,11 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use tsumugi::{
-    BodyStream, Context, Cookies, Error, Event, Extension, Form, FromHeader, Header, Headers, Html,
-    HttpResponse, IntoResponse, Json, Limits, Local, Mount, MountedApp, Multipart, Next, On,
-    Output, OwnFileError, OwnFiles, Path, Plugin, Query, Redirect, Request, Response, Result,
-    Router, Settings, Sse, State, StreamResponse, Trailers, Worker, any, get, post, put, trial,
+    AppFileError, AppFiles, BodyStream, Context, Cookies, Error, Event, Extension, Form,
+    FromHeader, Header, Headers, Html, HttpResponse, IntoResponse, Json, Limits, Local, Mount,
+    MountedApp, Multipart, Next, On, Output, Path, Plugin, Query, Redirect, Request, Response,
+    Result, Router, Settings, Sse, State, StreamResponse, Trailers, Worker, any, get, post, put,
+    trial,
 };
 
 /// Sends each request and compares status and text: `GET /path` or `POST /path body`, of JSON.
@@ -743,7 +744,7 @@ fn path_of_a_mounted_application_is_what_was_sent_too() {
 }
 
 #[test]
-fn own_files_are_read_and_sent_from_their_folder_alone() {
+fn files_of_the_application_are_read_and_sent_from_their_folder_alone() {
     struct App(String);
     impl Plugin for App {
         async fn start(worker: &Worker) -> Result<App> {
@@ -752,11 +753,11 @@ fn own_files_are_read_and_sent_from_their_folder_alone() {
             assert!(outside.unwrap_err().to_string().contains("is no path"));
             let outside = worker.read_file("/etc/passwd").await.unwrap_err();
             assert!(
-                matches!(&outside, Error::File(OwnFileError::Outside { path, .. }) if path == "/etc/passwd")
+                matches!(&outside, Error::File(AppFileError::Outside { path, .. }) if path == "/etc/passwd")
             );
             let none = worker.read_file("none.txt").await.unwrap_err();
             assert!(
-                matches!(none, Error::File(OwnFileError::Io { .. })),
+                matches!(none, Error::File(AppFileError::Io { .. })),
                 "{none}"
             );
             Ok(App(String::from_utf8_lossy(&words).into_owned()))
@@ -765,7 +766,7 @@ fn own_files_are_read_and_sent_from_their_folder_alone() {
     async fn words(app: State<App>) -> String {
         app.0.clone()
     }
-    async fn report(files: OwnFiles, Path(name): Path<String>) -> Result<Response> {
+    async fn report(files: AppFiles, Path(name): Path<String>) -> Result<Response> {
         files.send("reports", &name).await
     }
     let folder = tempfile::tempdir().unwrap();

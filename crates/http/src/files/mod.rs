@@ -29,7 +29,7 @@ use tsumugi_trace::{Activity, ShownActivity, cancelled};
 
 pub use self::cache_policy::CachePolicy;
 pub use self::condition::entity_tag_known;
-pub use self::within::{OwnFileError, read_own_file};
+pub use self::within::{AppFileError, read_app_file};
 use self::{
     condition::{Conditions, FileDecision, FileVersion, whole_seconds},
     folder_entry::FolderEntry,

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use super::{FileRequest, Files, FolderEntry, PathLookup, inside, is_nothing, open};
 use crate::{
     handler::Spawn,
-    limits::{FILE_PATH_BYTES_MAX, OWN_FILE_BYTES_MAX, OWN_FILES_READ_MAX},
+    limits::{APP_FILE_BYTES_MAX, APP_FILES_READ_MAX, FILE_PATH_BYTES_MAX},
     request::Request,
     response::HttpResponse,
     upload::Offload,
@@ -22,7 +22,7 @@ use crate::{
 /// Why a file of a folder was not read.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
-pub enum OwnFileError {
+pub enum AppFileError {
     /// The path leads out of the folder, or is none. Name a file below it.
     #[error("{path:?} is no path of a file below the folder {}", folder.display())]
     Outside {
@@ -32,7 +32,7 @@ pub enum OwnFileError {
         folder: PathBuf,
     },
     /// The file is too large to be read whole. Send it as it is, or keep it smaller.
-    #[error("the file {path:?} is larger than own_file_bytes_max ({OWN_FILE_BYTES_MAX}, built in)")]
+    #[error("the file {path:?} is larger than app_file_bytes_max ({APP_FILE_BYTES_MAX}, built in)")]
     TooLarge {
         /// The path as it was given.
         path: String,
@@ -50,21 +50,21 @@ pub enum OwnFileError {
 }
 
 /// Reads of whole files in this process. What one has read counts until its caller has it.
-static READS: Semaphore = Semaphore::const_new(OWN_FILES_READ_MAX);
+static READS: Semaphore = Semaphore::const_new(APP_FILES_READ_MAX);
 
-/// A whole file by its path below `folder`, read off the worker. Waits while `OWN_FILES_READ_MAX` others are read.
+/// A whole file by its path below `folder`, read off the worker. Waits while `APP_FILES_READ_MAX` others are read.
 ///
 /// # Errors
-/// See [`OwnFileError`].
-pub async fn read_own_file<O: Offload>(
+/// See [`AppFileError`].
+pub async fn read_app_file<O: Offload>(
     offload: &O,
     folder: PathBuf,
     path: &str,
-) -> Result<Bytes, OwnFileError> {
+) -> Result<Bytes, AppFileError> {
     let given = path.to_owned();
     let folder = nonempty(&folder).to_owned();
     let Some(relative) = below(path) else {
-        return Err(OwnFileError::Outside {
+        return Err(AppFileError::Outside {
             path: given,
             folder,
         });
@@ -74,13 +74,13 @@ pub async fn read_own_file<O: Offload>(
     let _read = READS.acquire().await;
     let read = offload.offload(move || read(&root, &relative)).await;
     match read {
-        Ok(OwnFile::Whole(bytes)) => Ok(bytes.into()),
-        Ok(OwnFile::TooLarge) => Err(OwnFileError::TooLarge { path: given }),
-        Ok(OwnFile::Outside) => Err(OwnFileError::Outside {
+        Ok(AppFile::Whole(bytes)) => Ok(bytes.into()),
+        Ok(AppFile::TooLarge) => Err(AppFileError::TooLarge { path: given }),
+        Ok(AppFile::Outside) => Err(AppFileError::Outside {
             path: given,
             folder,
         }),
-        Err(source) => Err(OwnFileError::Io {
+        Err(source) => Err(AppFileError::Io {
             path: given,
             folder,
             source,
@@ -88,24 +88,24 @@ pub async fn read_own_file<O: Offload>(
     }
 }
 
-enum OwnFile {
+enum AppFile {
     Whole(Vec<u8>),
     TooLarge,
     Outside,
 }
 
-fn read(folder: &Path, relative: &Path) -> io::Result<OwnFile> {
+fn read(folder: &Path, relative: &Path) -> io::Result<AppFile> {
     let root = fs::canonicalize(folder)?;
     let path = fs::canonicalize(root.join(relative))?;
     if !path.starts_with(&root) {
-        return Ok(OwnFile::Outside);
+        return Ok(AppFile::Outside);
     }
     let (file, _) = FolderEntry::find(&root, &path)?.open()?;
     let mut bytes = Vec::new();
-    file.take(OWN_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > OWN_FILE_BYTES_MAX {
-        true => Ok(OwnFile::TooLarge),
-        false => Ok(OwnFile::Whole(bytes)),
+    file.take(APP_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > APP_FILE_BYTES_MAX {
+        true => Ok(AppFile::TooLarge),
+        false => Ok(AppFile::Whole(bytes)),
     }
 }
 
@@ -217,18 +217,18 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         runtime.unwrap().block_on(async {
             let reads = HeldReads::default();
-            let read = || read_own_file(&reads, folder.path().to_owned(), "words");
-            let all = (0..OWN_FILES_READ_MAX + 1).map(|_| read());
+            let read = || read_app_file(&reads, folder.path().to_owned(), "words");
+            let all = (0..APP_FILES_READ_MAX + 1).map(|_| read());
             let all = futures_util::future::join_all(all);
             let start = async {
                 tokio::task::yield_now().await;
-                assert_eq!(reads.0.reading.get(), OWN_FILES_READ_MAX);
+                assert_eq!(reads.0.reading.get(), APP_FILES_READ_MAX);
                 reads.0.go_on.notify_one();
             };
             let (all, ()) = tokio::join!(all, start);
             assert!(all.iter().all(|read| read.as_deref().unwrap() == b"hello"));
-            assert_eq!(all.len(), OWN_FILES_READ_MAX + 1);
-            assert_eq!(reads.0.most.get(), OWN_FILES_READ_MAX);
+            assert_eq!(all.len(), APP_FILES_READ_MAX + 1);
+            assert_eq!(reads.0.most.get(), APP_FILES_READ_MAX);
         });
     }
 
@@ -242,9 +242,9 @@ mod tests {
         std::os::unix::fs::symlink("../secret", folder.join("out")).unwrap();
         std::os::unix::fs::symlink("data/words", folder.join("in")).unwrap();
         let find = |path: &str| match read(&folder, Path::new(path)) {
-            Ok(OwnFile::Whole(bytes)) => String::from_utf8(bytes).unwrap(),
-            Ok(OwnFile::TooLarge) => "too large".to_owned(),
-            Ok(OwnFile::Outside) => "outside".to_owned(),
+            Ok(AppFile::Whole(bytes)) => String::from_utf8(bytes).unwrap(),
+            Ok(AppFile::TooLarge) => "too large".to_owned(),
+            Ok(AppFile::Outside) => "outside".to_owned(),
             Err(error) => error.kind().to_string(),
         };
         assert_eq!(find("data/words"), "hello");
@@ -253,9 +253,9 @@ mod tests {
         assert_eq!(find("none"), io::ErrorKind::NotFound.to_string());
         assert_eq!(find("data"), io::ErrorKind::NotFound.to_string());
         let large = fs::File::create(folder.join("large")).unwrap();
-        large.set_len(OWN_FILE_BYTES_MAX).unwrap();
-        assert_eq!(find("large").len() as u64, OWN_FILE_BYTES_MAX);
-        large.set_len(OWN_FILE_BYTES_MAX + 1).unwrap();
+        large.set_len(APP_FILE_BYTES_MAX).unwrap();
+        assert_eq!(find("large").len() as u64, APP_FILE_BYTES_MAX);
+        large.set_len(APP_FILE_BYTES_MAX + 1).unwrap();
         assert_eq!(find("large"), "too large");
     }
 }

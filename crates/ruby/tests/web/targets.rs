@@ -144,7 +144,7 @@ get('/both') { parallel(-> { read_file('words.txt') }, -> { read_file('./words.t
         ("../app.rb", "is no path of a file below"),
         ("/etc/passwd", "ArgumentError"),
         ("none.txt", "cannot be read"),
-        ("large", "larger than own_file_bytes_max"),
+        ("large", "larger than app_file_bytes_max"),
     ] {
         let answer = rig.get(&format!("/read?path={path}"));
         let text = answer.text();

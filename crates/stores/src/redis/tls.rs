@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::ClientConfig;
 use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
-use tsumugi_http::{read_authorities, read_identity};
+use tsumugi_http::{read_authorities, read_identity, system_authorities};
 
 use crate::error::{Error, Result};
 
@@ -22,7 +22,8 @@ pub(super) struct CertificateFiles {
 pub(super) fn client_config(files: &CertificateFiles) -> Result<Arc<ClientConfig>> {
     let roots = match &files.authority {
         Some(path) => read_authorities(path).map_err(|error| Error::address(error.to_string()))?,
-        None => system_authorities()?,
+        None => system_authorities()
+            .map_err(|error| Error::address(format!("{error}, or name a file by ca")))?,
     };
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -43,16 +44,4 @@ pub(super) fn client_config(files: &CertificateFiles) -> Result<Arc<ClientConfig
 
 fn unusable(path: &Path, error: &rustls::Error) -> Error {
     Error::address(format!("cannot use {}: {error}", path.display()))
-}
-
-fn system_authorities() -> Result<RootCertStore> {
-    let mut roots = RootCertStore::empty();
-    let found = rustls_native_certs::load_native_certs().certs;
-    let (added, _) = roots.add_parsable_certificates(found);
-    match added {
-        0 => Err(Error::address(
-            "there are no certificates to trust: name a file by ca, install the package ca-certificates or set SSL_CERT_FILE",
-        )),
-        _ => Ok(roots),
-    }
 }

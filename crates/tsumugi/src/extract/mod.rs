@@ -1,9 +1,9 @@
 //! Extractors: types that a handler's arguments may have, each made from the request. Knows no route.
 //! Rule: they run in the order of the arguments, and the first that fails ends the request with its error.
 
+mod app_files;
 mod body;
 mod head;
-mod own_files;
 mod probe;
 mod texts;
 mod valid;
@@ -20,9 +20,9 @@ use crate::error::{Error, Result};
 use crate::plugin::Worker;
 use crate::session::Session;
 
+pub use app_files::AppFiles;
 pub use body::{BodyStream, Form, Multipart, Trailers, Upload};
 pub use head::{BaseUrl, ClientIp, Cookies, FromHeader, Header, Headers, LastEventId, Path, Query};
-pub use own_files::OwnFiles;
 pub use valid::{FieldMessages, Valid, ValidQuery, Validate};
 pub use websocket::{WebSocketResponse, WebSocketUpgrade};
 
@@ -31,7 +31,7 @@ pub use websocket::{WebSocketResponse, WebSocketUpgrade};
     message = "`{Self}` cannot be an argument of a handler",
     label = "this argument is no extractor",
     note = "extractors are `State<App>`, `Path<T>`, `Query<T>`, `Json<T>`, `Form<T>`, `Multipart`, `Header<T>`, `Headers`, `Cookies`, \
-            `Extension<T>`, `Session`, `Worker`, `Valid<T>`, `ValidQuery<T>`, `FieldMessages`, `WebSocketUpgrade`, `OwnFiles`, `Request`, `BodyStream`, `Bytes`, `String`, `Trailers`, and `Result` of one of these; \
+            `Extension<T>`, `Session`, `Worker`, `Valid<T>`, `ValidQuery<T>`, `FieldMessages`, `WebSocketUpgrade`, `AppFiles`, `Request`, `BodyStream`, `Bytes`, `String`, `Trailers`, and `Result` of one of these; \
             `State<T>` is one for the plugin's own type only"
 )]
 pub trait Extract<S>: Sized {

@@ -4,7 +4,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use tsumugi_http::{OnWorker, OwnFileError, read_own_file};
+use tsumugi_http::{AppFileError, OnWorker, read_app_file};
 use tsumugi_mruby::{NameUse, Raise, Result, Scope, Value};
 
 use crate::answer::{Failure, attempt};
@@ -29,7 +29,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }))
     })?;
     folders(natives)?;
-    own_files(natives)?;
+    app_files(natives)?;
     programs(natives)?;
     environment(natives)
 }
@@ -50,23 +50,23 @@ fn folders<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })
 }
 
-fn own_files<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+fn app_files<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("read_file", |host, scope, call| {
         let path = text(scope, call.argument(0), "the path")?;
         let folder = host.settings.app.parent().unwrap_or(Path::new(""));
         let folder = folder.to_owned();
         let worker = OnWorker(host.worker.clone());
         Ok(attempt(
-            async move { read_own_file(&worker, folder, &path).await },
+            async move { read_app_file(&worker, folder, &path).await },
             |scope, bytes| scope.string(bytes),
         ))
     })
 }
 
-impl Failure for OwnFileError {
+impl Failure for AppFileError {
     fn raise<'s>(&self, scope: &'s Scope<'_>) -> Raise<'s> {
         let class = match self {
-            OwnFileError::Outside { .. } => "ArgumentError",
+            AppFileError::Outside { .. } => "ArgumentError",
             _ => "IOError",
         };
         scope.error(class, self.to_string())

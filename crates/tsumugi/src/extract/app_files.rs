@@ -11,16 +11,16 @@ use crate::error::{Error, Result};
 use crate::plugin::Worker;
 use crate::response::Response;
 
-/// Answers with files: `async fn report(files: OwnFiles, Path(name): Path<String>) -> Result<Response> { files.send("reports", &name).await }`. Types by
+/// Answers with files: `async fn report(files: AppFiles, Path(name): Path<String>) -> Result<Response> { files.send("reports", &name).await }`. Types by
 /// their extensions, ranges and conditions are as with [`Router::files`](crate::Router::files).
 #[derive(Debug)]
-pub struct OwnFiles {
+pub struct AppFiles {
     worker: Worker,
     /// The request without its body.
     head: Request,
 }
 
-impl OwnFiles {
+impl AppFiles {
     /// The file of this path below a folder of the application. A client may have named it: one that leads out of the folder, and a hidden one, is not
     /// there.
     ///
@@ -37,9 +37,9 @@ impl OwnFiles {
     }
 }
 
-impl<S> Extract<S> for OwnFiles {
-    async fn extract(context: &mut Context<S>) -> Result<OwnFiles> {
-        Ok(OwnFiles {
+impl<S> Extract<S> for AppFiles {
+    async fn extract(context: &mut Context<S>) -> Result<AppFiles> {
+        Ok(AppFiles {
             worker: context.worker().clone(),
             head: context.head(),
         })
