@@ -35,6 +35,7 @@ pub mod table;
 mod temporary_folder;
 mod test_folder;
 mod traces;
+mod unix_time;
 
 pub use admin_pages::AdminPages;
 pub use application::{AdminView, Application, Program, VmFigures};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use http::header::LOCATION;
 use http::{HeaderValue, StatusCode};
 use tsumugi_acme::ChallengeFolder;
-use tsumugi_http::{HttpResponse, Request, RequestScheme};
+use tsumugi_http::{HttpResponse, Request, RequestScheme, host_without_port};
 use tsumugi_worker::WorkerHandle;
 
 /// What requests of a connection meet before the application. The default leaves all to the application.
@@ -62,7 +62,7 @@ fn report(error: &io::Error) {
 
 /// 308, which has a client repeat its request as it was (RFC 9110 section 15.4.9).
 fn sent_on(request: &Request, port: u16) -> HttpResponse {
-    let host = request.host().and_then(without_port);
+    let host = request.host().and_then(host_without_port);
     let Some(host) = host else {
         let reason = "this address is for https, and the request names no host to go on at";
         return HttpResponse::refusal(StatusCode::BAD_REQUEST, reason);
@@ -79,33 +79,5 @@ fn sent_on(request: &Request, port: u16) -> HttpResponse {
             response.with(LOCATION, location)
         }
         Err(_) => HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed target"),
-    }
-}
-
-/// A host without its port.
-fn without_port(host: &str) -> Option<&str> {
-    let end = match host.rfind(']') {
-        Some(end) => end + 1,
-        None => host.find(':').unwrap_or(host.len()),
-    };
-    host.get(..end).filter(|host| !host.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_port;
-
-    #[test]
-    fn host_is_taken_without_its_port() {
-        for (host, expected) in [
-            ("a.example", Some("a.example")),
-            ("a.example:80", Some("a.example")),
-            ("[::1]:80", Some("[::1]")),
-            ("[::1]", Some("[::1]")),
-            (":80", None),
-            ("", None),
-        ] {
-            assert_eq!(without_port(host), expected, "{host}");
-        }
     }
 }

@@ -10,10 +10,11 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::Dashboard;
 use super::api::{ApiError, ApiResult};
 use super::question::{AdminQuestion, QuestionAnswer, QuestionSender};
-use super::{Dashboard, unix_ms};
 use crate::limits::{DASHBOARD_ANSWER_MS_MAX, DASHBOARD_NEXT_WORKER_MS};
+use crate::unix_time::unix_ms;
 
 impl Dashboard {
     /// Asks for what changes nothing. Another worker is asked too where one has no answer or takes its time.

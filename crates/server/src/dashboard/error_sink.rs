@@ -8,9 +8,9 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use super::moment::unix_ms;
 use super::text::{cut, cut_to};
 use crate::limits::{DASHBOARD_ERRORS_MAX, DASHBOARD_FRAMES_MAX, DASHBOARD_MESSAGE_CHARACTERS_MAX};
+use crate::unix_time::unix_ms;
 
 /// An error that ended a request, or something else that the application ran.
 #[derive(Clone, Debug, Default)]

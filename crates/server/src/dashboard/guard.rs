@@ -4,14 +4,15 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, StatusCode};
-use tsumugi_http::{AdminToken, cookie};
+use tsumugi_http::{AdminToken, cookie, host_without_port};
 
 use super::api::ApiError;
 use crate::limits::{DASHBOARD_LOGIN_FAILURES_MAX, DASHBOARD_SESSION_SECONDS};
+use crate::unix_time::unix_ms;
 
 /// The cookie of a browser that has shown the token.
 pub(crate) const COOKIE_NAME: &str = "tsumugi_admin";
@@ -88,7 +89,7 @@ impl AccessGuard {
     /// A name that another site has made point to this address is not one of ours.
     fn check_host(&self, headers: &HeaderMap, address: SocketAddr) -> Result<(), ApiError> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-        let name = host.map(without_port).unwrap_or_default();
+        let name = host.and_then(host_without_port).unwrap_or_default();
         let is_own = match name.trim_matches(['[', ']']).parse::<IpAddr>() {
             Ok(ip) => ip.is_loopback() || ip == address.ip() || address.ip().is_unspecified(),
             Err(_) => {
@@ -202,14 +203,6 @@ fn check_action(headers: &HeaderMap) -> Result<(), ApiError> {
     }
 }
 
-/// `host` of `host[:port]`, with the brackets of an address of version 6.
-fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    }
-}
-
 fn sessions(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let fields = headers.get_all(COOKIE).iter();
     let pairs = fields.filter_map(|field| cookie::pairs(field.as_bytes(), COOKIES_MAX).ok());
@@ -219,8 +212,7 @@ fn sessions(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 /// Seconds since 1970.
 fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    unix_ms(SystemTime::now()) / 1_000
 }
 
 /// Wrong tokens of the last minute, whoever sent them.

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tsumugi_worker::Handle;
 
 use super::latency::LatencyCounts;
-use super::moment::unix_ms;
 use super::routes::RouteCounts;
 use crate::front::MetricsRegistry;
 use crate::limits::DASHBOARD_POINTS;
+use crate::unix_time::unix_ms;
 
 /// How often the thread looks.
 const SECOND: Duration = Duration::from_secs(1);

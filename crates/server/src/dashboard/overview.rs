@@ -4,8 +4,9 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
+use super::Dashboard;
 use super::api::{ApiQuery, ApiResult};
-use super::{Dashboard, unix_ms};
+use crate::unix_time::unix_ms;
 
 /// `GET overview`.
 pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use tsumugi_worker::ReloadRecord;
 
+use super::Dashboard;
 use super::api::{ApiQuery, ApiResult, cut, cut_to};
 use super::error_sink::place_in;
-use super::{Dashboard, unix_ms};
 use crate::limits::DASHBOARD_MESSAGE_CHARACTERS_MAX;
 use crate::log::story;
+use crate::unix_time::unix_ms;
 
 /// `GET reloads`: the last ones, the latest first.
 pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {

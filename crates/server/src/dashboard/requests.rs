@@ -5,9 +5,10 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tsumugi_trace::{ActivityView, CancelReply, WaitView};
 
+use super::Dashboard;
 use super::api::{ApiError, ApiFuture, ApiQuery, ApiResult, cut, required};
-use super::{Dashboard, unix_ms};
 use crate::limits::DASHBOARD_REQUESTS_MAX;
+use crate::unix_time::unix_ms;
 
 /// `GET requests`: the oldest first.
 pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {

@@ -10,9 +10,9 @@ use tsumugi_worker::Handle;
 use super::description::ServerDescription;
 use super::history::ChartHistory;
 use super::kept_answer::KeptAnswer;
-use super::moment::unix_ms;
 use crate::front::{Front, MetricsRegistry};
 use crate::traces::TraceExporter;
+use crate::unix_time::unix_ms;
 
 /// What endpoints answer from.
 #[derive(Debug)]

@@ -11,14 +11,15 @@ use tokio::time::timeout;
 use tsumugi_kv::{KeyRange, KvSnapshot, Lifetime};
 use tsumugi_stores::{Capability, Store};
 
+use super::Dashboard;
 use super::api::{ApiFuture, ApiQuery, list};
 use super::parts::{RECORDS, STORES, text};
 use super::question::{AdminQuestion, QuestionAnswer as Answer};
-use super::{Dashboard, unix_ms};
 use crate::limits::{
     DASHBOARD_CURSORS_MAX, DASHBOARD_ENGINE_MS_MAX, DASHBOARD_KEY_BYTES_MAX, DASHBOARD_RECORDS_MAX,
     DASHBOARD_STORES_MAX, DASHBOARD_VALUE_BYTES_MAX,
 };
+use crate::unix_time::unix_ms;
 
 /// `GET stores`.
 pub(super) fn view(dashboard: &Dashboard, _: ApiQuery) -> ApiFuture<'_> {

@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value, json};
 use tsumugi_trace::{Attribute, FinishedActivity, FinishedSpan, TraceId};
 
+use super::Dashboard;
 use super::api::{ApiError, ApiQuery, ApiResult, list};
-use super::{Dashboard, unix_ms};
 use crate::limits::{DASHBOARD_SPANS_MAX, DASHBOARD_TRACES_MAX};
+use crate::unix_time::unix_ms;
 
 /// `GET traces`: the latest first.
 pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {

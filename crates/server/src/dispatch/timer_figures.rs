@@ -3,10 +3,12 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use tsumugi_jobs::CronSchedule;
 use tsumugi_trace::{Activity, ActivityKind, Ending};
+
+use crate::unix_time::unix_ms;
 
 /// The timers of this process. Locked where one begins, and by who reads.
 static TIMERS: Mutex<Vec<Weak<TimerFigures>>> = Mutex::new(Vec::new());
@@ -114,7 +116,7 @@ impl TimerFigures {
 
     /// The next tick is due after this.
     pub(crate) fn next_in(&self, wait: Duration) {
-        let at = unix_ms().saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        let at = now_ms().saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         self.next_at.store(at, Relaxed);
     }
 
@@ -122,7 +124,7 @@ impl TimerFigures {
     pub(crate) async fn tick(&self, tick: impl Future<Output = Option<String>>) {
         let begun = Instant::now();
         self.last_us.store(-1, Relaxed);
-        self.last_at.store(unix_ms(), Relaxed);
+        self.last_at.store(now_ms(), Relaxed);
         let name = self.description.name.as_deref();
         let name = name
             .or(self.description.place.as_deref())
@@ -152,7 +154,7 @@ impl TimerFigures {
             last_at: some(self.last_at.load(Relaxed)),
             last: last_us.map(Duration::from_micros),
             next_at: match &self.schedule {
-                Some(schedule) => i64::try_from(unix_ms())
+                Some(schedule) => i64::try_from(now_ms())
                     .ok()
                     .and_then(|now| schedule.next_after(now))
                     .and_then(|next| u64::try_from(next).ok()),
@@ -169,9 +171,8 @@ pub(crate) fn timers() -> Vec<Arc<TimerFigures>> {
     timers.iter().filter_map(Weak::upgrade).collect()
 }
 
-fn unix_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+fn now_ms() -> u64 {
+    unix_ms(SystemTime::now())
 }
 
 #[cfg(test)]
