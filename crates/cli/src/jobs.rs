@@ -1,5 +1,5 @@
 //! `tsumugi jobs`: what waits, runs and has failed in a database, tried again or dropped. Loads no application and runs no job.
-//! Rule: it makes nothing: a database without jobs is said to have none.
+//! Rule: it makes nothing and changes no table: a database without jobs is said to have none, and one of an older version is not read.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::{Subcommand, ValueEnum};
 use time::OffsetDateTime;
-use tsumugi_db::{Database, Executor, Options};
+use tsumugi_db::{Database, Options};
 use tsumugi_jobs::limits::JOBS_LISTED_MAX;
 use tsumugi_jobs::{JobQueue, JobRow, JobState};
 use tsumugi_server::commands;
@@ -103,11 +103,7 @@ impl State {
 
 impl JobPlace {
     fn url(&self) -> Result<String> {
-        if let Some(url) = self
-            .database
-            .clone()
-            .or_else(|| std::env::var("DATABASE_URL").ok())
-        {
+        if let Some(url) = self.database.clone().or_else(commands::database_url) {
             return Ok(url);
         }
         let file = self.data.join("app.db");
@@ -126,15 +122,12 @@ impl JobPlace {
         let text = tsumugi_worker::alone(WorkerLimits::default(), async |_| {
             let work = async {
                 let database = Database::connect(&url, Options::default()).await?;
-                if !Executor::Database(database.clone())
-                    .has_table("tsumugi_jobs")
-                    .await?
-                {
+                let Some(queue) = JobQueue::over_existing(&database).await? else {
                     bail!(
                         "there are no jobs in this database: an application with `jobs db` makes their table"
                     );
-                }
-                work(&JobQueue::over(&database)).await
+                };
+                work(&queue).await
             };
             tokio::select! {
                 text = work => text,
@@ -178,18 +171,19 @@ impl JobSelection {
     ) -> Result<String> {
         let mut changed = 0;
         if self.all {
-            loop {
-                let dead = queue.list(Some(JobState::Dead), 0, JOBS_LISTED_MAX).await?;
-                let mut any = false;
+            let (mut after, mut is_full) = (0, true);
+            // Once each: what is begun again may be dead again before the end.
+            while is_full {
+                let state = Some(JobState::Dead);
+                let dead = queue.list_without_arguments(state, after, JOBS_LISTED_MAX);
+                let dead = dead.await?;
                 for job in &dead {
-                    let is_changed = change(job.id).await?;
-                    any |= is_changed;
-                    changed += usize::from(is_changed);
+                    changed += usize::from(change(job.id).await?);
+                    after = job.id;
                 }
-                if !any {
-                    return Ok(format!("{changed} {done}\n"));
-                }
+                is_full = dead.len() == JOBS_LISTED_MAX;
             }
+            return Ok(format!("{changed} {done}\n"));
         }
         let mut missing = Vec::new();
         for id in &self.ids {
@@ -227,8 +221,23 @@ fn line(text: &mut String, job: &JobRow) {
     // A text that is written to memory has room.
     let _ = writeln!(
         text,
-        "{id}  {state:<9}  {due}  {name} {arguments}  queue {queue}, begun {attempts} {times}{error}"
+        "{}",
+        printable(&format!(
+            "{id}  {state:<9}  {due}  {name} {arguments}  queue {queue}, begun {attempts} {times}{error}"
+        ))
     );
+}
+
+/// A text without what a terminal obeys: what a client sent may be in arguments and errors.
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character.is_control() {
+            true => shown.extend(character.escape_default()),
+            false => shown.push(character),
+        }
+    }
+    shown
 }
 
 fn first_line(text: &str) -> &str {
@@ -243,4 +252,45 @@ fn moment(unix_ms: i64) -> String {
     let (date, time) = (at.date(), at.time());
     let (hour, minute, second) = (time.hour(), time.minute(), time.second());
     format!("{date} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_are_dead_are_retried_once_each_also_where_they_die_at_once() {
+        let all = JobSelection {
+            place: JobPlace {
+                database: None,
+                data: "data".into(),
+            },
+            ids: Vec::new(),
+            all: true,
+        };
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let url = "sqlite::memory:?name=dead";
+            let database = Database::connect(url, Options::default()).await.unwrap();
+            let queue = JobQueue::over(&database);
+            queue.prepare().await.unwrap();
+            let insert = "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at) \
+                          values ('a', 'default', '{}', 3, 0, 1, 1, 0, 0, 0)";
+            for _ in 0..2 {
+                database.execute(insert, []).await.unwrap();
+            }
+            let dies = async |_| Ok(true);
+            let text = all.each(&queue, "retried", dies).await.unwrap();
+            assert_eq!(text, "2 retried\n");
+        });
+    }
+
+    #[test]
+    fn what_terminals_obey_is_shown_and_not_sent() {
+        let check = |text, expected| assert_eq!(printable(text), expected);
+        check("no such user \"ann\" äあ", "no such user \"ann\" äあ");
+        check("a\u{1b}]0;title\u{7}b", "a\\u{1b}]0;title\\u{7}b");
+        check("\u{9b}2J\r\u{7f}", "\\u{9b}2J\\r\\u{7f}");
+    }
 }

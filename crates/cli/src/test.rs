@@ -14,15 +14,13 @@ use tokio::sync::oneshot;
 use tsumugi_db::{TestContents, TestDatabase, TestDatabases};
 use tsumugi_ruby::{App, Maintenance, MaintenanceOutcome, Mode, Settings, TestFile, TestOutcome};
 use tsumugi_server::TestFolder;
-use tsumugi_server::commands::{RunMode, Task};
+use tsumugi_server::commands::{DATABASE_URL, RunMode, Task, database_url};
 use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::limits::TEST_MS_MAX;
 use crate::serve::folder_of;
 use crate::{application, migrate};
 
-/// The variable that names a database.
-const DATABASE_URL: &str = "DATABASE_URL";
 /// The exit code of a run that a signal ended, as shells have it for Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -93,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             biased;
             // Its sender is kept by a thread that ends with the process.
             _ = stop => Ok(Completion::Interrupted),
-            outcome = run.all(&files) => outcome,
+            outcome = run.run_all(&files) => outcome,
         };
         let removed = match run.databases.take() {
             Some(databases) => databases.end().await,
@@ -125,13 +123,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 enum Completion {
     All,
     Interrupted,
-}
-
-/// The database that tests are not run over, unless it is said: an empty variable is as none.
-fn database_url() -> Option<String> {
-    std::env::var(DATABASE_URL)
-        .ok()
-        .filter(|url| !url.is_empty())
 }
 
 /// Where the database of a URL is, without user, password and options.
@@ -224,7 +215,7 @@ fn tests_beside(app: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl TestRun<'_> {
-    async fn all(&mut self, files: &[PathBuf]) -> Result<Completion> {
+    async fn run_all(&mut self, files: &[PathBuf]) -> Result<Completion> {
         if self.has_migrations
             && let Some(databases) = &mut self.databases
             && let Some(url) = databases.template().await?
@@ -233,7 +224,7 @@ impl TestRun<'_> {
         }
         for file in files {
             println!("{}", file.display());
-            self.file(file).await;
+            self.run_file(file).await;
         }
         Ok(Completion::All)
     }
@@ -260,15 +251,12 @@ impl TestRun<'_> {
         Ok(())
     }
 
-    /// Every test gets the application anew: what one leaves behind, the next does not see.
-    async fn file(&mut self, file: &Path) {
-        let mut index = 0;
-        loop {
-            match self.one(file, index).await {
-                Ok(Outcome::Skipped) => {}
-                Ok(Outcome::Passed) => self.tally.passed += 1,
-                Ok(Outcome::Failed) => self.tally.failed += 1,
-                Ok(Outcome::NoMore) => return,
+    /// Every test gets the application anew: what one leaves behind, the next does not see. The first one says which tests there are.
+    async fn run_file(&mut self, file: &Path) {
+        let mut next = Some(0);
+        while let Some(index) = next {
+            let ran = match self.run_test(file, index).await {
+                Ok(ran) => ran,
                 Err(error) => {
                     println!(
                         "  FAIL (load)\n{}",
@@ -277,19 +265,32 @@ impl TestRun<'_> {
                     self.tally.failed += 1;
                     return;
                 }
+            };
+            match ran.outcome {
+                Some(Outcome::Passed) => self.tally.passed += 1,
+                Some(Outcome::Failed) => self.tally.failed += 1,
+                None => {}
             }
-            index += 1;
+            let mut rest = ran.names.iter().enumerate().skip(index + 1);
+            let wanted = rest.find(|(_, name)| self.is_wanted(name));
+            next = wanted.map(|(index, _)| index);
         }
     }
 
-    /// One test, or what there is in its place.
-    async fn one(&mut self, file: &Path, index: usize) -> Result<Outcome> {
+    /// Whether the name was asked for.
+    fn is_wanted(&self, name: &str) -> bool {
+        let part = self.arguments.name.as_ref();
+        part.is_none_or(|part| name.contains(part))
+    }
+
+    /// One test with a database and a folder of its own.
+    async fn run_test(&mut self, file: &Path, index: usize) -> Result<RanTest> {
         let data = self.folder.data()?;
         let database = match &mut self.databases {
-            Some(databases) => Some(databases.fresh(&data).await?),
+            Some(databases) => Some(databases.create(&data).await?),
             None => None,
         };
-        let outcome = self.on(file, index, &data, database.as_ref()).await;
+        let outcome = self.run_over(file, index, &data, database.as_ref()).await;
         if let (Some(databases), Some(database)) = (&mut self.databases, database)
             && let Err(error) = databases.remove(database).await
         {
@@ -301,13 +302,14 @@ impl TestRun<'_> {
         outcome
     }
 
-    async fn on(
+    /// One test over this database and this folder.
+    async fn run_over(
         &self,
         file: &Path,
         index: usize,
         data: &Path,
         database: Option<&TestDatabase>,
-    ) -> Result<Outcome> {
+    ) -> Result<RanTest> {
         let environment = database.map(|database| environment(database.url()));
         if let Some(database) = database
             && self.has_migrations
@@ -318,33 +320,39 @@ impl TestRun<'_> {
         let environment = environment.unwrap_or_default();
         let app = &self.arguments.app;
         let app = application::load_for_test(&self.worker, app, data, environment).await?;
-        let outcome = self.test(&app, file, index).await;
+        let outcome = self.run_body(&app, file, index).await;
         application::retire(&app).await;
         outcome
     }
 
-    async fn test(&self, app: &Rc<App>, file: &Path, index: usize) -> Result<Outcome> {
+    /// Runs the test that is at this index of its file, if its name was asked for.
+    async fn run_body(&self, app: &Rc<App>, file: &Path, index: usize) -> Result<RanTest> {
         let tests = TestFile::load(app, file).await?;
-        let Some(name) = tests.names().get(index) else {
-            return Ok(Outcome::NoMore);
+        let names = tests.names().to_vec();
+        let wanted = names.get(index).filter(|name| self.is_wanted(name));
+        let outcome = match wanted {
+            Some(name) => {
+                let started = Instant::now();
+                let outcome = tests.run(index, Duration::from_millis(TEST_MS_MAX)).await;
+                Some(report(name, &outcome, started.elapsed(), file))
+            }
+            None => None,
         };
-        let wanted = self.arguments.name.as_ref();
-        if wanted.is_some_and(|part| !name.contains(part)) {
-            return Ok(Outcome::Skipped);
-        }
-        let started = Instant::now();
-        let outcome = tests.run(index, Duration::from_millis(TEST_MS_MAX)).await;
-        Ok(report(name, &outcome, started.elapsed(), file))
+        Ok(RanTest { outcome, names })
     }
+}
+
+/// What became of the test at one index of a file.
+struct RanTest {
+    /// None where its name was not asked for, and where there is none.
+    outcome: Option<Outcome>,
+    /// The names of all tests of the file.
+    names: Vec<String>,
 }
 
 enum Outcome {
     Passed,
     Failed,
-    /// Its name was not asked for.
-    Skipped,
-    /// The file has no test of this number.
-    NoMore,
 }
 
 /// Prints one line for the test, and for a failure where and why.

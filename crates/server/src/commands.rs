@@ -76,6 +76,16 @@ impl Task {
     }
 }
 
+/// The variable that names a database.
+pub const DATABASE_URL: &str = "DATABASE_URL";
+
+/// The database that it names; an empty one names none.
+pub fn database_url() -> Option<String> {
+    std::env::var(DATABASE_URL)
+        .ok()
+        .filter(|url| !url.is_empty())
+}
+
 /// What `migrate` calls the tables that jobs are kept in.
 pub const JOB_TABLES: &str = "tables of jobs";
 
