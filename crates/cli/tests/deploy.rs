@@ -171,6 +171,28 @@ fn scripts_of_the_package_succeed_whatever_systemd_says() {
 }
 
 #[test]
+fn folder_that_dist_has_not_made_is_refused_and_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = folder.path().join("notes");
+    let dist = |made: bool| {
+        std::fs::write(&notes, "by hand").unwrap();
+        if made {
+            std::fs::write(folder.path().join("SHA256SUMS"), "").unwrap();
+        }
+        let mut dist = Command::new(deploy("../scripts/dist"));
+        // Nothing is made for these.
+        dist.env("DIST_TARGETS", "none").arg(folder.path());
+        let output = dist.output().unwrap();
+        assert!(!output.status.success() && notes.exists());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let refused = dist(false);
+    assert!(refused.contains("was not made by this"), "{refused}");
+    let made = dist(true);
+    assert!(made.contains("DIST_TARGETS lacks"), "{made}");
+}
+
+#[test]
 fn services_of_ours_are_hardened() {
     let systemd = program("systemd-analyze", "systemd");
     for step in STEPS {
