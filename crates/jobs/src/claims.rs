@@ -8,16 +8,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tsumugi_db::Error as DatabaseError;
 
 use crate::backoff::back_off;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::job_claim::{JobClaim, JobEnd};
 use crate::kind::{JobKind, millis};
 use crate::limits::{
-    CLAIMS_RENEWED_MAX, CLOCK_STEP_MAX, EXPIRED_MAX, FAILURE_PAUSE_MIN, JOB_CLAIMS_MAX,
-    JOB_ERROR_BYTES_MAX, JOB_LOSSES_MAX, JOBS_RUNNING_MAX, LOOK_SKIPPED_MAX, ORPHAN_DOUBT,
-    ORPHANS_EVERY,
+    CLOCK_STEP_MAX, EXPIRED_MAX, FAILURE_PAUSE_MIN, JOB_CLAIMS_MAX, JOB_ERROR_BYTES_MAX,
+    JOB_LOSSES_MAX, JOBS_RUNNING_MAX, LOOK_SKIPPED_MAX, ORPHAN_DOUBT, ORPHANS_EVERY,
 };
 use crate::queue::{JobQueue, integer, maybe_integer, text};
 use crate::running::is_running_here;
@@ -88,10 +86,10 @@ pub(crate) struct ClaimAnswer {
 }
 
 /// What there is to do.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct LookAnswer {
-    /// Whether jobs may be claimed.
-    is_ready: bool,
+    /// Of what is wanted, whether jobs may be claimed.
+    ready: Vec<bool>,
     /// Whether something was due that is done now: what is due behind it was not seen.
     was_due: bool,
     /// When the next is due.
@@ -150,42 +148,43 @@ impl Claimer {
     /// Claims jobs, and makes those ready before whose time has come or whose process died.
     /// `room` is how many may be claimed in all.
     pub async fn claim(&self, wanted: &[Wanted], mut room: usize) -> Result<ClaimAnswer> {
+        if wanted.is_empty() {
+            return Ok(ClaimAnswer::default());
+        }
         if self.retry_at.get().is_some_and(|at| at <= Instant::now()) {
             self.retry_at.set(None);
         }
         // Where there was more than room, there is more.
-        let skips = self.was_full.get() && is_within(&self.looked, LOOK_SKIPPED_MAX);
-        let look = match skips {
+        let was_full = self.was_full.get() && is_within(&self.looked, LOOK_SKIPPED_MAX);
+        let look = match was_full && wanted.len() == 1 {
             true => LookAnswer {
-                is_ready: true,
+                ready: vec![true],
                 was_due: true,
                 next: None,
             },
-            false => self.look().await?,
+            false => self.look(wanted).await?,
         };
         let mut claimed = ClaimAnswer::default();
         let mut is_full = false;
-        if look.is_ready {
-            for wanted in self.in_turn(wanted) {
-                let count = wanted.room.min(room).min(JOB_CLAIMS_MAX);
-                if count == 0 {
-                    continue;
+        for wanted in self.in_turn(wanted, &look.ready) {
+            let count = wanted.room.min(room).min(JOB_CLAIMS_MAX);
+            if count == 0 {
+                continue;
+            }
+            let before = claimed.jobs.len();
+            let outcome = self.claim_of(wanted, count, &mut claimed.jobs).await;
+            let got = claimed.jobs.len() - before;
+            room = room.saturating_sub(got);
+            is_full |= got == count;
+            self.serve(wanted, got);
+            match outcome {
+                Ok(()) => {}
+                // What is claimed is begun.
+                Err(error) if !claimed.jobs.is_empty() => {
+                    tracing::warn!("jobs cannot be claimed: {error}");
+                    break;
                 }
-                let before = claimed.jobs.len();
-                let outcome = self.claim_of(wanted, count, &mut claimed.jobs).await;
-                let got = claimed.jobs.len() - before;
-                room = room.saturating_sub(got);
-                is_full |= got == count;
-                self.serve(wanted, got);
-                match outcome {
-                    Ok(()) => {}
-                    // What is claimed is begun.
-                    Err(error) if !claimed.jobs.is_empty() => {
-                        tracing::warn!("jobs cannot be claimed: {error}");
-                        break;
-                    }
-                    Err(error) => return Err(error),
-                }
+                Err(error) => return Err(error),
             }
         }
         self.was_full.set(is_full);
@@ -194,10 +193,11 @@ impl Claimer {
         Ok(claimed)
     }
 
-    /// What was served last comes last, so that no queue keeps all others waiting.
-    fn in_turn<'w>(&self, wanted: &'w [Wanted]) -> Vec<&'w Wanted> {
+    /// What is ready, where what was served last comes last, so that no queue keeps all others waiting.
+    fn in_turn<'w>(&self, wanted: &'w [Wanted], ready: &[bool]) -> Vec<&'w Wanted> {
         let served = self.served.borrow();
-        let mut wanted: Vec<&Wanted> = wanted.iter().collect();
+        let ready = wanted.iter().zip(ready).filter(|(_, is_ready)| **is_ready);
+        let mut wanted: Vec<&Wanted> = ready.map(|(wanted, _)| wanted).collect();
         wanted.sort_by_key(|wanted| served.get(&wanted.queue).copied());
         wanted
     }
@@ -222,26 +222,32 @@ impl Claimer {
         }
     }
 
-    async fn look(&self) -> Result<LookAnswer> {
+    async fn look(&self, wanted: &[Wanted]) -> Result<LookAnswer> {
         let engine = self.queue.engine();
-        let names = self.kinds.iter().map(|kind| &*kind.name);
+        let groups = wanted
+            .iter()
+            .map(|wanted| wanted.names.iter().map(|name| &**name));
         let asked_at = Instant::now();
-        let rows = self.queue.ask(statements::look(engine, names)).await?;
+        let rows = self.queue.ask(statements::look(engine, groups)).await?;
         self.looked.set(Some(Instant::now()));
         let place = |index| rows.first().and_then(|row| maybe_integer(row, index));
         let (mut scheduled, mut claims) = (place(0), place(1));
-        self.note_clock(asked_at, place(3).unwrap_or_default());
+        self.note_clock(asked_at, place(2).unwrap_or_default());
         let mut look = LookAnswer {
-            is_ready: place(2).is_some(),
+            ready: (3..)
+                .map(place)
+                .map(|place| place.is_some())
+                .take(wanted.len())
+                .collect(),
             ..LookAnswer::default()
         };
+        let mut has_made_ready = false;
         if scheduled.is_some_and(|wait| wait <= 0) {
-            let promoted = self
-                .queue
-                .change(statements::promote(engine))
-                .await?
-                .affected;
-            look.is_ready = true;
+            let promoted = match self.queue.change(statements::promote(engine)).await {
+                Err(error) if self.is_in_the_way(&error) => 0,
+                promoted => promoted?.affected,
+            };
+            has_made_ready = true;
             look.was_due = promoted > 0;
             // Another transaction has it, unless it is ready by now.
             if promoted == 0 {
@@ -250,14 +256,17 @@ impl Claimer {
         }
         if claims.is_some_and(|wait| wait <= 0) {
             let is_any = self.expire().await?;
-            look.is_ready |= is_any;
+            has_made_ready |= is_any;
             look.was_due |= is_any;
             // What is there and seems to have run out is renewed soon.
             claims = Some(millis(self.lease / 10));
         }
         let watches = engine == JobEngine::Postgres && claims.is_some();
         if watches && !is_within(&self.watched, ORPHANS_EVERY) {
-            look.is_ready |= self.abandon().await?;
+            has_made_ready |= self.abandon().await?;
+        }
+        if has_made_ready {
+            look.ready.fill(true);
         }
         let waits = [scheduled, claims].into_iter().flatten();
         let next = waits.min().and_then(|wait| u64::try_from(wait).ok());
@@ -305,9 +314,7 @@ impl Claimer {
                 Ok(changed) if changed.affected == 1 => {}
                 Ok(_) => continue,
                 // Another one was just about to claim it.
-                Err(Error::Database(
-                    DatabaseError::SerializationFailure { .. } | DatabaseError::Deadlock { .. },
-                )) => continue,
+                Err(error) if self.is_in_the_way(&error) => continue,
                 Err(error) => return Err(error),
             }
             let claim = JobClaim {
@@ -328,7 +335,7 @@ impl Claimer {
         Ok(())
     }
 
-    /// Counts a loss of jobs whose claims have run out, and says whether there were any.
+    /// Counts a loss of jobs whose claims have run out, and says whether any was counted.
     async fn expire(&self) -> Result<bool> {
         if self
             .doubts
@@ -346,14 +353,25 @@ impl Claimer {
         if rows.len() > left.len() {
             self.name.mark_anew();
         }
+        let mut is_any = false;
         for job in &left {
             let error = job.error("its process ended or stood still");
             let expire = statements::expire(engine, job.claim, job.next(), &error);
-            if self.queue.change(expire).await?.affected == 1 {
-                job.warn();
-            }
+            is_any |= self.lose(job, expire).await?;
         }
-        Ok(!left.is_empty())
+        Ok(is_any)
+    }
+
+    /// Counts a loss by this statement, and says whether it was still one. What another transaction has is left to it.
+    async fn lose(&self, job: &LeftJob, lose: Sql) -> Result<bool> {
+        let is_lost = match self.queue.change(lose).await {
+            Err(error) if self.is_in_the_way(&error) => false,
+            changed => changed?.affected == 1,
+        };
+        if is_lost {
+            job.warn();
+        }
+        Ok(is_lost)
     }
 
     /// The same for jobs whose process has died, as PostgreSQL knows at once, before their claims have run out.
@@ -372,38 +390,9 @@ impl Claimer {
             }
             let error = job.error("its process ended");
             let abandon = statements::abandon(job.claim, job.next(), &error, &job.worker);
-            if self.queue.change(abandon).await?.affected == 1 {
-                job.warn();
-                is_any = true;
-            }
+            is_any |= self.lose(&job, abandon).await?;
         }
         Ok(is_any)
-    }
-
-    /// Renews these claims, and answers those of them that are held no more.
-    pub async fn renew(&self, claims: &[JobClaim]) -> Result<Vec<JobClaim>> {
-        let engine = self.queue.engine();
-        let count = match engine {
-            JobEngine::Postgres => claims.len().max(1),
-            _ => CLAIMS_RENEWED_MAX,
-        };
-        let mut lost = Vec::new();
-        for claims in claims.chunks(count) {
-            let worker = self.name.now();
-            let renew = statements::renew(engine, claims, millis(self.lease), &worker);
-            let renewed = self.queue.change(renew).await?;
-            if usize::try_from(renewed.affected).is_ok_and(|renewed| renewed == claims.len()) {
-                continue;
-            }
-            let rows = self.queue.ask(statements::held(engine, claims)).await?;
-            let claim = |row| JobClaim {
-                id: integer(row, 0),
-                attempt: integer(row, 1),
-            };
-            let held: HashSet<JobClaim> = rows.iter().map(claim).collect();
-            lost.extend(claims.iter().filter(|claim| !held.contains(claim)));
-        }
-        Ok(lost)
     }
 
     /// Says how a job has ended, and whether it was still this process's; nothing where that is not written yet, which is in the log.
@@ -417,7 +406,7 @@ impl Claimer {
             let table = &self.queue.table;
             let end = JobEnd {
                 claim: job.claim(),
-                is_keyed: table.is_keyed(job.id) || job.attempt > 1,
+                is_keyed: table.keyed.has(job.id) || job.attempt > 1,
             };
             let recorded = match engine {
                 JobEngine::Postgres => {
@@ -647,7 +636,7 @@ mod tests {
                 .await
                 .unwrap();
             for sql in [
-                statements::look(JobEngine::Sqlite, ["a", "b"]),
+                statements::look(JobEngine::Sqlite, [["a", "b"], ["c", "d"]]),
                 statements::claim(JobEngine::Sqlite, ["a", "b"], 10, 1_000, "1-test"),
             ] {
                 let explain = format!("explain query plan {}", sql.text);

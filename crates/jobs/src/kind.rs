@@ -83,7 +83,12 @@ impl JobKind {
 }
 
 pub(crate) fn check_name(what: &'static str, name: &str) -> Result<()> {
-    check_text(what, name, "JOB_NAME_BYTES_MAX", JOB_NAME_BYTES_MAX)
+    check_text(what, name, "JOB_NAME_BYTES_MAX", JOB_NAME_BYTES_MAX)?;
+    // Firebird takes it for the same name without the space.
+    match name.ends_with(' ') {
+        true => Err(Error::Usage(format!("{what} does not end with a space"))),
+        false => Ok(()),
+    }
 }
 
 pub(crate) fn check_key(what: &'static str, key: &str) -> Result<()> {
@@ -178,15 +183,16 @@ impl JobPush {
 pub struct WorkerOptions {
     /// Whether it runs any. A process that only pushes has no worker that does.
     pub run: bool,
-    /// Jobs that run at once.
+    /// Jobs that run at once: from 1 to [`JOBS_RUNNING_MAX`], and [`JOBS_RUNNING_DEFAULT`] by default.
     pub running: usize,
-    /// Those of queues that have a limit of their own.
+    /// Those of queues that have a limit of their own, within the same range.
     pub queues: BTreeMap<String, usize>,
-    /// For how long a job is claimed; it is renewed meanwhile.
+    /// For how long a job is claimed, from [`JOB_LEASE_MIN`] to [`JOB_LEASE_MAX`]; it is renewed meanwhile.
     pub lease: Duration,
-    /// How long jobs may go on once the worker is to end; shorter where it must end before.
+    /// How long jobs may go on once the worker is to end, up to [`JOB_GRACE_MAX`]; shorter where it must end before.
     pub grace: Duration,
     /// How often the table is looked at for what other processes have pushed. Without it every five seconds where PostgreSQL notifies of that, else every second.
+    /// From [`JOB_POLL_MIN`] to [`JOB_POLL_MAX`].
     pub poll: Option<Duration>,
 }
 

@@ -27,14 +27,19 @@
 #![forbid(unsafe_code)]
 
 mod backoff;
+mod boot_clock;
 mod claims;
+mod commit_wake;
 mod error;
 mod figures;
 mod group_commit;
 mod job_claim;
+mod keyed_jobs;
+mod keys;
 mod kind;
 pub mod limits;
 mod queue;
+mod renewal;
 mod running;
 mod schedule;
 mod sql;
@@ -42,6 +47,7 @@ mod sql;
 mod table;
 mod statements;
 mod trace;
+mod upkeep;
 mod wake;
 mod worker;
 mod worker_name;
@@ -52,5 +58,5 @@ pub use figures::{JobFigure, JobFigures};
 pub use kind::{DEFAULT_QUEUE, JobKind, JobPush, WorkerOptions};
 pub use queue::{JobCounts, JobQueue, JobRow, JobState};
 pub use schedule::{CronSchedule, run_schedules};
-pub use table::{make_job_tables, upgrade_job_tables};
+pub use table::{JobTablesWish, prepare_job_tables};
 pub use worker::{JobFuture, JobWorker, Perform};

@@ -18,6 +18,10 @@ pub const JOBS_RUNNING_MAX: usize = 1_000;
 pub const JOB_CLAIMS_MAX: usize = 100;
 /// Jobs whose time has come that one statement makes ready.
 pub const JOBS_PROMOTED_MAX: usize = 1_000;
+/// Dead jobs that one statement makes ready.
+pub(crate) const JOBS_RETRIED_MAX: usize = 1_000;
+/// Keys of old times of schedules that one statement drops.
+pub(crate) const SCHEDULE_KEYS_DROPPED_MAX: usize = 1_000;
 /// Claims that one statement renews on SQLite and Firebird.
 pub(crate) const CLAIMS_RENEWED_MAX: usize = 100;
 /// Ends of jobs and notices that are written together; others wait for the next time.
@@ -79,6 +83,17 @@ pub(crate) const FAILURE_PAUSE_MIN: Duration = Duration::from_millis(100);
 pub(crate) const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How often a worker tries to write the end of a job while the database fails. After that the claim runs out, and the job is begun again.
 pub(crate) const RECORDS_MAX: u32 = 8;
+/// How long a renewal of claims may go on, where a quarter of their time is less. Then another one begins, over another connection.
+pub(crate) const RENEWAL_MIN: Duration = Duration::from_secs(2);
+/// How often a worker that runs jobs looks whether the machine has slept.
+pub(crate) const SLEEP_LOOKED_EVERY: Duration = Duration::from_secs(1);
+/// Shortest sleep of the machine that counts: clocks that are read one behind the other differ by less.
+pub(crate) const SLEEP_MIN: Duration = Duration::from_millis(500);
+/// A look that takes longer than this and finds no job is not repeated at once.
+pub(crate) const LOOK_TIME_FREE: Duration = Duration::from_millis(20);
+/// How many times as long as it took the next one is waited for then, up to [`JOB_POLL_DEFAULT`]: jobs that this worker may not run are passed over one by
+/// one, and may be many.
+pub(crate) const LOOK_PAUSE_FACTOR: u32 = 9;
 /// How long a worker that ends tries to give back what it has claimed.
 pub(crate) const GIVE_BACK_MAX: Duration = Duration::from_secs(5);
 /// How often a worker looks whether the session that listens is still there, so that nothing on the way forgets it either.

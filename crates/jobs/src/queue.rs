@@ -5,18 +5,21 @@ use std::fmt;
 use std::rc::Rc;
 
 use tsumugi_db::{
-    Database, Error as DatabaseError, ExecuteResult, Executor, Isolation, Row, Rows,
+    Database, Error as DatabaseError, ExecuteResult, Executor, Isolation, Row, Rows, Transaction,
     TransactionOptions, ValueRef,
 };
 
+use crate::commit_wake::wake_after_commit;
 use crate::error::{Error, Result};
 use crate::job_claim::JobClaim;
+use crate::keys::{named_key, own_key};
 use crate::kind::{JobPush, check_key, millis};
 use crate::limits::{JOB_POLL_MAX, JOBS_LISTED_MAX};
 use crate::sql::{JobEngine, Sql, unix_millis};
-use crate::statements::{self, PushNotice};
-use crate::table::{JobTables, state};
+use crate::statements::{self, ListedArguments, PushNotice};
+use crate::table::{JobTables, find_job_tables, state};
 use crate::trace::trace_here;
+use crate::upkeep;
 use crate::wake::wake_process;
 
 /// The jobs in one database. Cheap to clone; belongs to its thread.
@@ -102,10 +105,10 @@ pub struct JobRow {
     pub claimed_by: Option<String>,
     /// The text of its last failure, up to `JOB_ERROR_BYTES_MAX` bytes.
     pub error: Option<String>,
-    /// JSON text.
-    pub arguments: String,
     /// How often its process died or stood still while it ran, which is no failure.
     pub losses: i64,
+    /// JSON text; empty in a list without arguments.
+    pub arguments: String,
 }
 
 impl fmt::Debug for JobRow {
@@ -151,6 +154,18 @@ impl JobQueue {
         }
     }
 
+    /// The jobs of this database, whose tables stay as they are; nothing where there are none.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] of tables of an older version; of the database.
+    pub async fn over_existing(database: &Database) -> Result<Option<JobQueue>> {
+        let executor = Executor::Database(database.clone());
+        let is_there = find_job_tables(&executor).await?;
+        Ok(is_there.then(|| JobQueue {
+            table: Rc::new(JobTables::existing(database.clone())),
+        }))
+    }
+
     /// The database.
     #[must_use]
     pub fn database(&self) -> &Database {
@@ -194,7 +209,7 @@ impl JobQueue {
         {
             match notice {
                 PushNotice::Shared => self.wake_all().await,
-                _ => self.wake(),
+                _ => wake_process(),
             }
         }
         Ok(id)
@@ -225,7 +240,7 @@ impl JobQueue {
 
     /// Has the workers of all processes look for jobs, where the database can tell them. They look now and then anyway, so that a notification may be lost.
     pub(crate) async fn wake_all(&self) {
-        self.wake();
+        wake_process();
         if self.table.engine != JobEngine::Postgres {
             return;
         }
@@ -239,9 +254,9 @@ impl JobQueue {
         self.table.notices.submit((), notify).await;
     }
 
-    /// Has the workers of this process look for jobs, where the database does not say that some were pushed: after a transaction that has pushed.
-    pub fn wake(&self) {
-        wake_process();
+    /// Has the workers of this process look for jobs when a transaction has committed that has pushed: once, however often this is called.
+    pub fn wake_after_commit(&self, transaction: &Rc<Transaction>) {
+        wake_after_commit(transaction);
     }
 
     /// Begins an effect that is to happen once, in a transaction: whether it has not happened yet. What the transaction then does is kept together with
@@ -263,9 +278,9 @@ impl JobQueue {
         let name = match (key, job) {
             (Some(key), _) => {
                 check_key("the key of an effect", key)?;
-                statements::named_key(key)
+                named_key(self.table.engine, key)
             }
-            (None, Some((id, _))) => statements::own_key(id),
+            (None, Some((id, _))) => own_key(id),
             (None, None) => {
                 let message = "outside of a job, an effect that happens once needs a key";
                 return Err(Error::Usage(message.to_owned()));
@@ -275,7 +290,7 @@ impl JobQueue {
         let engine = self.table.engine;
         let own = job.filter(|_| key.is_none());
         let is_second =
-            own.is_some_and(|(id, attempt)| self.table.note_keyed(JobClaim { id, attempt }));
+            own.is_some_and(|(id, attempt)| self.table.keyed.note(JobClaim { id, attempt }));
         // Before the job is looked at: who has begun it anew has this key, or waits for it from here on.
         let remember = statements::remember(engine, &name, own.map(|(id, _)| id));
         let is_new = match change(executor, remember).await {
@@ -284,8 +299,8 @@ impl JobQueue {
             Err(error) => return Err(error),
         };
         if let Some((id, attempt)) = job {
-            let held = ask(executor, statements::hold(engine, JobClaim { id, attempt })).await?;
-            if held.is_empty() {
+            let claim = JobClaim { id, attempt };
+            if !self.holds(executor, claim).await? {
                 return Err(Error::Lost { id });
             }
         }
@@ -298,6 +313,22 @@ impl JobQueue {
         Ok(is_new)
     }
 
+    /// Whether a claim still holds, which it does until the end of this transaction then.
+    async fn holds(&self, executor: &Executor, claim: JobClaim) -> Result<bool> {
+        let engine = self.table.engine;
+        let rows = ask(executor, statements::hold(engine, claim)).await?;
+        let isolation = rows.first().map(|row| text(row, 1));
+        match isolation {
+            None => Ok(false),
+            // It sees the row as it was when the transaction began, and locks it all the same.
+            Some(Some(isolation)) if isolation != "read committed" => {
+                let held = self.ask(statements::held(engine, &[claim])).await?;
+                Ok(!held.is_empty())
+            }
+            Some(_) => Ok(true),
+        }
+    }
+
     /// Jobs in the order of their ids, of one state or of all, after an id: at most [`JOBS_LISTED_MAX`].
     ///
     /// # Errors
@@ -308,8 +339,34 @@ impl JobQueue {
         after: i64,
         count: usize,
     ) -> Result<Vec<JobRow>> {
-        let count = count.min(JOBS_LISTED_MAX);
-        let sql = statements::list(self.table.engine, of.map(JobState::number), after, count);
+        self.list_with(of, after, count, ListedArguments::Included)
+            .await
+    }
+
+    /// The same with empty texts as arguments, which are large where there are many.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn list_without_arguments(
+        &self,
+        of: Option<JobState>,
+        after: i64,
+        count: usize,
+    ) -> Result<Vec<JobRow>> {
+        self.list_with(of, after, count, ListedArguments::Omitted)
+            .await
+    }
+
+    async fn list_with(
+        &self,
+        of: Option<JobState>,
+        after: i64,
+        count: usize,
+        arguments: ListedArguments,
+    ) -> Result<Vec<JobRow>> {
+        let (engine, count) = (self.table.engine, count.min(JOBS_LISTED_MAX));
+        let state = of.map(JobState::number);
+        let sql = statements::list(engine, state, after, count, arguments);
         // Firebird's texts are read behind their rows, which must not end meanwhile.
         let database = self.table.database().await?;
         let rows = match self.table.engine {
@@ -347,12 +404,23 @@ impl JobQueue {
     /// # Errors
     /// Of the database.
     pub async fn retry_dead(&self, kind: &str) -> Result<u64> {
-        let sql = statements::retry_dead(self.table.engine, kind);
-        let retried = self.change(sql).await?.affected;
-        if retried > 0 {
+        let engine = self.table.engine;
+        // Those that die again meanwhile are not retried again.
+        let last = self.ask(upkeep::last_dead(engine, kind)).await?;
+        let last = last.first().and_then(|row| maybe_integer(row, 0));
+        let Some(last_ms) = last else {
+            return Ok(0);
+        };
+        let mut retried = 0;
+        loop {
+            let sql = upkeep::retry_dead(engine, kind, last_ms);
+            let affected = self.change(sql).await?.affected;
+            if affected == 0 {
+                return Ok(retried);
+            }
+            retried += affected;
             self.wake_all().await;
         }
-        Ok(retried)
     }
 
     /// Drops a job that does not run, and says whether there is such a one.
@@ -360,11 +428,9 @@ impl JobQueue {
     /// # Errors
     /// Of the database.
     pub async fn drop(&self, id: i64) -> Result<bool> {
-        Ok(self
-            .change(statements::drop_job(self.table.engine, id))
-            .await?
-            .affected
-            == 1)
+        let engine = self.table.engine;
+        let keys = statements::forget_keys(engine, id);
+        self.change_if(statements::drop_job(engine, id), keys).await
     }
 
     /// How many jobs there are. Reads all of them: [`JobQueue::figures`] does not.
@@ -495,7 +561,7 @@ fn job_row(row: Row<'_>) -> Option<JobRow> {
         pushed_ms: integer(row, 9),
         claimed_by: text(row, 10),
         error: text(row, 11),
-        arguments: text(row, 12)?,
-        losses: integer(row, 13),
+        losses: integer(row, 12),
+        arguments: text(row, 13).unwrap_or_default(),
     })
 }

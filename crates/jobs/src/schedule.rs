@@ -9,9 +9,10 @@ use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use tokio::time::sleep;
-use tsumugi_db::{Executor, TransactionOptions};
+use tsumugi_db::{Error as DatabaseError, Executor, TransactionOptions};
 
 use crate::error::{Error, Result, check_text};
+use crate::keys::{named_key, schedule_time};
 use crate::kind::{JobKind, JobPush, millis};
 use crate::limits::{
     CRON_LINE_BYTES_MAX, FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, SCHEDULE_KEYS_KEPT,
@@ -19,7 +20,7 @@ use crate::limits::{
 };
 use crate::queue::{JobQueue, text};
 use crate::sql::unix_millis;
-use crate::statements;
+use crate::{statements, upkeep};
 
 /// Times of schedules have 13 digits, which is from 2001 to 2286.
 const TIMES_BEGIN: i64 = 1_000_000_000_000;
@@ -118,10 +119,11 @@ pub async fn run_schedules(
     let all = schedules
         .iter()
         .map(|(kind, schedule)| follow(&queue, kind, schedule));
+    let all = futures_util::future::join_all(all);
     tokio::select! {
         biased;
         () = stop => {}
-        _ = futures_util::future::join_all(all) => {}
+        _ = futures_util::future::join(all, forget_old_times(&queue)) => {}
     }
 }
 
@@ -159,9 +161,39 @@ async fn keys_within(
     let rows = inside.query(sql.text, sql.values).await?;
     let key = |row| {
         let row = text(row, 0)?;
-        Some((statements::schedule_time(&row, name)?, row))
+        Some((schedule_time(&row, name)?, row))
     };
     Ok(rows.iter().filter_map(key).collect())
+}
+
+/// Keeps the key of a time, and says whether it was not kept.
+async fn remember_time(queue: &JobQueue, inside: &Executor, key: &str) -> Result<bool> {
+    let engine = queue.engine();
+    let key = named_key(engine, key);
+    let sql = statements::remember(engine, &key, Some(upkeep::SCHEDULE_MARK));
+    match inside.execute(sql.text, sql.values).await {
+        Ok(changed) => Ok(changed.affected == 1),
+        Err(DatabaseError::UniqueViolation { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Drops keys of old times of schedules that are not followed any more, whatever their names. The next start drops what is left by an error.
+async fn forget_old_times(queue: &JobQueue) {
+    let old = unix_millis().saturating_sub(millis(SCHEDULE_KEYS_KEPT));
+    loop {
+        match queue
+            .change(upkeep::forget_times(queue.engine(), old))
+            .await
+        {
+            Ok(changed) if changed.affected == 0 => return,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!("keys of old schedules are not dropped: {error}");
+                return;
+            }
+        }
+    }
 }
 
 /// Pushes the job that is due at this time, unless a process has. The first time, what waits for another time is dropped: its line was another one.
@@ -182,7 +214,7 @@ async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool)
             .await?,
     );
     let inside = Executor::Transaction(Rc::clone(&transaction));
-    let is_new = queue.begin_once(&inside, Some(&key), None).await?;
+    let is_new = remember_time(queue, &inside, &key).await?;
     let (name, now) = (&*kind.name, unix_millis());
     let mut keys = Vec::new();
     if is_first {
@@ -204,12 +236,10 @@ async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool)
         let mut push = JobPush::new(kind.clone(), "{}");
         push.at_ms = Some(at_ms);
         queue.push(&push, &inside).await?;
+        queue.wake_after_commit(&transaction);
     }
     drop(inside);
     transaction.commit().await?;
-    if is_new {
-        queue.wake();
-    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! one who was replaced changes nothing.
 
 use crate::job_claim::{JobClaim, JobEnd};
+use crate::keys::{named_key, own_key, row_key, schedule_key};
 use crate::kind::{JobPush, millis};
 use crate::limits::JOBS_PROMOTED_MAX;
 use crate::sql::{JobEngine, Sql};
@@ -9,15 +10,6 @@ use crate::table::state::{DEAD, READY, RUNNING, SCHEDULED};
 
 /// The channel of PostgreSQL that says that a job was pushed.
 pub(crate) const NOTIFICATIONS: &str = "tsumugi_jobs";
-
-/// The key in its row, which is that of its kind. Where the kind has a colon, its length says where it ends: no other key begins with a colon.
-pub(crate) fn row_key(push: &JobPush) -> Option<String> {
-    let (kind, key) = (&push.kind.name, push.unique.as_ref()?);
-    Some(match kind.contains(':') {
-        true => format!(":{}:{kind}:{key}", kind.len()),
-        false => format!("{kind}:{key}"),
-    })
-}
 
 /// How workers are woken, where the database can do that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +35,7 @@ pub(crate) fn push(
         None => READY,
     };
     let kind = &push.kind;
-    let key = row_key(push);
+    let key = row_key(engine, push);
     let is_unique = key.is_some();
     let begin = match (engine, notice) {
         (JobEngine::Postgres, PushNotice::Given) => "with pushed as (insert into tsumugi_jobs ",
@@ -100,8 +92,12 @@ fn from_ready<'a>(sql: Sql, names: impl IntoIterator<Item = &'a str>) -> Sql {
     }
 }
 
-/// Milliseconds until the next scheduled job is due and until the next claim runs out, the place of one that is ready, and the time.
-pub(crate) fn look<'a>(engine: JobEngine, names: impl IntoIterator<Item = &'a str>) -> Sql {
+/// Milliseconds until the next scheduled job is due and until the next claim runs out, the time, and of each of these groups of kinds the place of a job that is
+/// ready.
+pub(crate) fn look<'a>(
+    engine: JobEngine,
+    groups: impl IntoIterator<Item = impl IntoIterator<Item = &'a str>>,
+) -> Sql {
     let (limit, from) = match engine {
         JobEngine::Firebird => (" rows 1)", " from rdb$database"),
         _ => (" limit 1)", ""),
@@ -113,13 +109,14 @@ pub(crate) fn look<'a>(engine: JobEngine, names: impl IntoIterator<Item = &'a st
     .now()
     .add(", (select min(due_at) from tsumugi_jobs where state = 2) - ")
     .now()
-    .add(", (select sort_order");
-    from_ready(sql, names)
-        .add(" order by sort_order, id")
-        .add(limit)
-        .add(", ")
-        .now()
-        .add(from)
+    .add(", ")
+    .now();
+    let look = |sql: Sql, names| {
+        from_ready(sql.add(", (select sort_order"), names)
+            .add(" order by sort_order, id")
+            .add(limit)
+    };
+    groups.into_iter().fold(sql, look).add(from)
 }
 
 /// Makes what is due ready, what was due first first, and [`JOBS_PROMOTED_MAX`] at most.
@@ -279,11 +276,6 @@ pub(crate) fn forget_keys(engine: JobEngine, id: i64) -> Sql {
     forget_key(engine, &own_key(id))
 }
 
-/// The key of a job's own effects.
-pub(crate) fn own_key(id: i64) -> String {
-    format!("job {id}")
-}
-
 /// The job has failed: it is due again after so many milliseconds, or not any more.
 pub(crate) fn failed(engine: JobEngine, claim: JobClaim, again: Option<i64>, error: &str) -> Sql {
     let sql = Sql::new(
@@ -327,7 +319,17 @@ fn lost(engine: JobEngine, claim: JobClaim, next: AfterLoss, error: &str) -> Sql
         AfterLoss::Dead => sql.add(", unique_key = null"),
         AfterLoss::Again => sql,
     };
-    of_claim(sql.add(", due_at = ").now(), claim)
+    let sql = of_claim(sql.add(", due_at = ").now(), claim);
+    if engine != JobEngine::Postgres {
+        return sql;
+    }
+    // The process may stand still in a transaction that holds its claim: that is not waited for.
+    sql.add(" and id = (select id from tsumugi_jobs where id = ")
+        .bind(claim.id)
+        .add(match next {
+            AfterLoss::Dead => " for update skip locked)",
+            AfterLoss::Again => " for no key update skip locked)",
+        })
 }
 
 /// The job is given back as it was.
@@ -428,12 +430,7 @@ pub(crate) fn remember(engine: JobEngine, key: &str, job: Option<i64>) -> Sql {
 
 /// Whether an effect with a key of the caller's is remembered.
 pub(crate) fn remembered(engine: JobEngine, key: &str) -> Sql {
-    Sql::new(engine, "select name from tsumugi_job_keys where name = ").bind(named_key(key))
-}
-
-/// The row of an effect with a key of the caller's.
-pub(crate) fn named_key(key: &str) -> String {
-    format!("key {key}")
+    Sql::new(engine, "select name from tsumugi_job_keys where name = ").bind(named_key(engine, key))
 }
 
 /// Drops jobs of a kind that have not been begun and are due at another time than this one, later than now.
@@ -449,21 +446,12 @@ pub(crate) fn forget_scheduled(engine: JobEngine, name: &str, at_ms: i64, now_ms
     .bind(now_ms)
 }
 
-/// The keys of a schedule's times after `from_ms` and before `to_ms`. Their numbers are of one length, so that they are in the order of their texts; keys
-/// of schedules with longer names may be among them.
+/// The keys of a schedule's times after `from_ms` and before `to_ms`; keys of schedules with longer names may be among them.
 pub(crate) fn schedule_keys(engine: JobEngine, name: &str, from_ms: i64, to_ms: i64) -> Sql {
-    let key = named_key(name);
     Sql::new(engine, "select name from tsumugi_job_keys where name > ")
-        .bind(format!("{key} {from_ms:013}"))
+        .bind(schedule_key(name, from_ms))
         .add(" and name < ")
-        .bind(format!("{key} {to_ms:013}"))
-}
-
-/// The time in such a key; nothing where it is another schedule's.
-pub(crate) fn schedule_time(key: &str, name: &str) -> Option<i64> {
-    let time = key.strip_prefix(&*named_key(name))?.strip_prefix(' ')?;
-    let is_time = time.len() == 13 && time.bytes().all(|byte| byte.is_ascii_digit());
-    time.parse().ok().filter(|_| is_time)
+        .bind(schedule_key(name, to_ms))
 }
 
 /// Forgets an effect with a key.
@@ -471,21 +459,49 @@ pub(crate) fn forget_key(engine: JobEngine, row: &str) -> Sql {
     Sql::new(engine, "delete from tsumugi_job_keys where name = ").bind(row)
 }
 
-/// Whether a claim still holds, which it does until the end of the transaction then.
+/// A row where a claim still holds, which it does until the end of the transaction then; on PostgreSQL with the isolation of that.
 pub(crate) fn hold(engine: JobEngine, claim: JobClaim) -> Sql {
-    let sql = of_claim(Sql::new(engine, "select id from tsumugi_jobs"), claim);
     match engine {
-        JobEngine::Postgres => sql.add(" for key share"),
-        _ => sql,
+        JobEngine::Postgres => {
+            let select = "select id, current_setting('transaction_isolation') from tsumugi_jobs";
+            of_claim(Sql::new(engine, select), claim).add(" for key share")
+        }
+        JobEngine::Sqlite => of_claim(Sql::new(engine, "select id from tsumugi_jobs"), claim),
+        // A transaction that sees what was there when it began does not see that the job was begun anew since.
+        JobEngine::Firebird => Sql::new(engine, "execute block (wanted bigint = ")
+            .bind(claim.id)
+            .add(", attempted bigint = ")
+            .bind(claim.attempt)
+            .add(
+                ") returns (held bigint) as begin in autonomous transaction do select id from tsumugi_jobs \
+                 where id = :wanted and attempt = :attempted and state = 2 into held; if (held is not null) then suspend; end",
+            ),
     }
 }
 
-const LISTED: &str = "id, name, queue, state, sort_order, attempt, failures, retries, due_at, pushed_at, claimed_by, error, arguments, losses";
+const LISTED: &str = "id, name, queue, state, sort_order, attempt, failures, retries, due_at, pushed_at, claimed_by, error, losses";
+
+/// Whether a list has the arguments of jobs, which may be large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListedArguments {
+    Included,
+    Omitted,
+}
 
 /// Jobs in the order of their ids, of one state or of all, after an id.
-pub(crate) fn list(engine: JobEngine, state: Option<i64>, after: i64, count: usize) -> Sql {
+pub(crate) fn list(
+    engine: JobEngine,
+    state: Option<i64>,
+    after: i64,
+    count: usize,
+    arguments: ListedArguments,
+) -> Sql {
     let sql = Sql::new(engine, "select ")
         .add(LISTED)
+        .add(match arguments {
+            ListedArguments::Included => ", arguments",
+            ListedArguments::Omitted => "",
+        })
         .add(" from tsumugi_jobs where id > ")
         .bind(after);
     let sql = match state {
@@ -511,17 +527,6 @@ pub(crate) fn retry(engine: JobEngine, id: i64) -> Sql {
     .add(" where id = ")
     .bind(id)
     .add(" and state in (0, 3)")
-}
-
-/// Makes the dead jobs of a kind ready, with all of their retries.
-pub(crate) fn retry_dead(engine: JobEngine, name: &str) -> Sql {
-    Sql::new(
-        engine,
-        "update tsumugi_jobs set state = 1, failures = 0, losses = 0, due_at = ",
-    )
-    .now()
-    .add(" where state = 3 and name = ")
-    .bind(name)
 }
 
 /// How many jobs there are of each state, queue and kind, among so many of each state. Read by the index of states.

@@ -2,13 +2,15 @@
 //! Rule: the columns are the same everywhere, so that one text of a statement serves all.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::rc::Rc;
 
-use tsumugi_db::{Database, Executor};
+use tsumugi_db::{Database, Executor, Family};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::group_commit::GroupCommit;
-use crate::job_claim::{JobClaim, JobEnd};
+use crate::job_claim::JobEnd;
+use crate::keyed_jobs::KeyedJobs;
 use crate::sql::JobEngine;
 
 /// States of a row. A job that has ended well has none.
@@ -95,16 +97,32 @@ const LOSSES: &str = "losses";
 const COLON_KEYS: &str = "update tsumugi_jobs set unique_key = ':' || octet_length(name) || ':' || unique_key \
                           where unique_key is not null and unique_key not like ':%' and name like '%:%'";
 
-/// Makes the tables unless they are there, and gives those of an older version what they lack: in this transaction, or else in ones of their own. Says
-/// whether anything was missing.
+/// What is to become of the tables of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobTablesWish {
+    /// They are made unless they are there.
+    Make,
+    /// None is made.
+    Upgrade,
+}
+
+/// Makes the tables where that is wished, and gives those of an older version what they lack: in this transaction, or else in ones of their own. Says whether
+/// anything was missing.
 ///
 /// # Errors
 /// Of the database.
-pub async fn make_job_tables(executor: &Executor) -> Result<bool> {
-    let (jobs, keys, added) = match executor.dialect().name {
-        "PostgreSQL" => (POSTGRES, POSTGRES_KEYS, POSTGRES_ADDED),
-        "SQLite" => (SQLITE, SQLITE_KEYS, SQLITE_ADDED),
-        _ => (FIREBIRD, FIREBIRD_KEYS, FIREBIRD_ADDED),
+pub async fn prepare_job_tables(executor: &Executor, wish: JobTablesWish) -> Result<bool> {
+    match wish == JobTablesWish::Make || executor.has_table(JOBS).await? {
+        true => make_job_tables(executor).await,
+        false => Ok(false),
+    }
+}
+
+async fn make_job_tables(executor: &Executor) -> Result<bool> {
+    let (jobs, keys, added) = match executor.dialect().family {
+        Family::Postgres => (POSTGRES, POSTGRES_KEYS, POSTGRES_ADDED),
+        Family::Sqlite => (SQLITE, SQLITE_KEYS, SQLITE_ADDED),
+        Family::Firebird => (FIREBIRD, FIREBIRD_KEYS, FIREBIRD_ADDED),
     };
     let is_new = executor.make_table(JOBS, &jobs).await?;
     let mut is_changed = executor.make_table(KEYS, &[keys]).await? || is_new;
@@ -116,7 +134,7 @@ pub async fn make_job_tables(executor: &Executor) -> Result<bool> {
             }
             is_changed |= is_added;
         }
-        if executor.dialect().name == "PostgreSQL" {
+        if executor.dialect().family == Family::Postgres {
             let make = [POSTGRES_NEXT, "drop index if exists tsumugi_jobs_ready"];
             is_changed |= executor.make_index("tsumugi_jobs_next", &make).await?;
         }
@@ -124,25 +142,36 @@ pub async fn make_job_tables(executor: &Executor) -> Result<bool> {
     Ok(is_changed)
 }
 
-/// Gives the tables of an older version what they lack, where they are there, and says whether anything was missing.
+/// Whether the tables are there. Makes and changes nothing.
 ///
 /// # Errors
-/// Of the database.
-pub async fn upgrade_job_tables(executor: &Executor) -> Result<bool> {
-    match executor.has_table(JOBS).await? {
-        true => make_job_tables(executor).await,
-        false => Ok(false),
+/// [`Error::Usage`] of tables of an older version; of the database.
+pub(crate) async fn find_job_tables(executor: &Executor) -> Result<bool> {
+    if !executor.has_table(JOBS).await? {
+        return Ok(false);
+    }
+    let mut is_whole = executor.has_table(KEYS).await?;
+    for (column, _) in POSTGRES_ADDED {
+        is_whole = is_whole && executor.has_column(JOBS, column).await?;
+    }
+    match is_whole {
+        true => Ok(true),
+        false => Err(Error::Usage(
+            "the tables of jobs are of an older version: `tsumugi migrate up` gives them what they lack".to_owned(),
+        )),
     }
 }
 
-/// The tables of jobs in one database, made before the first statement, and which jobs of this worker have kept a key of their own.
+/// The tables of jobs in one database, made before the first statement, and what pushes and ends of jobs on this worker have in common.
 #[derive(Debug)]
 pub(crate) struct JobTables {
     pub database: Database,
     pub engine: JobEngine,
-    ready: tokio::sync::OnceCell<()>,
-    /// Jobs of this worker that have kept a key of their own, with the attempt that has asked for it.
-    keyed: RefCell<HashMap<i64, i64>>,
+    ready: Rc<tokio::sync::OnceCell<()>>,
+    /// Transactions that have seen to the tables, by their addresses.
+    seen_by: Rc<RefCell<HashSet<usize>>>,
+    /// Jobs of this worker that have kept a key of their own.
+    pub keyed: Rc<KeyedJobs>,
     /// Notifications that pushes share.
     pub notices: GroupCommit<(), ()>,
     /// Pushes of this thread that are under way.
@@ -155,31 +184,13 @@ impl JobTables {
     pub fn of(database: Database) -> JobTables {
         JobTables {
             engine: JobEngine::of(&database),
+            keyed: KeyedJobs::of(&database),
             database,
-            ready: tokio::sync::OnceCell::new(),
-            keyed: RefCell::default(),
+            ready: Rc::default(),
+            seen_by: Rc::default(),
             notices: GroupCommit::default(),
             pushing: Cell::new(0),
             ends: GroupCommit::default(),
-        }
-    }
-
-    /// The job keeps a key of its own. Says whether this attempt has asked for it before.
-    pub fn note_keyed(&self, claim: JobClaim) -> bool {
-        let before = self.keyed.borrow_mut().insert(claim.id, claim.attempt);
-        before == Some(claim.attempt)
-    }
-
-    /// Whether the job has kept a key of its own.
-    pub fn is_keyed(&self, job: i64) -> bool {
-        self.keyed.borrow().contains_key(&job)
-    }
-
-    /// The attempt has ended, and with it what was noted of it.
-    pub fn forget_keyed(&self, claim: JobClaim) {
-        let mut keyed = self.keyed.borrow_mut();
-        if keyed.get(&claim.id) == Some(&claim.attempt) {
-            keyed.remove(&claim.id);
         }
     }
 
@@ -193,17 +204,90 @@ impl JobTables {
         Ok(&self.database)
     }
 
-    /// Sees to it that a statement of this executor finds the tables. What a transaction makes may be undone with it.
+    /// The same of tables that are there and are to stay as they are.
+    pub fn existing(database: Database) -> JobTables {
+        let tables = JobTables::of(database);
+        // It is new, and set once.
+        let _ = tables.ready.set(());
+        tables
+    }
+
+    /// Sees to it that a statement of this executor finds the tables. What a transaction makes may be undone with it: it is known to be there for others when
+    /// that has committed.
     pub async fn prepare(&self, executor: &Executor) -> Result<()> {
         if self.ready.initialized() {
             return Ok(());
         }
         match executor {
             // Firebird's statements see no table that their own transaction has made, and those that others have committed at once.
-            Executor::Transaction(_) if self.engine != JobEngine::Firebird => {
-                make_job_tables(executor).await.map(drop)
+            Executor::Transaction(transaction) if self.engine != JobEngine::Firebird => {
+                let address = Rc::as_ptr(transaction).addr();
+                if self.seen_by.borrow().contains(&address) {
+                    return Ok(());
+                }
+                make_job_tables(executor).await?;
+                self.seen_by.borrow_mut().insert(address);
+                let (seen, ready) = (
+                    SeenTables(address, Rc::clone(&self.seen_by)),
+                    Rc::clone(&self.ready),
+                );
+                transaction.after_commit(move || {
+                    drop(seen);
+                    // Somebody else may have set it meanwhile, or be about to.
+                    let _ = ready.set(());
+                });
+                Ok(())
             }
             _ => self.database().await.map(drop),
         }
+    }
+}
+
+/// A transaction that has seen to the tables. It is forgotten with its callback, which goes with the transaction, or with the savepoint that it was in.
+struct SeenTables(usize, Rc<RefCell<HashSet<usize>>>);
+
+impl Drop for SeenTables {
+    fn drop(&mut self) {
+        self.1.borrow_mut().remove(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tsumugi_db::{Options, TransactionOptions};
+
+    use super::*;
+
+    #[test]
+    fn tables_are_looked_for_until_a_transaction_that_has_seen_them_has_committed_and_once_in_each()
+    {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let url = "sqlite::memory:?name=seen_tables";
+            let database = Database::connect(url, Options::default()).await.unwrap();
+            let tables = JobTables::of(database.clone());
+            let seen = || (tables.seen_by.borrow().len(), tables.ready.initialized());
+            for commits in [false, true] {
+                let options = TransactionOptions::default();
+                let transaction = Rc::new(database.begin(options).await.unwrap());
+                let inside = Executor::Transaction(Rc::clone(&transaction));
+                let savepoint = transaction.savepoint().await.unwrap();
+                tables.prepare(&inside).await.unwrap();
+                assert_eq!(seen(), (1, false));
+                savepoint.roll_back().await.unwrap();
+                assert!(!inside.has_table(JOBS).await.unwrap());
+                assert_eq!(seen(), (0, false));
+                tables.prepare(&inside).await.unwrap();
+                tables.prepare(&inside).await.unwrap();
+                assert_eq!(seen(), (1, false));
+                drop(inside);
+                match commits {
+                    true => transaction.commit().await.unwrap(),
+                    false => drop(transaction),
+                }
+                assert_eq!(seen(), (0, commits));
+            }
+        });
     }
 }

@@ -41,6 +41,7 @@ impl Wake {
                 name: Rc::clone(name),
                 noticed: Rc::clone(&noticed),
                 is_noticed: Rc::clone(&is_noticed),
+                locks: Cell::default(),
             };
             tokio::task::spawn_local(listen(database.clone(), state))
         });
@@ -80,6 +81,8 @@ struct ListenerState {
     name: Rc<WorkerName>,
     noticed: Rc<Notify>,
     is_noticed: Rc<Cell<bool>>,
+    /// The lock that was taken last and the one before, which the session may hold too: after a gap that came of too many notices it is the same.
+    locks: Cell<(Option<i64>, Option<i64>)>,
 }
 
 impl ListenerState {
@@ -87,7 +90,10 @@ impl ListenerState {
     async fn hold(&self, listener: &Listener) {
         let number = lock_number();
         match timeout(LISTENER_CHECK_MAX, listener.lock(number)).await {
-            Ok(Ok(())) => self.name.set_lock(Some(number)),
+            Ok(Ok(())) => {
+                self.name.set_lock(Some(number));
+                self.unlock_oldest(listener, number).await;
+            }
             refused => {
                 tracing::debug!(
                     "jobs of this worker come back when their claims run out: {refused:?}"
@@ -98,6 +104,18 @@ impl ListenerState {
         self.is_noticed.set(true);
         // What was pushed before, and in a gap.
         self.noticed.notify_one();
+    }
+
+    /// Claims are marked with the lock before the last one until they are renewed; the one before that is of no use.
+    async fn unlock_oldest(&self, listener: &Listener, newest: i64) {
+        let (last, oldest) = self.locks.get();
+        self.locks.set((Some(newest), last));
+        let Some(oldest) = oldest else {
+            return;
+        };
+        if let Ok(Err(error)) = timeout(LISTENER_CHECK_MAX, listener.unlock(oldest)).await {
+            tracing::debug!("the session that listens keeps a lock of no use: {error}");
+        }
     }
 
     /// The session is lost, or seems to be: its lock says nothing any more, and the worker looks by itself.

@@ -1,5 +1,5 @@
 //! One worker's jobs: claimed while there is room, run beside each other, renewed, recorded, given back at the end. Knows no SQL.
-//! Rule: what runs is dropped where it waits before another process can have claimed it, by a clock that nobody sets.
+//! Rule: what runs is dropped where it waits before another process can have claimed it, by a clock that nobody sets and that goes on while the machine sleeps.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -14,15 +14,18 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tsumugi_trace::{Activity, Ending};
 
+use crate::boot_clock::{earlier, slept, slept_between};
 use crate::claims::{ClaimAnswer, ClaimedJob, Claimer, Wanted};
 use crate::error::{Error, Result};
 use crate::job_claim::JobClaim;
 use crate::kind::{JobKind, WorkerOptions};
 use crate::limits::{
     FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, GIVE_BACK_MAX, JOB_KINDS_MAX, JOB_POLL_DEFAULT,
-    JOB_POLL_WITH_NOTICES, RECORDS_MAX,
+    JOB_POLL_WITH_NOTICES, LOOK_PAUSE_FACTOR, LOOK_TIME_FREE, RECORDS_MAX, RENEWAL_MIN,
+    SLEEP_LOOKED_EVERY,
 };
 use crate::queue::JobQueue;
+use crate::renewal::{Renewal, RenewalMode};
 use crate::running::RunningClaim;
 use crate::trace::begin_job;
 use crate::wake::Wake;
@@ -49,6 +52,9 @@ struct Inner {
     refused: RefCell<HashSet<JobClaim>>,
     /// Since when claims hold, the oldest of them or longer ago.
     oldest: Cell<Instant>,
+    /// For how long the machine had slept when that was last looked at.
+    slept: Cell<Duration>,
+    renewal_mode: Cell<RenewalMode>,
 }
 
 struct RunningJob {
@@ -64,7 +70,13 @@ struct RunningJob {
 struct Asking {
     /// The question that is under way.
     question: Option<Local<Result<ClaimAnswer>>>,
+    /// When it was begun, and for how long the machine had slept by then.
+    begun: (Instant, Duration),
     at: Instant,
+    /// No sooner than this, whatever wakes the worker.
+    not_before: Instant,
+    /// How long the last look took that found nothing.
+    look_time: Duration,
     failure_pause: Duration,
 }
 
@@ -105,6 +117,8 @@ impl JobWorker {
                 running: RefCell::default(),
                 refused: RefCell::default(),
                 oldest: Cell::new(Instant::now()),
+                slept: Cell::new(slept()),
+                renewal_mode: Cell::new(RenewalMode::Together),
             }),
         })
     }
@@ -120,53 +134,23 @@ impl JobWorker {
         if inner.claimer.kinds.is_empty() {
             return stop.await;
         }
-        let (mut stop, mut last) = (pin!(stop), pin!(last));
-        let mut wake = Wake::of(inner.claimer.queue.database(), &inner.claimer.name);
-        let mut attempts = FuturesUnordered::new();
-        let mut asking = Asking::new();
-        let mut renewal: Option<Local<()>> = None;
-        let mut ending = None;
+        // A run behind a panic sees again what has resolved before.
+        let (stop, last) = (stop.shared(), last.shared());
         loop {
-            if ending.is_some() && attempts.is_empty() && asking.question.is_none() {
-                break;
+            let run = Box::pin(Inner::run_once(&inner, stop.clone(), last.clone()));
+            let run = AssertUnwindSafe(run).catch_unwind().await;
+            if run.is_ok() {
+                return;
             }
-            let is_idle = ending.is_none() && asking.question.is_none();
-            let has_room = is_idle && !inner.wanted().is_empty();
-            let is_running = !inner.running.borrow().is_empty();
-            let latest = inner.oldest.get() + inner.held_for();
-            let next = inner
-                .claimer
-                .retry_at()
-                .map_or(asking.at, |at| at.min(asking.at));
+            tracing::error!(
+                "what runs jobs has panicked; it gives back what ran, and begins again"
+            );
+            Box::pin(inner.give_back_all(None)).await;
             tokio::select! {
-                biased;
-                () = sleep_until(latest), if is_running => inner.cut_late(),
-                () = &mut stop, if ending.is_none() => ending = Some(Instant::now() + inner.options.grace),
-                () = &mut last => break,
-                () = until(ending), if ending.is_some() => break,
-                claimed = finished(&mut asking.question), if asking.question.is_some() => {
-                    let jobs = asking.read(claimed, inner.poll(wake.is_noticed()));
-                    for job in jobs {
-                        let is_begun = ending.is_none() && job.asked_at.elapsed() < inner.held_for();
-                        attempts.push(if is_begun { inner.begin(job) } else { inner.refuse(job) });
-                    }
-                }
-                () = finished(&mut renewal), if renewal.is_some() => renewal = None,
-                () = renewal_due(&inner), if is_running && renewal.is_none() => {
-                    renewal = Some(Box::pin(renew(Rc::clone(&inner))));
-                }
-                Some(()) = attempts.next(), if !attempts.is_empty() => {
-                    // What a queue's own limit has left in the table has room now.
-                    if !inner.options.queues.is_empty() {
-                        asking.at = Instant::now();
-                    }
-                }
-                () = wake.woken(), if is_idle => asking.at = Instant::now(),
-                () = sleep_until(next), if has_room => asking.ask(&inner),
+                () = stop.clone() => {}
+                () = sleep(FAILURE_PAUSE_MAX) => {}
             }
         }
-        drop(attempts);
-        Box::pin(inner.give_back_all(asking.question)).await;
     }
 
     /// Runs what is ready, and what is pushed meanwhile, and says how many jobs were begun: for tests.
@@ -189,16 +173,90 @@ impl JobWorker {
     }
 }
 
+impl Inner {
+    /// Runs jobs until `stop` has resolved and they have ended, or `last` resolves.
+    async fn run_once(
+        inner: &Rc<Inner>,
+        stop: impl Future<Output = ()>,
+        last: impl Future<Output = ()>,
+    ) {
+        let (mut stop, mut last) = (pin!(stop), pin!(last));
+        let mut wake = Wake::of(inner.claimer.queue.database(), &inner.claimer.name);
+        let mut attempts = FuturesUnordered::new();
+        let mut asking = Asking::new();
+        let mut renewal: Option<Local<()>> = None;
+        let mut ending = None;
+        loop {
+            inner.note_sleep();
+            if ending.is_some() && attempts.is_empty() && asking.question.is_none() {
+                break;
+            }
+            let is_idle = ending.is_none() && asking.question.is_none();
+            let has_room = is_idle && !inner.wanted().is_empty();
+            let is_running = !inner.running.borrow().is_empty();
+            let latest = inner.oldest.get() + inner.held_for();
+            let retry_at = inner.claimer.retry_at();
+            let next = asking.next(retry_at);
+            tokio::select! {
+                biased;
+                () = sleep_until(latest), if is_running => inner.cut_late(),
+                () = &mut stop, if ending.is_none() => ending = Some(Instant::now() + inner.options.grace),
+                () = &mut last => break,
+                () = until(ending), if ending.is_some() => break,
+                claimed = finished(&mut asking.question), if asking.question.is_some() => {
+                    let jobs = asking.read(claimed, inner.poll(wake.is_noticed()));
+                    for job in jobs {
+                        let is_begun = ending.is_none() && job.asked_at.elapsed() < inner.held_for();
+                        attempts.push(if is_begun { inner.begin(job) } else { inner.refuse(job) });
+                    }
+                }
+                () = finished(&mut renewal), if renewal.is_some() => renewal = None,
+                () = renewal_due(inner), if is_running && renewal.is_none() => {
+                    renewal = Some(Box::pin(renew(Rc::clone(inner))));
+                }
+                Some(()) = attempts.next(), if !attempts.is_empty() => {
+                    // What a queue's own limit has left in the table has room now.
+                    if !inner.options.queues.is_empty() {
+                        asking.ask_at_once();
+                    }
+                }
+                () = wake.woken(), if is_idle => asking.at = Instant::now(),
+                () = sleep_until(next), if has_room => asking.ask(inner),
+                () = sleep(SLEEP_LOOKED_EVERY), if is_running => {}
+            }
+        }
+        drop(attempts);
+        Box::pin(inner.give_back_all(asking.question)).await;
+    }
+}
+
 impl Asking {
     fn new() -> Asking {
+        let now = Instant::now();
         Asking {
             question: None,
-            at: Instant::now(),
+            begun: (now, Duration::ZERO),
+            at: now,
+            not_before: now,
+            look_time: Duration::ZERO,
             failure_pause: FAILURE_PAUSE_MIN,
         }
     }
 
+    /// When to ask, where a job that has failed here is due again at this time.
+    fn next(&self, retry_at: Option<Instant>) -> Instant {
+        let next = retry_at.map_or(self.at, |at| at.min(self.at));
+        next.max(self.not_before)
+    }
+
+    /// Whatever the last look took.
+    fn ask_at_once(&mut self) {
+        self.at = Instant::now();
+        self.not_before = self.at;
+    }
+
     fn ask(&mut self, inner: &Rc<Inner>) {
+        self.begun = (Instant::now(), slept());
         let inner = Rc::clone(inner);
         self.question = Some(Box::pin(async move {
             let wanted = inner.wanted();
@@ -210,13 +268,21 @@ impl Asking {
     fn read(&mut self, answer: Result<ClaimAnswer>, poll: Duration) -> Vec<ClaimedJob> {
         self.question = None;
         let now = Instant::now();
+        let (begun, slept_before) = self.begun;
         match answer {
-            Ok(claimed) => {
+            Ok(mut claimed) => {
                 self.failure_pause = FAILURE_PAUSE_MIN;
                 self.at = match claimed.has_more {
                     true => now,
                     false => now + claimed.next.map_or(poll, |next| next.min(poll)),
                 };
+                if claimed.jobs.is_empty() && !claimed.has_more {
+                    self.not_before = now + self.pause_after(now.duration_since(begun));
+                }
+                let slept = slept_between(slept_before, slept());
+                for job in &mut claimed.jobs {
+                    job.asked_at = earlier(job.asked_at, slept);
+                }
                 claimed.jobs
             }
             Err(error) => {
@@ -227,6 +293,16 @@ impl Asking {
                 self.failure_pause = (self.failure_pause * 2).min(FAILURE_PAUSE_MAX);
                 Vec::new()
             }
+        }
+    }
+
+    /// How long there is no look after one that took so long and found nothing: passing over many jobs of other processes may take most of the database's time.
+    /// One that takes longer than the one before, as the first, is taken for an exception.
+    fn pause_after(&mut self, took: Duration) -> Duration {
+        let usual = took.min(std::mem::replace(&mut self.look_time, took));
+        match usual > LOOK_TIME_FREE {
+            true => (usual * LOOK_PAUSE_FACTOR).min(JOB_POLL_DEFAULT),
+            false => Duration::ZERO,
         }
     }
 }
@@ -280,10 +356,15 @@ impl Inner {
     fn begin(self: &Rc<Self>, job: ClaimedJob) -> Local<()> {
         let cut = Rc::new(Notify::new());
         let kind = self.claimer.kinds.iter().find(|kind| kind.name == job.name);
-        let (queue, time) = match kind {
-            Some(kind) => (kind.queue.clone(), kind.timeout),
-            None => unreachable!("only jobs of declared kinds are claimed"),
+        let Some(JobKind {
+            queue,
+            timeout: time,
+            ..
+        }) = kind
+        else {
+            return self.fail(job);
         };
+        let (queue, time) = (queue.clone(), *time);
         let running = RunningJob {
             queue,
             renewed: job.asked_at,
@@ -300,7 +381,8 @@ impl Inner {
         let activity = begin_job(&job.name, job.trace.as_deref());
         activity.show();
         Box::pin(Activity::scope(Some(activity.share()), async move {
-            let performed = AssertUnwindSafe((inner.perform)(job.clone())).catch_unwind();
+            let performed = async { (inner.perform)(job.clone()).await };
+            let performed = AssertUnwindSafe(performed).catch_unwind();
             tokio::select! {
                 biased;
                 () = cut.notified() => {
@@ -317,9 +399,20 @@ impl Inner {
                     activity.end(ended(outcome.is_err().then_some("it failed")));
                 }
             }
-            inner.claimer.queue.table.forget_keyed(job.claim());
+            inner.claimer.queue.table.keyed.forget(job.claim());
             inner.running.borrow_mut().remove(&job.claim());
         }))
+    }
+
+    /// Has a job fail whose name is that of a kind for the database alone: Firebird passes over spaces at the ends of texts, a collation over more.
+    fn fail(self: &Rc<Self>, job: ClaimedJob) -> Local<()> {
+        let (inner, claim) = (Rc::clone(self), job.claim());
+        self.refused.borrow_mut().insert(claim);
+        Box::pin(async move {
+            let outcome = Err(format!("there is no kind named {:?} here", job.name));
+            inner.record(&job, &outcome).await;
+            inner.refused.borrow_mut().remove(&claim);
+        })
     }
 
     /// Gives back a job that is claimed and not begun.
@@ -415,6 +508,19 @@ impl Inner {
         self.note_oldest();
     }
 
+    /// Claims have gone on running out while the machine slept.
+    fn note_sleep(&self) {
+        let now = slept();
+        let slept = slept_between(self.slept.replace(now), now);
+        if slept.is_zero() {
+            return;
+        }
+        for job in self.running.borrow_mut().values_mut() {
+            job.renewed = earlier(job.renewed, slept);
+        }
+        self.note_oldest();
+    }
+
     fn note_oldest(&self) {
         let running = self.running.borrow();
         let oldest = running.values().map(|job| job.renewed).min();
@@ -439,26 +545,36 @@ async fn renewal_due(inner: &Inner) {
 }
 
 async fn renew(inner: Rc<Inner>) {
-    let begun = Instant::now();
+    let (begun, slept_before) = (Instant::now(), slept());
     // What begins while the database is asked is not in the answer.
     let asked: Vec<_> = inner.running.borrow().keys().copied().collect();
-    match inner.claimer.renew(&asked).await {
-        Ok(lost) => {
-            let mut running = inner.running.borrow_mut();
-            for claim in asked {
-                if let Some(job) = running.get_mut(&claim) {
-                    job.renewed = begun;
-                }
-            }
-            for job in lost.iter().filter_map(|claim| running.get(claim)) {
+    let tell = |claim: JobClaim, renewal: Renewal| {
+        let begun = earlier(begun, slept_between(slept_before, slept()));
+        if let Some(job) = inner.running.borrow_mut().get_mut(&claim) {
+            job.renewed = begun;
+            if renewal == Renewal::Lost {
                 job.cut.notify_one();
             }
-            drop(running);
-            inner.note_oldest();
         }
-        Err(error) => {
+    };
+    let max = (inner.options.lease / 4).max(RENEWAL_MIN);
+    // After one that took too long.
+    let mode = inner.renewal_mode.replace(RenewalMode::Together);
+    let renewed = timeout(max, inner.claimer.renew(&asked, mode, &tell)).await;
+    inner.note_oldest();
+    match renewed {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
             tracing::warn!("the claims of jobs are not renewed: {error}");
             sleep((inner.options.lease / 10).min(FAILURE_PAUSE_MAX)).await;
+        }
+        // Another connection may answer, and another transaction may have one of the rows.
+        Err(_) => {
+            tracing::warn!(
+                "the claims of jobs are not all renewed: the database has not answered for {} s",
+                max.as_secs_f64()
+            );
+            inner.renewal_mode.set(RenewalMode::Each);
         }
     }
 }
@@ -492,14 +608,18 @@ mod tests {
     use std::rc::Rc;
     use std::sync::Arc;
     use std::task::{Context, Poll, Wake};
+    use std::time::Duration;
 
     use tokio::sync::Notify;
-    use tsumugi_db::{Database, Options};
+    use tokio::time::timeout;
+    use tsumugi_db::{Database, Executor, Options};
 
-    use super::{JobFuture, JobWorker, renew};
+    use super::{Asking, JobFuture, JobWorker, renew};
+    use crate::boot_clock::pretended;
     use crate::claims::ClaimedJob;
     use crate::job_claim::JobClaim;
-    use crate::kind::{JobKind, WorkerOptions};
+    use crate::kind::{JobKind, JobPush, WorkerOptions};
+    use crate::limits::JOB_LEASE_DEFAULT;
     use crate::queue::JobQueue;
 
     #[derive(Default)]
@@ -524,22 +644,77 @@ mod tests {
         }
     }
 
-    #[test]
-    fn jobs_that_begin_while_claims_are_renewed_are_not_taken_for_lost() {
+    fn on_a_thread(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        tokio::task::LocalSet::new().block_on(&runtime, begin_while_claims_are_renewed());
+        tokio::task::LocalSet::new().block_on(&runtime, test);
     }
 
-    async fn begin_while_claims_are_renewed() {
+    /// A queue of its own, and where it is.
+    async fn queue() -> (JobQueue, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}/app.db", folder.path().display());
         let database = Database::connect(&url, Options::default()).await.unwrap();
+        (JobQueue::over(&database), folder)
+    }
+
+    #[test]
+    fn look_that_takes_long_and_finds_nothing_is_repeated_later_unless_it_was_an_exception() {
+        let mut asking = Asking::new();
+        let mut pause = |took| asking.pause_after(Duration::from_millis(took)).as_millis();
+        assert_eq!([pause(500), pause(100), pause(30)], [0, 900, 270]);
+        assert_eq!([pause(10), pause(600), pause(60_000)], [0, 0, 1_000]);
+    }
+
+    struct Dropped(Rc<Notify>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+
+    #[test]
+    fn job_is_cut_when_the_machine_has_slept_for_as_long_as_its_claim_holds() {
+        on_a_thread(async {
+            let (queue, _folder) = queue().await;
+            let kind = JobKind::new("mail").unwrap();
+            let here = Executor::Database(queue.database().clone());
+            let pushed = queue.push(&JobPush::new(kind.clone(), "{}"), &here).await;
+            pushed.unwrap();
+            let (begun, cut) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
+            let (own_begun, own_cut) = (Rc::clone(&begun), Rc::clone(&cut));
+            let perform = Rc::new(move |_: ClaimedJob| -> JobFuture {
+                own_begun.notify_one();
+                let dropped = Dropped(Rc::clone(&own_cut));
+                Box::pin(async move {
+                    let _dropped = dropped;
+                    std::future::pending().await
+                })
+            });
+            let options = WorkerOptions::default();
+            let worker = JobWorker::new(&queue, vec![kind], options, perform).unwrap();
+            let run = tokio::task::spawn_local(worker.run(std::future::pending()));
+            begun.notified().await;
+            pretended::sleep(JOB_LEASE_DEFAULT);
+            // Its claim is renewed for as long as it runs.
+            let cut = timeout(Duration::from_secs(60), cut.notified()).await;
+            run.abort();
+            assert!(cut.is_ok());
+        });
+    }
+
+    #[test]
+    fn jobs_that_begin_while_claims_are_renewed_are_not_taken_for_lost() {
+        on_a_thread(begin_while_claims_are_renewed());
+    }
+
+    async fn begin_while_claims_are_renewed() {
+        let (queue, _folder) = queue().await;
         let kinds = vec![JobKind::new("mail").unwrap()];
         let perform = Rc::new(|_: ClaimedJob| -> JobFuture { Box::pin(std::future::pending()) });
-        let queue = JobQueue::over(&database);
         let worker = JobWorker::new(&queue, kinds, WorkerOptions::default(), perform).unwrap();
         let inner = worker.inner;
         // No row is there, as if another process had claimed this one.

@@ -218,7 +218,7 @@ class << self
     if seconds.is_a?(String) && seconds.include?(" ")
       raise ArgumentError, "every with a line of cron runs once for all processes, without workers: and cluster:" unless workers == :all && cluster.nil?
 
-      return Tsumugi::Jobs.schedule(seconds, zone || "UTC", name || Tsumugi.location(caller), retries || 5, timeout || 60, block)
+      return Tsumugi::Jobs.__schedule(seconds, zone || "UTC", name || Tsumugi.location(caller), retries || 5, timeout || 60, block)
     end
     raise ArgumentError, "every takes zone:, retries: and timeout: with a line of cron" if zone || retries || timeout
     raise ArgumentError, "every takes a number of seconds, not #{seconds.inspect}" unless seconds.is_a?(Numeric)

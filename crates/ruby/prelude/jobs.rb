@@ -21,13 +21,14 @@ module Tsumugi
         @retries = retries
         @timeout = timeout
         @priority = priority
-        Native.job_declare(*said)
+        Native.job_declare(*declaration)
         # As a method, because that takes keywords.
         @context = Class.new(JobContext)
         @context.define_method(:__perform, &block)
       end
 
-      def said = [@name, @queue, @retries, @timeout, @priority]
+      # What is native of it.
+      def declaration = [@name, @queue, @retries, @timeout, @priority]
 
       def perform(running, arguments)
         @context.new(running).__perform(**arguments.transform_keys(&:to_sym))
@@ -66,7 +67,7 @@ module Tsumugi
       def current = @current || raise(UsageError, "there are no jobs yet: `jobs db` says in which database they are kept")
 
       # A kind whose jobs are pushed by the clock.
-      def schedule(line, zone, name, retries, timeout, block)
+      def __schedule(line, zone, name, retries, timeout, block)
         raise ArgumentError, "every #{line.inspect} needs a block" unless block
 
         current
@@ -74,14 +75,14 @@ module Tsumugi
         raise ArgumentError, "there are two timers named #{name}: `name:` tells them apart" if KINDS.key?(name)
 
         KINDS[name] = kind = Kind.new(name, "default", retries, timeout, 0, block)
-        Native.job_schedule(line, zone, *kind.said)
+        Native.job_schedule(line, zone, *kind.declaration)
         nil
       end
 
       # What runs one job.
-      def task(name, arguments, *said)
+      def __task(name, arguments, *claim)
         kind = KINDS[name]
-        id, attempt, failures, retries = said
+        id, attempt, failures, retries = claim
         Task.new do
           RUNNING[Native.job] = running = Running.new(id, name, attempt, failures, retries)
           begin
@@ -96,7 +97,9 @@ module Tsumugi
       # Refuses what comes back from JSON as something else.
       def check(value)
         case value
-        when nil, true, false, Integer, String then nil
+        when nil, true, false, Integer then nil
+        when String
+          raise UsageError, "a job takes Strings of UTF-8, not bytes: encode them, as base64 for instance" unless value.valid_encoding?
         when Float
           raise UsageError, "a job takes finite numbers, not #{value}" if value.nan? || value.infinite?
         when Array then value.each { |element| check(element) }
@@ -104,11 +107,27 @@ module Tsumugi
           value.each do |key, element|
             raise UsageError, "a Hash for a job has Strings as keys, not #{key.inspect}" unless key.is_a?(String)
 
+            check(key)
             check(element)
           end
         else
           raise UsageError, "a job takes nil, true, false, numbers, Strings, Arrays and Hashes of these, not #{value.class}"
         end
+      end
+
+      # What is listed of arguments that another program may have written.
+      def __arguments(text)
+        JSON.parse(text)
+      rescue JSON::ParserError
+        text
+      end
+
+      # A key as a text that no other key becomes.
+      def __key(key)
+        key = key&.to_s
+        raise UsageError, "a key is a text of UTF-8, not bytes: encode them, as base64 for instance" unless key.nil? || key.valid_encoding?
+
+        key
       end
     end
 
@@ -129,10 +148,8 @@ module Tsumugi
       raise UsageError, "push takes a Time as at:, not #{at.inspect}" unless at.nil? || at.is_a?(Time)
       raise UsageError, "push takes a number of seconds as after:, not #{after.inspect}" unless after.nil? || after.is_a?(Numeric)
 
-      arguments.each_value { |value| Jobs.check(value) }
-      id = Native.jobs_push(@db.__native, JSON.generate(arguments), at&.to_f, after, unique&.to_s, priority, *kind.said)
-      @db.after_commit { Native.jobs_wake } if id && Native.db_in_transaction?(@db.__native)
-      id
+      arguments.each { |key, value| Jobs.check([key.to_s, value]) }
+      Native.jobs_push(@db.__native, JSON.generate(arguments), at&.to_f, after, Jobs.__key(unique), priority, *kind.declaration)
     end
 
     # Runs the block in a transaction, unless it has run before, and says whether it did. In a job the effect is the job's own, unless it has a key:
@@ -141,8 +158,9 @@ module Tsumugi
     def once(key = nil)
       running = RUNNING[Native.job]
       ran = false
+      key = Jobs.__key(key)
       @db.transaction do
-        if Native.jobs_once(@db.__native, key&.to_s, running&.id, running&.attempt)
+        if Native.jobs_once(@db.__native, key, running&.id, running&.attempt)
           yield
           ran = true
         end
@@ -150,12 +168,13 @@ module Tsumugi
       ran
     end
 
-    # Jobs as Hashes, in the order of their ids: `jobs.list(state: :dead)`. At most 1,000; `after:` is the id behind which to go on.
+    # Jobs as Hashes, in the order of their ids: `jobs.list(state: :dead)`. At most 1,000; `after:` is the id behind which to go on. Arguments that are no
+    # JSON, or nested too deep, are their text.
     def list(state: nil, after: 0, limit: 100)
       Native.jobs_list(state&.to_s, after, limit).map do |row|
         %i[id name queue state priority attempts failures retries losses due_at pushed_at error arguments].zip(row).to_h.tap do |job|
           %i[due_at pushed_at].each { |key| job[key] = Time.at(job[key] / 1000.0) }
-          job[:arguments] = JSON.parse(job[:arguments])
+          job[:arguments] = Jobs.__arguments(job[:arguments])
         end
       end
     end
@@ -182,7 +201,7 @@ end
 class DB
   # Makes the tables of jobs unless they are there, and gives those of an older version what they lack; says whether anything was missing. For a
   # migration, where the application may not make tables.
-  def make_job_tables = Tsumugi::Native.jobs_tables(@native)
+  def make_job_tables = Tsumugi::Native.job_tables_make(@native)
 end
 
 module Kernel

@@ -95,7 +95,6 @@ module Tsumugi
   module Maintenance
     PATIENCE_SECONDS = 600
     STATEMENT_SECONDS_MAX = 86_400
-    JOB_TABLES = "tables of jobs"
 
     # The job of one command.
     def self.job(task, url, steps, trial)
@@ -137,12 +136,12 @@ module Tsumugi
       false
     end
 
-    # Makes the tables of jobs where they are wanted, or else brings those up to date that are there. Counts as a migration where anything was missing.
+    # How many migrations it counts as to make the tables of jobs, or where none are wanted to bring those up to date that are there.
     def self.job_tables(db, makes, work)
-      return 0 unless Native.jobs_tables(db.__native, makes)
+      return 0 unless makes ? Native.job_tables_make(db.__native) : Native.job_tables_upgrade(db.__native)
 
-      work.began(JOB_TABLES, :up, 0, 1)
-      work.ended(JOB_TABLES, :up)
+      work.began(Native.job_tables_title, :up, 0, 1)
+      work.ended(Native.job_tables_title, :up)
       1
     end
 

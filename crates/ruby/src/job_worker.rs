@@ -74,7 +74,7 @@ fn perform(host: Rc<Host>, job: ClaimedJob) -> JobFuture {
                 scope.integer(job.failures),
                 scope.integer(job.retries),
             ];
-            scope.call(scope.constant("Tsumugi::Jobs")?, "task", &arguments)
+            scope.call(scope.constant("Tsumugi::Jobs")?, "__task", &arguments)
         });
         let finish = |scope: &Scope<'_>, ended: JobResult<'_>| {
             ended.err().map(|raised| scope.report(raised))

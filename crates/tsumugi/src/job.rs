@@ -69,16 +69,16 @@ pub struct PushOptions {
     pub after: Option<Duration>,
     /// While a job of this kind with this key waits or runs, nothing is pushed.
     pub unique: Option<String>,
-    /// Instead of [`Job::PRIORITY`].
+    /// Instead of [`Job::PRIORITY`], up to [`JOB_PRIORITY_MAX`](tsumugi_jobs::limits::JOB_PRIORITY_MAX), and as far below 0.
     pub priority: Option<i32>,
 }
 
 /// What [`Router::every_line_with`](crate::Router::every_line_with) takes beside its line: as [`Job`] has it.
 #[derive(Clone, Debug)]
 pub struct LineOptions {
-    /// How often it is begun again after a failure.
+    /// How often it is begun again after a failure, up to [`JOB_RETRIES_MAX`](tsumugi_jobs::limits::JOB_RETRIES_MAX).
     pub retries: u32,
-    /// How long one attempt may take.
+    /// How long one attempt may take, up to [`JOB_TIMEOUT_MAX`](tsumugi_jobs::limits::JOB_TIMEOUT_MAX).
     pub timeout: Duration,
 }
 
@@ -122,7 +122,7 @@ impl Jobs {
         Ok(self.queue.counts().await?)
     }
 
-    /// Jobs in the order of their ids, of one state or of all, behind an id: 1,000 at most.
+    /// Jobs in the order of their ids, of one state or of all, behind an id: [`JOBS_LISTED_MAX`](tsumugi_jobs::limits::JOBS_LISTED_MAX) at most.
     ///
     /// # Errors
     /// Of the database.
@@ -162,7 +162,7 @@ impl Jobs {
     /// Pushes a job, due at once, and answers its id.
     ///
     /// # Errors
-    /// As [`JobQueue::push`]; of arguments that are no JSON.
+    /// As [`JobQueue::push`]; of arguments that are no JSON, or that are not read as they are written.
     pub async fn push<J: Job>(&self, job: &J) -> Result<Option<i64>> {
         self.push_by(job, PushOptions::default()).await
     }
@@ -186,10 +186,10 @@ impl Jobs {
         job: &J,
         options: PushOptions,
     ) -> Result<Option<i64>> {
-        let id = self.push_on(job, options, tx.executor()).await?;
-        if id.is_some() {
-            let queue = self.queue.clone();
-            tx.after_commit(move || queue.wake());
+        let executor = tx.executor();
+        let id = self.push_on(job, options, executor.clone()).await?;
+        if let (Some(_), Executor::Transaction(transaction)) = (id, &executor) {
+            self.queue.wake_after_commit(transaction);
         }
         Ok(id)
     }
@@ -200,8 +200,10 @@ impl Jobs {
         options: PushOptions,
         executor: Executor,
     ) -> Result<Option<i64>> {
-        let arguments =
-            serde_json::to_string(job).map_err(|error| Error::Usage(error.to_string().into()))?;
+        let refused = |error: serde_json::Error| Error::Usage(error.to_string().into());
+        let arguments = serde_json::to_string(job).map_err(refused)?;
+        // What no worker could read, such as what is nested too deep, is refused here.
+        serde_json::from_str::<J>(&arguments).map_err(refused)?;
         let mut push = JobPush::new(kind::<J>()?, arguments);
         push.at_ms = options.at.map(|at| {
             let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();

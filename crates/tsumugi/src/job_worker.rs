@@ -143,7 +143,36 @@ pub(crate) fn start<S: 'static>(
 
 #[cfg(test)]
 mod tests {
+    use tsumugi_db::{Database, Options};
+    use tsumugi_jobs::WorkerOptions;
+
     use super::*;
+    use crate::{Jobs, Settings};
+
+    impl Job for u8 {
+        const NAME: &'static str = "byte";
+    }
+
+    #[test]
+    fn worker_with_run_false_starts_no_task_that_runs_jobs() {
+        let started = |run: bool| {
+            let tasks = crate::alone(Settings::default(), async |worker| {
+                let url = "sqlite::memory:?name=run";
+                let database = Database::connect(url, Options::default()).await.unwrap();
+                let options = WorkerOptions {
+                    run,
+                    ..WorkerOptions::default()
+                };
+                worker.use_jobs(Jobs::over(&database).options(options));
+                let kinds = vec![declared(async |_: &(), _: u8, _: &ClaimedJob| {})];
+                let tasks = start(worker, &Rc::new(()), kinds, &Rc::default()).unwrap();
+                tasks.iter().for_each(JoinHandle::abort);
+                tasks.len()
+            });
+            tasks.unwrap()
+        };
+        assert_eq!((started(true), started(false)), (1, 0));
+    }
 
     #[test]
     fn name_of_a_line_of_cron_past_its_limit_is_refused_with_the_name_of_the_limit() {

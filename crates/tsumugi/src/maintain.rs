@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
 use tsumugi_db::schema::MigrationEvent;
 use tsumugi_db::{Database, Executor};
-use tsumugi_jobs::{make_job_tables, upgrade_job_tables};
+use tsumugi_jobs::{JobTablesWish, prepare_job_tables};
 use tsumugi_server::DataFolder;
 use tsumugi_server::commands::{self, RunMode, Task};
 
@@ -172,10 +172,11 @@ fn on_database<T>(
 async fn job_tables(db: &Db, has_jobs: bool) -> crate::Result<usize> {
     let begun = Instant::now();
     let executor = Executor::Database(Database::clone(db));
-    let is_changed = match has_jobs {
-        true => make_job_tables(&executor).await?,
-        false => upgrade_job_tables(&executor).await?,
+    let wish = match has_jobs {
+        true => JobTablesWish::Make,
+        false => JobTablesWish::Upgrade,
     };
+    let is_changed = prepare_job_tables(&executor, wish).await?;
     if is_changed {
         let line = commands::ran("up", commands::JOB_TABLES, begun.elapsed());
         let _ = commands::print(line);

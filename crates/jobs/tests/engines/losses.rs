@@ -264,3 +264,67 @@ fn jobs_are_given_back_at_the_last_moment_however_long_their_grace_is() {
         );
     });
 }
+
+#[test]
+fn claim_that_another_transaction_has_keeps_none_of_the_others_from_being_renewed() {
+    let test = async |place: &Place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        let new = JobPush::new(kind("a"), "{}");
+        let (free, taken) = (push(&queue, &new).await, push(&queue, &new).await);
+        let own = diary.clone();
+        let mut options = quick();
+        options.lease = Duration::from_secs(12);
+        let worker = Running::start(&queue, &[kind("a")], options, move |_| {
+            own.add("begun");
+            Box::pin(std::future::pending())
+        });
+        eventually("both are begun", async || diary.count() == 2).await;
+        let claimed_until = async || {
+            let jobs = queue.list(None, 0, 10).await.unwrap();
+            let job = jobs.into_iter().find(|job| Some(job.id) == free);
+            job.unwrap().due_ms
+        };
+        let before = claimed_until().await;
+        let other = place.queue().await;
+        let transaction = other.database().begin(Default::default()).await.unwrap();
+        let take = "update tsumugi_jobs set error = 'taken' where id = ?";
+        let taken = transaction.execute(take, values![taken.unwrap()]).await;
+        assert_eq!(taken.unwrap().affected, 1);
+        eventually("the other one is renewed", async || {
+            claimed_until().await > before
+        })
+        .await;
+        transaction.roll_back().await.unwrap();
+        worker.end().await;
+        assert_eq!(diary.lines(), ["begun", "begun"]);
+    };
+    at(&Place::firebird(), test);
+    at(&Place::postgres(), test);
+}
+
+#[test]
+fn process_that_stands_still_in_a_transaction_keeps_no_worker_from_other_jobs() {
+    at(&Place::postgres(), async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        queue.prepare().await.unwrap();
+        insert_claimed(&queue, 0, JOB_LOSSES_MAX, now() - 1_000, "1-stopped").await;
+        let stopped = place.queue().await;
+        let transaction = stopped.database().begin(Default::default()).await.unwrap();
+        let hold = "select id from tsumugi_jobs for key share";
+        assert_eq!(transaction.query(hold, []).await.unwrap().len(), 1);
+        push(&queue, &JobPush::new(kind("a"), "other")).await;
+        let own = diary.clone();
+        let worker = Running::start(&queue, &[kind("a")], quick(), move |job| {
+            own.add(job.arguments);
+            Box::pin(async { Ok(()) })
+        });
+        eventually("the other one is run", async || diary.count() == 1).await;
+        assert_eq!(diary.lines(), ["other"]);
+        transaction.roll_back().await.unwrap();
+        eventually("the first one is dead", async || {
+            queue.counts().await.unwrap().dead == 1
+        })
+        .await;
+        worker.end().await;
+    });
+}

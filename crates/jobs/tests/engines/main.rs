@@ -2,6 +2,7 @@
 
 mod claims;
 mod figures;
+mod keeping;
 mod kills;
 mod losses;
 mod model;

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use tsumugi_db::{Executor, TransactionOptions};
+use tsumugi_db::{Executor, Isolation, TransactionOptions};
 use tsumugi_jobs::limits::{
     JOB_ARGUMENTS_BYTES_MAX, JOB_DELAY_MAX, JOB_KEY_BYTES_MAX, JOB_NAME_BYTES_MAX,
     JOB_PRIORITY_MAX, JOBS_LISTED_MAX,
 };
-use tsumugi_jobs::{Error, JobKind, JobPush, JobState};
+use tsumugi_jobs::{ClaimedJob, Error, JobFuture, JobKind, JobPush, JobQueue, JobState, JobWorker};
 
-use crate::{here, kind, push, with_each};
+use crate::{Place, at, calm, here, kind, push, with_each};
 
 #[test]
 fn job_pushed_in_a_transaction_is_there_when_it_commits() {
@@ -208,6 +208,7 @@ fn kind_past_a_limit_is_refused() {
     );
     assert!(changed(|kind| kind.timeout = std::time::Duration::ZERO).contains("JOB_TIMEOUT_MAX"));
     assert!(said(JobKind::new("")).contains("not empty"));
+    assert!(said(JobKind::new("a ")).contains("does not end with a space"));
 }
 
 #[test]
@@ -310,4 +311,108 @@ fn second_effect_of_an_attempt_without_a_key_is_refused_and_one_that_was_undone_
         assert_eq!(found[3], Ok(false));
         assert!(refused(&found[4]), "{found:?}");
     });
+}
+
+#[test]
+fn keys_that_differ_by_a_space_at_their_end_are_two() {
+    with_each(async |place| {
+        let queue = place.queue().await;
+        for key in ["k", "k ", "k  "] {
+            let mut new = JobPush::new(kind("a"), "{}");
+            new.unique = Some(key.to_owned());
+            assert!(push(&queue, &new).await.is_some(), "{key:?}");
+            assert!(push(&queue, &new).await.is_none(), "{key:?}");
+            for expected in [true, false] {
+                let options = TransactionOptions::default();
+                let transaction = Rc::new(queue.database().begin(options).await.unwrap());
+                let inside = Executor::Transaction(Rc::clone(&transaction));
+                let is_new = queue.begin_once(&inside, Some(key), None).await;
+                assert_eq!(is_new.unwrap(), expected, "{key:?}");
+                transaction.commit().await.unwrap();
+            }
+        }
+    });
+}
+
+/// How many keys of effects are kept.
+async fn kept_keys(queue: &JobQueue) -> Option<i64> {
+    let count = "select count(*) from tsumugi_job_keys";
+    let rows = here(queue).query(count, []).await.unwrap();
+    rows.first()?.value(0)?.as_integer()
+}
+
+/// Does the job's own effect, by a queue.
+async fn do_once(queue: &JobQueue, id: i64, attempt: i64) {
+    let options = TransactionOptions::default();
+    let transaction = Rc::new(queue.database().begin(options).await.unwrap());
+    let inside = Executor::Transaction(Rc::clone(&transaction));
+    let begun = queue.begin_once(&inside, None, Some((id, attempt))).await;
+    assert!(begun.unwrap());
+    transaction.commit().await.unwrap();
+}
+
+#[test]
+fn job_that_is_dropped_leaves_no_key() {
+    with_each(async |place| {
+        let queue = place.queue().await;
+        let id = push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
+        let set = async |sql: &str| queue.database().execute(sql, []).await.unwrap();
+        set("update tsumugi_jobs set state = 2, attempt = 1, claimed_by = 'test'").await;
+        do_once(&queue, id, 1).await;
+        assert_eq!(kept_keys(&queue).await, Some(1));
+        assert!(!queue.drop(id).await.unwrap(), "it runs");
+        assert_eq!(kept_keys(&queue).await, Some(1));
+        set("update tsumugi_jobs set state = 3").await;
+        assert!(queue.drop(id).await.unwrap());
+        assert_eq!(kept_keys(&queue).await, Some(0), "{}", place.name());
+    });
+}
+
+#[test]
+fn job_that_asks_by_another_queue_than_its_worker_leaves_no_key() {
+    with_each(async |place| {
+        let queue = place.queue().await;
+        let other = JobQueue::over(queue.database());
+        push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
+        let perform = Rc::new(move |job: ClaimedJob| -> JobFuture {
+            let other = other.clone();
+            Box::pin(async move {
+                do_once(&other, job.id, job.attempt).await;
+                Ok(())
+            })
+        });
+        let worker = JobWorker::new(&queue, vec![kind("a")], calm(), perform).unwrap();
+        assert_eq!(worker.run_ready().await.unwrap(), 1);
+        assert_eq!(kept_keys(&queue).await, Some(0), "{}", place.name());
+    });
+}
+
+#[test]
+fn effect_of_a_job_that_was_begun_anew_since_its_transaction_began_does_not_happen() {
+    for place in [Place::postgres(), Place::firebird()] {
+        at(&place, async |place| {
+            let queue = place.queue().await;
+            let id = push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
+            let set = async |sql: &str| queue.database().execute(sql, []).await.unwrap();
+            set("update tsumugi_jobs set state = 2, attempt = 1, claimed_by = 'test'").await;
+            let mut options = TransactionOptions::default();
+            options.isolation = Isolation::RepeatableRead;
+            let transaction = queue.database().begin(options).await.unwrap();
+            let inside = Executor::Transaction(Rc::new(transaction));
+            // PostgreSQL's begins to see with its first statement.
+            let seen = inside.query("select attempt from tsumugi_jobs", []).await;
+            assert_eq!(seen.unwrap().len(), 1);
+            set("update tsumugi_jobs set attempt = 2").await;
+            let begun = queue.begin_once(&inside, None, Some((id, 1))).await;
+            let error = begun.unwrap_err();
+            let is_conflict = matches!(
+                error,
+                Error::Database(tsumugi_db::Error::SerializationFailure { .. })
+            );
+            assert!(
+                is_conflict || matches!(error, Error::Lost { .. }),
+                "{error}"
+            );
+        });
+    }
 }

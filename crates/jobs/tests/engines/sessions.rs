@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tokio::time::sleep;
 use tsumugi_db::values;
 use tsumugi_jobs::{JobPush, JobQueue};
 
@@ -223,5 +224,42 @@ fn claims_of_a_long_queue_read_little_of_it_whatever_statistics_say() {
         let read = after.0 - before.0 + after.1 - before.1;
         // Each claim by itself would read all of them, of which there are twenty at least.
         assert!(read < 20_000 + 100 * begun, "{read} for {begun} jobs");
+    });
+}
+
+#[test]
+fn gaps_that_come_of_too_many_notices_leave_two_locks_at_most() {
+    at(&Place::postgres(), async |place| {
+        let (queue, diary) = (place.queue().await, Diary::default());
+        push(&queue, &JobPush::new(kind("a"), "{}")).await.unwrap();
+        let own = diary.clone();
+        let worker = Running::start(&place.queue().await, &[kind("a")], patient(), move |_| {
+            own.add("begun");
+            Box::pin(std::future::pending())
+        });
+        locked(&queue).await;
+        for _ in 0..4 {
+            let before = claimed_by(&queue).await;
+            eventually("there is a gap", async || {
+                // Others of the same text would be one.
+                let notify = "select pg_notify('tsumugi_jobs', n::text) from generate_series(1, 6000) as g(n)";
+                queue.database().query(notify, []).await.unwrap();
+                // All of them come while nothing here runs.
+                std::thread::sleep(Duration::from_millis(100));
+                sleep(Duration::from_millis(300)).await;
+                claimed_by(&queue).await != before
+            })
+            .await;
+        }
+        let locks = "select count(*) from pg_locks where locktype = 'advisory' and objsubid = 1 and database = \
+                     (select oid from pg_database where datname = current_database())";
+        eventually("two locks are left", async || {
+            let rows = here(&queue).query(locks, []).await.unwrap();
+            let count = rows.first().and_then(|row| row.value(0)?.as_integer());
+            count == Some(2)
+        })
+        .await;
+        worker.end().await;
+        assert_eq!(diary.lines(), ["begun"]);
     });
 }

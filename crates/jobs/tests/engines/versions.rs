@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use tsumugi_db::{Executor, TransactionOptions};
-use tsumugi_jobs::{JobPush, JobQueue, make_job_tables, upgrade_job_tables};
+use tsumugi_jobs::{JobPush, JobQueue, JobTablesWish, prepare_job_tables};
 
 use crate::{Diary, Place, Running, calm, eventually, here, kind, push, with_each};
 
@@ -39,6 +39,11 @@ async fn push_old(queue: &JobQueue, arguments: &str) {
     queue.database().execute(sql, []).await.unwrap();
 }
 
+/// Whether anything was missing.
+async fn prepare(queue: &JobQueue, wish: JobTablesWish) -> bool {
+    prepare_job_tables(&here(queue), wish).await.unwrap()
+}
+
 async fn check_run(queue: &JobQueue, expected: &[&str]) {
     let diary = Diary::default();
     let own = diary.clone();
@@ -64,7 +69,7 @@ fn table_of_an_older_version_gets_what_it_lacks_at_the_first_use_and_its_jobs_ar
         push(&queue, &JobPush::new(kind("a"), "new")).await;
         push_old(&queue, "older").await;
         check_run(&queue, &["new", "old", "older"]).await;
-        assert!(!make_job_tables(&here(&queue)).await.unwrap());
+        assert!(!prepare(&queue, JobTablesWish::Make).await);
         if let Place::Postgres(_) = place {
             let index = async |name| here(&queue).has_index(name).await.unwrap();
             assert!(index("tsumugi_jobs_next").await && !index("tsumugi_jobs_ready").await);
@@ -94,11 +99,11 @@ fn key_of_a_kind_with_a_colon_that_an_older_version_has_pushed_keeps_others_out(
 fn table_of_an_older_version_is_brought_up_to_date_by_a_command_and_none_is_made() {
     with_each(async |place| {
         let queue = place.queue().await;
-        assert!(!upgrade_job_tables(&here(&queue)).await.unwrap());
+        assert!(!prepare(&queue, JobTablesWish::Upgrade).await);
         assert!(!here(&queue).has_table("tsumugi_jobs").await.unwrap());
         make_old(place).await;
-        assert!(upgrade_job_tables(&here(&queue)).await.unwrap());
-        assert!(!upgrade_job_tables(&here(&queue)).await.unwrap());
+        assert!(prepare(&queue, JobTablesWish::Upgrade).await);
+        assert!(!prepare(&queue, JobTablesWish::Upgrade).await);
         check_run(&queue, &["old"]).await;
     });
 }

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tsumugi_db::Executor;
 use tsumugi_jobs::{
-    Error, JobKind, JobPush, JobQueue, JobRow, JobState, WorkerOptions, make_job_tables,
-    upgrade_job_tables,
+    Error, JobKind, JobPush, JobQueue, JobRow, JobState, JobTablesWish, WorkerOptions,
+    prepare_job_tables,
 };
 use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
+use tsumugi_server::commands::JOB_TABLES;
 
 use super::database::vm_database::{executor, vm_database};
 use crate::answer::{Failure, attempt};
@@ -50,30 +52,27 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         scheduled.map_err(|error| error.raise(scope))?;
         Ok(Value::nil())
     })?;
-    natives.plain("jobs_wake", |host, scope, _| {
-        queue(host, scope)?.wake();
-        Ok(Value::nil())
-    })?;
-    natives.waiting("jobs_tables", |host, scope, call| {
+    natives.plain("job_tables_title", |_, scope, _| scope.string(JOB_TABLES))?;
+    natives.waiting("job_tables_make", |host, scope, call| {
         let executor = executor(host, scope, call.argument(0))?;
-        // Those that are there are only brought up to date, unless they are to be made.
-        let makes = call.argument(1).is_nil() || call.argument(1).truthy();
-        let made = async move {
-            match makes {
-                true => make_job_tables(&executor).await,
-                false => upgrade_job_tables(&executor).await,
-            }
-        };
+        let made = async move { prepare_job_tables(&executor, JobTablesWish::Make).await };
         Ok(attempt(made, |_, is_changed| {
             Ok(Value::boolean(is_changed))
         }))
     })?;
-    used(natives)?;
-    tended(natives)
+    natives.waiting("job_tables_upgrade", |host, scope, call| {
+        let executor = executor(host, scope, call.argument(0))?;
+        let upgraded = async move { prepare_job_tables(&executor, JobTablesWish::Upgrade).await };
+        Ok(attempt(upgraded, |_, is_changed| {
+            Ok(Value::boolean(is_changed))
+        }))
+    })?;
+    install_pushing(natives)?;
+    install_keeping(natives)
 }
 
 /// The functions that push jobs, do effects once, and run what is ready.
-fn used<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+fn install_pushing<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("jobs_push", |host, scope, call| {
         let queue = queue(host, scope)?;
         let executor = executor(host, scope, call.argument(0))?;
@@ -90,7 +89,13 @@ fn used<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             priority if priority.is_nil() => None,
             priority => Some(whole_priority(scope, priority)?),
         };
-        let pushed = async move { queue.push(&push, &executor).await };
+        let pushed = async move {
+            let id = queue.push(&push, &executor).await?;
+            if let (Some(_), Executor::Transaction(transaction)) = (id, &executor) {
+                queue.wake_after_commit(transaction);
+            }
+            Ok::<_, Error>(id)
+        };
         Ok(attempt(pushed, |scope, id| {
             Ok(id.map_or_else(Value::nil, |id| scope.integer(id)))
         }))
@@ -117,7 +122,7 @@ fn used<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
 }
 
 /// The functions that list, count, retry and drop jobs.
-fn tended<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+fn install_keeping<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("jobs_list", |host, scope, call| {
         let queue = queue(host, scope)?;
         let state = match scope.text(call.argument(0)) {
@@ -215,11 +220,12 @@ fn kind<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>, first: usize) -> Result
     kind.checked().map_err(refused)
 }
 
-/// What is beyond an `i32` is beyond the limit too.
+/// What is beyond an `i32` is beyond the limit too, on the same side.
 fn whole_priority<'c>(scope: &'c Scope<'c>, value: Value<'c>) -> Result<'c, i32> {
     let integer = value.as_integer();
     let priority = integer.ok_or_else(|| wrong_type(scope, value, "priority:", "an Integer"))?;
-    Ok(i32::try_from(priority).unwrap_or(i32::MAX))
+    let farthest = if priority < 0 { i32::MIN } else { i32::MAX };
+    Ok(i32::try_from(priority).unwrap_or(farthest))
 }
 
 fn options<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, WorkerOptions> {

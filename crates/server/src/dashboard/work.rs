@@ -70,7 +70,7 @@ pub(super) fn id_of(value: &Value) -> Option<i64> {
 pub(super) async fn jobs(queue: &JobQueue) -> Result<Value, String> {
     let figures = queue.figures().await.map_err(|error| error.to_string())?;
     let dead = queue
-        .list(Some(JobState::Dead), 0, DASHBOARD_DEAD_JOBS_MAX + 1)
+        .list_without_arguments(Some(JobState::Dead), 0, DASHBOARD_DEAD_JOBS_MAX + 1)
         .await;
     let dead = dead.map_err(|error| error.to_string())?;
     let dead = list(

@@ -1,0 +1,115 @@
+//! How claims are renewed: many by one statement, and where another transaction has one of them each by itself. Runs no job and waits for no time.
+//! Rule: what is known of a claim is told as soon as it is known, so that one that is in the way keeps none of the others from it.
+
+use std::collections::HashSet;
+
+use futures_util::future::join_all;
+
+use crate::claims::Claimer;
+use crate::error::{Error, Result};
+use crate::job_claim::JobClaim;
+use crate::kind::millis;
+use crate::limits::CLAIMS_RENEWED_MAX;
+use crate::queue::integer;
+use crate::sql::JobEngine;
+use crate::statements;
+
+/// What has become of a claim that was to be renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    /// It holds for its time from when that was asked for.
+    Renewed,
+    /// It is held no more.
+    Lost,
+}
+
+/// How claims are renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RenewalMode {
+    Together,
+    /// Each by itself, where a statement about all of them waits for one.
+    Each,
+}
+
+impl Claimer {
+    /// Renews these claims, and tells of each what has become of it.
+    ///
+    /// # Errors
+    /// Of the database: nothing is known of the claims that nothing was told of.
+    pub async fn renew(
+        &self,
+        claims: &[JobClaim],
+        mode: RenewalMode,
+        tell: &impl Fn(JobClaim, Renewal),
+    ) -> Result<()> {
+        let count = match (self.queue.engine(), mode) {
+            (JobEngine::Sqlite, _) | (JobEngine::Firebird, RenewalMode::Together) => {
+                CLAIMS_RENEWED_MAX
+            }
+            (JobEngine::Postgres, RenewalMode::Together) => claims.len().max(1),
+            (JobEngine::Postgres | JobEngine::Firebird, RenewalMode::Each) => 1,
+        };
+        let renewals = claims.chunks(count).map(|some| self.renew_some(some, tell));
+        join_all(renewals).await.into_iter().collect()
+    }
+
+    async fn renew_some(
+        &self,
+        claims: &[JobClaim],
+        tell: &impl Fn(JobClaim, Renewal),
+    ) -> Result<()> {
+        match self.renew_together(claims, tell).await {
+            // One of them has just ended, or another transaction has its row.
+            Err(error) if claims.len() > 1 && self.is_in_the_way(&error) => {
+                let each = claims
+                    .iter()
+                    .map(|claim| self.renew_together(std::slice::from_ref(claim), tell));
+                join_all(each).await.into_iter().collect()
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn renew_together(
+        &self,
+        claims: &[JobClaim],
+        tell: &impl Fn(JobClaim, Renewal),
+    ) -> Result<()> {
+        let engine = self.queue.engine();
+        let worker = self.name.now();
+        let renew = statements::renew(engine, claims, millis(self.lease), &worker);
+        let renewed = self.queue.change(renew).await?;
+        if usize::try_from(renewed.affected).is_ok_and(|renewed| renewed == claims.len()) {
+            claims
+                .iter()
+                .for_each(|claim| tell(*claim, Renewal::Renewed));
+            return Ok(());
+        }
+        let rows = self.queue.ask(statements::held(engine, claims)).await?;
+        let claim = |row| JobClaim {
+            id: integer(row, 0),
+            attempt: integer(row, 1),
+        };
+        let held: HashSet<JobClaim> = rows.iter().map(claim).collect();
+        for claim in claims {
+            let renewal = match held.contains(claim) {
+                true => Renewal::Renewed,
+                false => Renewal::Lost,
+            };
+            tell(*claim, renewal);
+        }
+        Ok(())
+    }
+
+    /// Whether another transaction has a row, on Firebird, of which a statement about many rows fails for one.
+    pub fn is_in_the_way(&self, error: &Error) -> bool {
+        self.queue.engine() == JobEngine::Firebird
+            && matches!(
+                error,
+                Error::Database(
+                    tsumugi_db::Error::SerializationFailure { .. }
+                        | tsumugi_db::Error::Deadlock { .. }
+                )
+            )
+    }
+}
