@@ -1,14 +1,20 @@
 //! Shapes as JSON Schema (draft 2020-12), as a tree of plain values. Not JSON text, and not the document that the schemas stand in.
-//! Rule: what a schema refuses the shape refuses. A condition that no keyword of a schema says, as a pattern or a rule on several fields, is left out.
+//! Rule: what a schema refuses the shape refuses, but for texts in place of other values, as forms send them: of a number, of a truth, an empty one of what
+//! may be missing; and a time with a space. A condition that no keyword of a schema says, as a pattern or a rule on several fields, is left out.
 
 use crate::format::Format;
 use crate::limits::SHAPE_ITEMS_MAX;
 use crate::literal::Literal;
 use crate::shape::{FieldPresence, InputShape, Kind, Rule};
 
+/// The type of `null`.
+const NULL: &str = "null";
+
 /// A value of JSON; the fields of an object in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SchemaNode {
+    /// `null`.
+    Null,
     /// A truth.
     Boolean(bool),
     /// A whole number.
@@ -67,6 +73,48 @@ impl SchemaNode {
             fields.push((name.to_owned(), value.into()));
         }
         self
+    }
+
+    /// The schema that takes `null` too.
+    #[must_use]
+    fn or_null(mut self) -> SchemaNode {
+        if let Some(kind) = self.field_mut("type") {
+            *kind = SchemaNode::List(vec![std::mem::take(kind), NULL.into()]);
+        }
+        if let Some(SchemaNode::List(choices)) = self.field_mut("enum") {
+            choices.push(SchemaNode::Null);
+        }
+        self
+    }
+
+    /// The schema of the same values where there is no `null`, as in a query; those of a list's items too.
+    #[must_use]
+    pub fn without_null(mut self) -> SchemaNode {
+        if let Some(kind) = self.field_mut("type")
+            && let SchemaNode::List(kinds) = kind
+        {
+            kinds.retain(|kind| kind.as_text() != Some(NULL));
+            if let [one] = kinds.as_mut_slice() {
+                *kind = std::mem::take(one);
+            }
+        }
+        if let Some(SchemaNode::List(choices)) = self.field_mut("enum") {
+            choices.retain(|choice| *choice != SchemaNode::Null);
+        }
+        if let Some(items) = self.field_mut("items") {
+            *items = std::mem::take(items).without_null();
+        }
+        self
+    }
+
+    fn field_mut(&mut self, name: &str) -> Option<&mut SchemaNode> {
+        match self {
+            SchemaNode::Object(fields) => {
+                let found = fields.iter_mut().find(|(known, _)| known == name);
+                found.map(|(_, value)| value)
+            }
+            _ => None,
+        }
     }
 
     /// A field of an object.
@@ -212,9 +260,18 @@ impl Rule {
             ),
         ];
         let given = optional.into_iter();
-        given
+        let schema = given
             .filter_map(|(name, value)| Some((name, value?)))
-            .fold(schema, |schema, (name, value)| schema.with(name, value))
+            .fold(schema, |schema, (name, value)| schema.with(name, value));
+        match self.takes_null() {
+            true => schema.or_null(),
+            false => schema,
+        }
+    }
+
+    /// Whether `null` is as good as nothing. In a form with files there is none.
+    fn takes_null(&self) -> bool {
+        !matches!(self.presence, FieldPresence::Required) && !matches!(self.kind, Kind::File)
     }
 
     /// With how many characters or items it has. An empty text is missing where its length does not begin at 0.
@@ -268,6 +325,7 @@ mod tests {
     fn shown(node: &SchemaNode) -> String {
         let joined = |parts: Vec<String>| parts.join(", ");
         match node {
+            SchemaNode::Null => "null".to_owned(),
             SchemaNode::Boolean(truth) => truth.to_string(),
             SchemaNode::Integer(integer) => integer.to_string(),
             SchemaNode::Number(number) => number.to_string(),
@@ -288,7 +346,7 @@ mod tests {
     #[test]
     fn rules_become_keywords() {
         check(text(), "{type: string, minLength: 1}");
-        check(text().optional(), "{type: string}");
+        check(text().optional(), "{type: [string, null]}");
         check(text().length(0..), "{type: string}");
         check(
             text().length(2..=9).format(Format::Email),
@@ -296,22 +354,26 @@ mod tests {
         );
         check(
             integer().min(1).max(9).default(3),
-            "{type: integer, minimum: 1, maximum: 9, default: 3}",
+            "{type: [integer, null], minimum: 1, maximum: 9, default: 3}",
         );
         check(number().min(0.5), "{type: number, minimum: 0.5}");
         check(
             text().one_of(["a", "b"]).optional(),
-            "{type: string, enum: [a, b]}",
+            "{type: [string, null], enum: [a, b, null]}",
         );
-        check(boolean().default(false), "{type: boolean, default: false}");
+        check(
+            boolean().default(false),
+            "{type: [boolean, null], default: false}",
+        );
         check(any(), "{}");
+        check(any().optional(), "{}");
         check(
             file(),
             "{type: string, contentMediaType: application/octet-stream}",
         );
         check(
             list(integer()).default_empty(),
-            "{type: array, items: {type: integer}, maxItems: 1000, default: []}",
+            "{type: [array, null], items: {type: integer}, maxItems: 1000, default: []}",
         );
         check(
             list(text()).length(1..=3),
@@ -327,12 +389,25 @@ mod tests {
         assert!(city.has_file());
         check(
             object(city),
-            "{type: object, properties: {city: {type: string, maxLength: 50}, \
+            "{type: object, properties: {city: {type: [string, null], maxLength: 50}, \
              photo: {type: string, contentMediaType: application/octet-stream}}, required: [photo]}",
         );
         let none = InputShape::new().json_schema();
         assert_eq!(shown(&none), "{type: object, properties: {}}");
         assert!(!InputShape::new().field("a", integer()).has_file());
+    }
+
+    #[test]
+    fn schema_without_null_is_that_of_what_has_to_be_there() {
+        let one = text().one_of(["a"]).length(1..);
+        let required = list(one.clone()).length(1..=2);
+        let items = list(one.optional()).length(1..=2);
+        let plain = required.json_schema();
+        assert_ne!(items.clone().optional().json_schema(), plain);
+        assert_eq!(items.optional().json_schema().without_null(), plain);
+        assert_eq!(plain.clone().without_null(), plain);
+        let photo = file().optional().json_schema();
+        assert_eq!(photo, SchemaNode::file());
     }
 
     #[test]

@@ -109,8 +109,12 @@ fn schema(schema: &Value) -> Result<(), String> {
     ];
     let fields = object(Some(schema), "a schema")?;
     if let Some(kind) = fields.get("type") {
-        let is_type = kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
-        ensure(is_type, || format!("type {kind}"))?;
+        let is_type = |kind: &Value| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
+        let are_types = match kind {
+            Value::Array(kinds) => kinds.len() > 1 && kinds.iter().all(is_type),
+            one => is_type(one),
+        };
+        ensure(are_types, || format!("type {kind}"))?;
     }
     for (least, most) in [
         ("minimum", "maximum"),

@@ -15,6 +15,7 @@ pub(super) fn pretty(root: &SchemaNode) -> String {
 
 fn write(node: &SchemaNode, depth: usize, out: &mut Vec<u8>) {
     match node {
+        SchemaNode::Null => out.extend_from_slice(b"null"),
         SchemaNode::Boolean(truth) => out.extend_from_slice(truth.to_string().as_bytes()),
         SchemaNode::Integer(integer) => json::write_integer(*integer, out),
         SchemaNode::Number(number) => json::write_f64(*number, out),
@@ -74,9 +75,9 @@ mod tests {
         let node = SchemaNode::new()
             .with("a\"b", SchemaNode::List(vec![true.into(), 1_i64.into()]))
             .with("c", SchemaNode::new())
-            .with("d", SchemaNode::Number(0.5));
-        let expected =
-            "{\n  \"a\\\"b\": [\n    true,\n    1\n  ],\n  \"c\": {},\n  \"d\": 0.5\n}\n";
+            .with("d", SchemaNode::Number(0.5))
+            .with("e", SchemaNode::Null);
+        let expected = "{\n  \"a\\\"b\": [\n    true,\n    1\n  ],\n  \"c\": {},\n  \"d\": 0.5,\n  \"e\": null\n}\n";
         assert_eq!(pretty(&node), expected);
     }
 }

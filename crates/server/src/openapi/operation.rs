@@ -143,18 +143,19 @@ impl OperationShape {
         for (name, schema, is_required) in schema.object_fields() {
             let name = format!("{path}{name}");
             let is_required = is_required && is_outer_required;
+            let schema = schema.clone().without_null();
             let type_of = |schema: &SchemaNode| {
                 let name = schema.field("type").and_then(SchemaNode::as_text);
                 name.unwrap_or_default().to_owned()
             };
-            match (type_of(schema).as_str(), schema.field("items")) {
-                ("object", _) => self.query_below(&format!("{name}."), schema, is_required),
+            match (type_of(&schema).as_str(), schema.field("items")) {
+                ("object", _) => self.query_below(&format!("{name}."), &schema, is_required),
                 ("array", Some(items)) if type_of(items) == "object" => {}
                 _ => self.parameter(Parameter {
                     name,
                     place: ParameterPlace::Query,
                     is_required,
-                    schema: schema.clone(),
+                    schema,
                 }),
             }
         }
