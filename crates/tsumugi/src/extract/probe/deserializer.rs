@@ -216,6 +216,8 @@ impl<'p> Probing<'p> {
 pub(super) struct Probe<'a, 'p> {
     probing: &'a mut Probing<'p>,
     place: Place,
+    /// How many options and newtypes are around the value at this place.
+    wrapped: usize,
 }
 
 impl<'a, 'p> Probe<'a, 'p> {
@@ -223,6 +225,15 @@ impl<'a, 'p> Probe<'a, 'p> {
         Probe {
             probing,
             place: Place::default(),
+            wrapped: 0,
+        }
+    }
+
+    /// The same place, one option or newtype further in.
+    fn unwrapped(self) -> Probe<'a, 'p> {
+        Probe {
+            wrapped: self.wrapped + 1,
+            ..self
         }
     }
 
@@ -304,9 +315,10 @@ impl<'de> Deserializer<'de> for Probe<'_, '_> {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ProbeError> {
         self.probing.found.set_optional(&self.place);
-        match self.is_end() {
+        // One short of the limit, so that a newtype around an option of itself still has a value.
+        match self.is_end() || self.wrapped + 1 >= PROBE_DEPTH_MAX {
             true => visitor.visit_none(),
-            false => visitor.visit_some(self),
+            false => visitor.visit_some(self.unwrapped()),
         }
     }
 
@@ -315,7 +327,11 @@ impl<'de> Deserializer<'de> for Probe<'_, '_> {
         _: &'static str,
         visitor: V,
     ) -> Result<V::Value, ProbeError> {
-        visitor.visit_newtype_struct(self)
+        if self.wrapped >= PROBE_DEPTH_MAX {
+            self.probing.stopped_at = Some(self.place);
+            return Err(ProbeError::Value);
+        }
+        visitor.visit_newtype_struct(self.unwrapped())
     }
 
     fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, ProbeError> {
@@ -423,6 +439,7 @@ impl<'de> MapAccess<'de> for Fields<'_, '_> {
         seed.deserialize(Probe {
             probing: &mut *self.probing,
             place: self.place.below(self.next.saturating_sub(1)),
+            wrapped: 0,
         })
     }
 }
@@ -455,6 +472,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, '_> {
         let probe = Probe {
             probing: &mut *self.probing,
             place,
+            wrapped: 0,
         };
         seed.deserialize(probe).map(Some)
     }
@@ -482,7 +500,7 @@ impl<'de, 'a, 'p> EnumAccess<'de> for Variant<'a, 'p> {
 impl Probe<'_, '_> {
     /// A variant carries values: the enum is no text.
     fn refuse<T>(self) -> Result<T, ProbeError> {
-        let Probe { probing, place } = self;
+        let Probe { probing, place, .. } = self;
         let known = probing.found.shapes.get_mut(&place);
         known
             .into_iter()

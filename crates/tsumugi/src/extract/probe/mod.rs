@@ -158,6 +158,36 @@ mod tests {
         children: Vec<Tree>,
     }
 
+    /// Nothing of these lies deeper than the outermost value.
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only its kind is looked at")]
+    struct Chain(Option<Box<Chain>>);
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only its kind is looked at")]
+    struct Endless(Box<Endless>);
+
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    #[expect(dead_code, reason = "only its kind is looked at")]
+    struct Transparent {
+        inner: Option<Box<Transparent>>,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only its fields are looked at")]
+    struct Linked {
+        chain: Chain,
+        endless: Endless,
+        transparent: Transparent,
+        wrapped: Option<Identifier>,
+        count: u32,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only its kind is looked at")]
+    struct Identifier(i64);
+
     fn fields<T: DeserializeOwned>() -> Vec<(String, String, bool)> {
         let TypeParts::Object(schema) = probe::<T>() else {
             panic!("no object");
@@ -237,6 +267,23 @@ mod tests {
             .map(|(name, ..)| name)
             .collect();
         assert_eq!(names, ["left", "children"]);
+    }
+
+    #[test]
+    fn newtypes_and_options_of_themselves_end_at_the_limit() {
+        let schema = |parts: TypeParts| parts.into_schema();
+        assert_eq!(schema(probe::<Chain>()), SchemaNode::new());
+        assert_eq!(schema(probe::<Endless>()), SchemaNode::new());
+        assert_eq!(schema(probe::<Transparent>()), SchemaNode::new());
+        let expected = [
+            ("chain", "", false),
+            ("endless", "", true),
+            ("transparent", "", false),
+            ("wrapped", "integer", false),
+            ("count", "integer", true),
+        ];
+        let expected = expected.map(|(name, kind, is)| (name.to_owned(), kind.to_owned(), is));
+        assert_eq!(fields::<Linked>(), expected);
     }
 
     #[test]
