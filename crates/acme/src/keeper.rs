@@ -2,13 +2,15 @@
 //! Rule: it waits on nothing that a request waits on; what another process has put into the cache is taken before anything is ordered.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use tokio::runtime::Runtime;
 use tsumugi_http::CertificateSource;
 
-use crate::back_off::{Chance, renewal_at, rest_after, rest_after_success};
+use crate::back_off::{Chance, TryCost, renewal_at, rest_after, rest_after_success};
 use crate::cache::{AcmeCache, FileStamp};
 use crate::certificate::AcmeCertificate;
 use crate::challenge::ChallengeFolder;
@@ -117,7 +119,10 @@ impl CertificateKeeper {
         };
         let keeper = Arc::clone(&self.0);
         let thread = thread::Builder::new().name("tsumugi-acme".to_owned());
-        thread.spawn(move || runtime.block_on(keeper.work(memory, &challenges)))?;
+        thread.spawn(move || {
+            let keep = async |memory: &mut KeeperMemory| keeper.keep(memory, &challenges).await;
+            keeper.run(&runtime, memory, keep);
+        })?;
         let started = &self.0.source.is_started;
         started.store(true, std::sync::atomic::Ordering::Release);
         Ok(())
@@ -138,11 +143,43 @@ impl Keeper {
         *self.lock() = Some(memory);
     }
 
-    async fn work(&self, mut memory: KeeperMemory, challenges: &[ChallengeKind]) {
-        tokio::select! {
-            biased;
-            () = self.source.end.notified() => {}
-            () = self.keep(&mut memory, challenges) => {}
+    /// Does this until the thread is to end. A panic is a try that has failed: after a pause it goes on.
+    fn run(
+        &self,
+        runtime: &Runtime,
+        mut memory: KeeperMemory,
+        mut keep: impl AsyncFnMut(&mut KeeperMemory),
+    ) {
+        loop {
+            let until_the_end = async {
+                tokio::select! {
+                    biased;
+                    () = self.source.end.notified() => {}
+                    () = keep(&mut memory) => {}
+                }
+            };
+            if catch_unwind(AssertUnwindSafe(|| runtime.block_on(until_the_end))).is_ok() {
+                return;
+            }
+            // It may have been in the middle of an order.
+            let rest = self.count_failure(&mut memory, TryCost::Counted);
+            tracing::error!(
+                "the thread that keeps the certificate for {} has panicked, which is a defect: please report it. It goes on in {} or at SIGHUP",
+                self.settings.names_text(),
+                duration_text(rest)
+            );
+            let is_over = runtime.block_on(async {
+                tokio::select! {
+                    biased;
+                    () = self.source.end.notified() => true,
+                    () = self.source.wake.notified() => false,
+                    () = tokio::time::sleep(rest) => false,
+                }
+            });
+            if is_over {
+                return;
+            }
+            memory.next_try = None;
         }
     }
 
@@ -207,7 +244,7 @@ impl Keeper {
                 }
                 return;
             }
-            Err(error) => return self.failed(memory, &error),
+            Err(error) => return self.record_failure(memory, &error),
         };
         memory.is_waiting = false;
         // The one that had the lock before may have it done.
@@ -231,17 +268,17 @@ impl Keeper {
             challenge,
         };
         match plan.run().await {
-            Ok(pem) => self.issued(memory, &pem),
-            Err(error) => self.failed(memory, &error),
+            Ok(pem) => self.install(memory, &pem),
+            Err(error) => self.record_failure(memory, &error),
         }
     }
 
     /// Puts what was issued to use, and into the cache.
-    fn issued(&self, memory: &mut KeeperMemory, pem: &str) {
+    fn install(&self, memory: &mut KeeperMemory, pem: &str) {
         let certificate = AcmeCertificate::from_pem(pem.as_bytes(), self.settings.names());
         let certificate = match certificate {
             Ok(certificate) => certificate,
-            Err(reason) => return self.failed(memory, &Error::Unusable(reason)),
+            Err(reason) => return self.record_failure(memory, &Error::Unusable(reason)),
         };
         memory.failures = 0;
         memory.next_try = Instant::now().checked_add(rest_after_success(&certificate.dates));
@@ -263,12 +300,18 @@ impl Keeper {
         }
     }
 
-    fn failed(&self, memory: &mut KeeperMemory, error: &Error) {
+    /// Counts a failed try, and answers how long none follows.
+    fn count_failure(&self, memory: &mut KeeperMemory, cost: TryCost) -> Duration {
         memory.failures = memory.failures.saturating_add(1);
         self.source.count_failed();
-        let rest = rest_after(memory.failures, error.cost(), Chance::draw());
+        let rest = rest_after(memory.failures, cost, Chance::draw());
         memory.next_try = Instant::now().checked_add(rest);
-        let (names, next) = (self.settings.names_text(), shown(rest));
+        rest
+    }
+
+    fn record_failure(&self, memory: &mut KeeperMemory, error: &Error) {
+        let rest = self.count_failure(memory, error.cost());
+        let (names, next) = (self.settings.names_text(), duration_text(rest));
         match self.source.dates() {
             Some(dates) if dates.not_after > now() => tracing::warn!(
                 "the certificate for {names} is not renewed: {error}. It is {}; next try in {next} or at SIGHUP",
@@ -284,7 +327,7 @@ impl Keeper {
     fn validity(&self) -> String {
         let end = self.source.dates().map_or(0, |dates| dates.not_after);
         match u64::try_from(end.saturating_sub(now())) {
-            Ok(rest @ 1..) => format!("valid for {}", shown(Duration::from_secs(rest))),
+            Ok(rest @ 1..) => format!("valid for {}", duration_text(Duration::from_secs(rest))),
             _ => "valid no longer".to_owned(),
         }
     }
@@ -299,7 +342,7 @@ fn now() -> i64 {
 }
 
 /// A time for people.
-fn shown(time: Duration) -> String {
+fn duration_text(time: Duration) -> String {
     match time.as_secs() {
         seconds @ ..=119 => format!("{seconds} s"),
         seconds @ 120..=7_199 => format!("{} min", seconds / 60),
@@ -361,8 +404,28 @@ mod tests {
     }
 
     #[test]
+    fn thread_that_panics_goes_on_and_counts_it_as_a_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let keeper = CertificateKeeper::open(settings(folder.path())).unwrap();
+        let memory = keeper.0.lock().take().unwrap();
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build().unwrap();
+        // As SIGHUP does it, so that the pause is short.
+        keeper.0.source.wake.notify_one();
+        let mut runs = Vec::new();
+        keeper
+            .0
+            .run(&runtime, memory, async |memory: &mut KeeperMemory| {
+                runs.push(memory.failures);
+                assert!(memory.failures > 0, "the panic of this test");
+            });
+        assert_eq!(runs, [0, 1]);
+        assert_eq!(keeper.figures().failed, 1);
+    }
+
+    #[test]
     fn time_is_shown_in_a_unit_that_fits() {
-        let of = |seconds| shown(Duration::from_secs(seconds));
+        let of = |seconds| duration_text(Duration::from_secs(seconds));
         assert_eq!(
             [of(10), of(120), of(7_200), of(90 * 86_400)],
             ["10 s", "2 min", "2 h", "90 days"]
