@@ -350,27 +350,27 @@ fn setup_and_teardown_surround_each_test_and_helpers_reach_it() {
 #[test]
 fn tests_are_chosen_by_file_and_name() {
     let folder = folder_with(&[
-        ("app.rb", ""),
+        ("app.rb", "puts 'loaded'"),
         (
             "test/a_test.rb",
             "test('login works') { }\ntest('other') { }",
         ),
         ("test/b_test.rb", "test('logout') { }"),
     ]);
-    let check = |words: &[&str], expected: &str| {
+    // Each test has an application of its own. Only for its names the first of a file has one, too.
+    let check = |words: &[&str], expected: &str, loads: usize| {
         let (_, text) = run(folder.path(), words);
         assert!(text.contains(expected), "{words:?}: {text}");
+        let loaded = text.matches("loaded\n").count();
+        assert_eq!(loaded, loads, "{words:?}: {text}");
     };
-    check(&["test"], "3 passed, 0 failed\n");
-    check(&["test", "--name", "log"], "2 passed, 0 failed\n");
-    check(
-        &["test", "app.rb", "test/b_test.rb"],
-        "1 passed, 0 failed\n",
-    );
-    check(
-        &["test", "--name", "nothing"],
-        "no name contains \"nothing\"",
-    );
+    check(&["test"], "3 passed, 0 failed\n", 3);
+    check(&["test", "--name", "log"], "2 passed, 0 failed\n", 2);
+    check(&["test", "--name", "other"], "1 passed, 0 failed\n", 3);
+    let one_file = ["test", "app.rb", "test/b_test.rb"];
+    check(&one_file, "1 passed, 0 failed\n", 1);
+    let none = "no name contains \"nothing\"";
+    check(&["test", "--name", "nothing"], none, 2);
 }
 
 #[test]
@@ -552,22 +552,27 @@ job(:other) { 1 }
         assert_eq!(actual, code, "{words:?}:\n{text}");
     };
     said(&["jobs", "list"], 1, &["there is no database data/app.db"]);
-    let mut console = tsumugi(folder.path(), &["console"]);
-    let mut child = console
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines =
-        "jobs.push :note, n: 7\njobs.push :note, after: 100, n: 8\njobs.push :other, unique: 'k'\n";
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(lines.as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    // An empty variable names none, as for applications.
+    let mut empty = tsumugi(folder.path(), &["jobs", "list"]);
+    let refused = empty.env("DATABASE_URL", "").output().unwrap();
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("there is no database data/app.db"), "{text}");
+    let type_in = |lines: &str| {
+        let mut console = tsumugi(folder.path(), &["console"]);
+        let mut child = console
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(lines.as_bytes()).unwrap();
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    type_in(
+        "jobs.push :note, n: 7\njobs.push :note, after: 100, n: 8\njobs.push :other, unique: 'k'\n",
+    );
     said(
         &["jobs", "list"],
         0,
@@ -592,6 +597,17 @@ job(:other) { 1 }
     );
     said(&["jobs", "retry", "--all"], 0, &["0 retried\n"]);
     said(&["jobs", "drop"], 2, &["<IDS>"]);
+    // Tables of an older version are left as they are.
+    type_in("jobs.db.execute 'alter table tsumugi_jobs drop column losses'\n");
+    for _ in 0..2 {
+        said(
+            &["jobs", "list"],
+            1,
+            &["of an older version: `tsumugi migrate up` gives them"],
+        );
+    }
+    said(&["migrate", "up"], 0, &["tables of jobs"]);
+    said(&["jobs", "list"], 0, &["2 ready, 0 running, 0 dead\n"]);
     said(
         &["jobs", "list", "--database", "sqlite::memory:"],
         1,
