@@ -202,20 +202,17 @@ impl<'m> Interpreter<'m> {
         if let Step::Upvalue { .. } | Step::UpvalueSet { .. } = instruction.step {
             return reach_out(instruction, frames);
         }
+        if let Step::Return | Step::ReturnOut = instruction.step {
+            return end_early(instruction, frames);
+        }
         if let Step::Block(index) = instruction.step {
             return self.block(code, index, instruction, frames);
         }
         let Some(frame) = frames.last_mut() else {
             return;
         };
-        let at = i64::from(instruction.at);
         let value = match &instruction.step {
             Step::Nothing | Step::Jump(_) | Step::Branch(_) => return,
-            Step::Return => {
-                frame.is_conditional = frame.may_pass(at);
-                return;
-            }
-            Step::ReturnOut => return end_early(at, frames),
             Step::Other => return frame.forget_from(register),
             Step::Enter { required, is_plain } => {
                 if *is_plain && *required == arguments.len() {
@@ -320,12 +317,18 @@ fn literal(step: &Step) -> AbstractValue {
     }
 }
 
-/// A block, or the method itself, ends the method: how often a block runs is not known.
-fn end_early(at: i64, frames: &mut [Frame]) {
-    let may_pass = frames.len() > 1 || frames.iter().any(|frame| frame.may_pass(at));
-    frames
-        .iter_mut()
-        .for_each(|frame| frame.is_conditional |= may_pass);
+/// What stands behind the end of a method or block that may be passed over itself may not be reached, nor what stands behind a block that ends its
+/// method: how often it runs is not known.
+fn end_early(instruction: &Instruction, frames: &mut [Frame]) {
+    let Some((inner, outer)) = frames.split_last_mut() else {
+        return;
+    };
+    inner.is_conditional = inner.may_pass(instruction.at.into());
+    if let Step::ReturnOut = instruction.step {
+        outer
+            .iter_mut()
+            .for_each(|frame| frame.is_conditional = true);
+    }
 }
 
 /// A variable of what is around a block is read or set.
