@@ -176,7 +176,7 @@ mod tests {
 
     #[derive(Deserialize)]
     #[expect(dead_code, reason = "only its fields are looked at")]
-    struct Linked {
+    struct SelfReferences {
         chain: Chain,
         endless: Endless,
         transparent: Transparent,
@@ -283,7 +283,7 @@ mod tests {
             ("count", "integer", true),
         ];
         let expected = expected.map(|(name, kind, is)| (name.to_owned(), kind.to_owned(), is));
-        assert_eq!(fields::<Linked>(), expected);
+        assert_eq!(fields::<SelfReferences>(), expected);
     }
 
     #[test]
