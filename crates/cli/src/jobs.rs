@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_terminals_obey_is_shown_and_not_sent() {
+    fn control_characters_of_a_job_are_shown_and_not_sent_to_the_terminal() {
         let check = |text, expected| assert_eq!(printable(text), expected);
         check("no such user \"ann\" äあ", "no such user \"ann\" äあ");
         check("a\u{1b}]0;title\u{7}b", "a\\u{1b}]0;title\\u{7}b");

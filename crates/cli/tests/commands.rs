@@ -537,6 +537,15 @@ fn in_production_files_are_not_watched_and_errors_not_shown() {
 }
 
 #[test]
+fn empty_database_url_names_no_database_of_jobs() {
+    let folder = folder_with(&[("app.rb", "")]);
+    let mut list = tsumugi(folder.path(), &["jobs", "list"]);
+    let refused = list.env("DATABASE_URL", "").output().unwrap();
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("there is no database data/app.db"), "{text}");
+}
+
+#[test]
 fn jobs_are_listed_retried_and_dropped() {
     let app = "db = DB.connect
 jobs db
@@ -552,11 +561,6 @@ job(:other) { 1 }
         assert_eq!(actual, code, "{words:?}:\n{text}");
     };
     said(&["jobs", "list"], 1, &["there is no database data/app.db"]);
-    // An empty variable names none, as for applications.
-    let mut empty = tsumugi(folder.path(), &["jobs", "list"]);
-    let refused = empty.env("DATABASE_URL", "").output().unwrap();
-    let text = String::from_utf8(refused.stderr).unwrap();
-    assert!(text.contains("there is no database data/app.db"), "{text}");
     let type_in = |lines: &str| {
         let mut console = tsumugi(folder.path(), &["console"]);
         let mut child = console
@@ -608,11 +612,8 @@ job(:other) { 1 }
     }
     said(&["migrate", "up"], 0, &["tables of jobs"]);
     said(&["jobs", "list"], 0, &["2 ready, 0 running, 0 dead\n"]);
-    said(
-        &["jobs", "list", "--database", "sqlite::memory:"],
-        1,
-        &["there are no jobs in this database"],
-    );
+    let elsewhere = ["jobs", "list", "--database", "sqlite::memory:"];
+    said(&elsewhere, 1, &["there are no jobs in this database"]);
 }
 
 /// The commands that `--help` lists below `words`, with those below them.
