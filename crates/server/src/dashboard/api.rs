@@ -27,7 +27,7 @@ pub(crate) type ApiResult = Result<Value, ApiError>;
 pub(crate) type ApiFuture<'d> = Pin<Box<dyn Future<Output = ApiResult> + 'd>>;
 
 /// Why there is no answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub status: StatusCode,
     pub text: String,

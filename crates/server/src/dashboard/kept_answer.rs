@@ -1,23 +1,26 @@
 //! An answer that costs its database much and is given to all who ask within a time. Knows no question.
-//! Rule: an error is not kept, and neither is an answer from before something was changed.
+//! Rule: it is asked for by one at a time and no more often than that, whatever becomes of who asks; an answer from before a change is not kept.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::time::Instant;
+
+use super::api::{ApiError, ApiResult};
 
 /// The last answer to a question.
 #[derive(Debug)]
 pub(crate) struct KeptAnswer {
     kept_for: Duration,
+    /// Held by who asks. Others wait for the answer.
+    asking: tokio::sync::Mutex<()>,
     state: Mutex<AnswerState>,
 }
 
 #[derive(Debug, Default)]
 struct AnswerState {
-    /// When it was asked for.
-    last: Option<(Instant, Value)>,
+    /// When it was asked for. An error is kept as well: the question may have cost as much.
+    last: Option<(Instant, ApiResult)>,
     /// How often something was changed.
     changes: u64,
 }
@@ -26,6 +29,7 @@ impl KeptAnswer {
     pub fn new(kept_for: Duration) -> KeptAnswer {
         KeptAnswer {
             kept_for,
+            asking: tokio::sync::Mutex::default(),
             state: Mutex::default(),
         }
     }
@@ -35,22 +39,27 @@ impl KeptAnswer {
     }
 
     /// The last answer, or where it is too old what this gives.
-    pub async fn get<E>(&self, ask: impl Future<Output = Result<Value, E>>) -> Result<Value, E> {
-        let (begun, changes) = {
-            let state = self.state();
+    pub async fn get(&self, ask: impl Future<Output = ApiResult>) -> ApiResult {
+        let _asking = self.asking.lock().await;
+        let begun = Instant::now();
+        let changes = {
+            let mut state = self.state();
             if let Some((asked_at, answer)) = &state.last
                 && asked_at.elapsed() < self.kept_for
             {
-                return Ok(answer.clone());
+                return answer.clone();
             }
-            (Instant::now(), state.changes)
+            // Where whoever asks goes before the answer comes, its database is still at work.
+            let gone = ApiError::unavailable("whoever asked for this has gone: ask again soon");
+            state.last = Some((begun, Err(gone)));
+            state.changes
         };
-        let answer = ask.await?;
+        let answer = ask.await;
         let mut state = self.state();
         if state.changes == changes {
             state.last = Some((begun, answer.clone()));
         }
-        Ok(answer)
+        answer
     }
 
     /// What it is about has been changed.
@@ -65,16 +74,16 @@ impl KeptAnswer {
 mod tests {
     use std::cell::Cell;
 
+    use futures_util::FutureExt as _;
     use serde_json::json;
 
-    use super::super::api::ApiError;
     use super::*;
 
     /// Asks, and gives the answer and how often was asked until now.
     async fn ask(kept: &KeptAnswer, asked: &Cell<u64>) -> u64 {
         let answer = kept.get(async {
             asked.set(asked.get() + 1);
-            Ok::<_, ApiError>(json!(asked.get()))
+            Ok(json!(asked.get()))
         });
         answer
             .await
@@ -95,7 +104,7 @@ mod tests {
         kept.forget();
         let changing = kept.get(async {
             kept.forget();
-            Ok::<_, ApiError>(json!("old"))
+            Ok(json!("old"))
         });
         assert_eq!(changing.await.ok(), Some(json!("old")));
         assert_eq!(ask(&kept, &asked).await, 3);
@@ -104,11 +113,41 @@ mod tests {
         assert_eq!(ask(&brief, &asked).await, 5);
     }
 
+    /// What is answered where an answer would be at once.
+    fn text(kept: &KeptAnswer) -> Option<String> {
+        let answer = kept.get(async { Ok(json!("asked")) }).now_or_never()?;
+        Some(answer.map_or_else(|error| error.text, |answer| answer.to_string()))
+    }
+
     #[tokio::test]
-    async fn error_is_not_kept() {
-        let (kept, asked) = (KeptAnswer::new(Duration::from_secs(600)), Cell::new(0));
+    async fn error_is_kept_as_an_answer_is() {
+        let kept = KeptAnswer::new(Duration::from_secs(600));
         let failed = kept.get(async { Err(ApiError::unavailable("no worker")) });
         assert!(failed.await.is_err());
-        assert_eq!(ask(&kept, &asked).await, 1);
+        assert_eq!(text(&kept).unwrap(), "no worker");
+        kept.forget();
+        assert_eq!(text(&kept).unwrap(), "\"asked\"");
+    }
+
+    #[tokio::test]
+    async fn all_who_ask_wait_for_the_one_question_that_is_under_way() {
+        let (kept, asked) = (KeptAnswer::new(Duration::from_secs(600)), Cell::new(0));
+        let slow = |asked: &Cell<u64>| {
+            asked.set(asked.get() + 1);
+            tokio::task::yield_now().map(|()| Ok(json!(1)))
+        };
+        let all = (0..5).map(|_| kept.get(async { slow(&asked).await }));
+        let answers = futures_util::future::join_all(all).await;
+        assert!(answers.iter().all(|answer| *answer.as_ref().unwrap() == 1));
+        assert_eq!(asked.get(), 1);
+    }
+
+    #[tokio::test]
+    async fn question_whose_asker_has_gone_is_not_asked_again_at_once() {
+        let kept = KeptAnswer::new(Duration::from_secs(600));
+        let asked = kept.get(std::future::pending()).now_or_never();
+        assert!(asked.is_none());
+        let text = text(&kept).unwrap();
+        assert!(text.contains("ask again soon"), "{text}");
     }
 }
