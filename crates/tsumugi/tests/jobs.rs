@@ -214,7 +214,7 @@ async fn commits(app: State<Pusher>) -> Result<String> {
 }
 
 #[test]
-fn push_has_the_words_of_ruby() {
+fn push_takes_priority_and_delay_and_refuses_two_times() {
     let routes = || {
         Router::new()
             .route("/", get(words))
@@ -228,7 +228,7 @@ fn push_has_the_words_of_ruby() {
 }
 
 #[test]
-fn process_that_is_not_to_run_jobs_keeps_them() {
+fn process_with_run_false_leaves_jobs_ready() {
     let routes = || {
         Router::new()
             .route("/", post(hold))
@@ -258,4 +258,43 @@ fn after_commit_runs_behind_the_commit_and_not_where_that_is_undone() {
 fn line_of_cron_that_is_none_is_refused() {
     assert!(CronSchedule::parse("0 3 * * *", "Asia/Tokyo").is_ok());
     assert!(CronSchedule::parse("0 3 * *", "Asia/Tokyo").is_err());
+}
+
+#[derive(Serialize, Deserialize)]
+struct Nested {
+    value: tsumugi::serde_json::Value,
+}
+
+impl Job for Nested {
+    const NAME: &'static str = "nested";
+}
+
+/// Whether values are pushed that are nested so deep.
+async fn nested(app: State<Pusher>) -> Result<String> {
+    let mut shown = Vec::new();
+    for depth in [100, 126, 127, 200] {
+        let mut value = tsumugi::serde_json::Value::Null;
+        for _ in 0..depth {
+            value = vec![value].into();
+        }
+        let pushed = app.0.push(&Nested { value }).await;
+        shown.push(pushed.is_ok().to_string());
+    }
+    Ok(format!(
+        "{} of {}",
+        shown.join(" "),
+        app.0.counts().await?.ready
+    ))
+}
+
+#[test]
+fn push_of_what_no_worker_could_read_is_refused() {
+    let routes = || {
+        Router::new()
+            .route("/", get(nested))
+            .job(async |_: &Pusher, _: Nested, _: &ClaimedJob| {})
+    };
+    trial::run(routes, async |client: &Client<Pusher>| {
+        assert_eq!(client.get("/").await.text(), "true true false false of 2");
+    });
 }

@@ -136,6 +136,18 @@ fn push_of_what_no_job_can_be_is_refused_at_once() {
                 "a job takes finite numbers, not NaN",
             ),
             (
+                "[\"a\\xff\", [{ \"\\xff\" => 1 }], [\"\\xff\"]].map { |id| said { jobs.push :thumbnail, id: id } }.uniq",
+                r#"["a job takes Strings of UTF-8, not bytes: encode them, as base64 for instance"]"#,
+            ),
+            (
+                "[said { jobs.push :thumbnail, id: 1, unique: \"\\xff\" }, said { jobs.once(\"\\xff\") { 1 } }].uniq",
+                r#"["a key is a text of UTF-8, not bytes: encode them, as base64 for instance"]"#,
+            ),
+            (
+                "jobs.push :thumbnail, id: \"a\\0é\"; id = jobs.list[0]; jobs.drop(id[:id]); id[:arguments]",
+                r#"{"id":"a\u0000é"}"#,
+            ),
+            (
                 "failed { jobs.push :thumbnail, id: 'x' * 65536 }",
                 "Tsumugi::Jobs::LimitExceeded",
             ),
@@ -168,6 +180,23 @@ fn push_of_what_no_job_can_be_is_refused_at_once() {
                 "outside of a job, an effect that happens once needs a key",
             ),
             ("jobs.counts[:ready]", "0"),
+        ],
+    );
+}
+
+#[test]
+fn arguments_that_cannot_be_read_do_not_keep_others_from_being_listed() {
+    const INSERT: &str = "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at)";
+    let line = format!(
+        "['[' * 300 + ']' * 300, 'x'].each {{ |text| db.execute \"{INSERT} values ('thumbnail', 'default', ?, 3, 0, 0, 0, 0, 0, 0)\", text }}; \
+         jobs.list.map {{ |job| job[:arguments].is_a?(Hash) ? job[:arguments] : job[:arguments].size }}"
+    );
+    check_on(
+        Engine::Sqlite,
+        SETUP,
+        &[
+            ("jobs.push(:thumbnail, id: 1).is_a?(Integer)", "true"),
+            (&line, r#"[{"id":1},600,1]"#),
         ],
     );
 }
