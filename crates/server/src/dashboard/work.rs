@@ -68,11 +68,12 @@ pub(super) fn id_of(value: &Value) -> Option<i64> {
 
 /// The figures of a queue and its dead jobs.
 pub(super) async fn jobs(queue: &JobQueue) -> Result<Value, String> {
-    let figures = queue.figures().await.map_err(|error| error.to_string())?;
+    // Before the figures, which count what is listed.
     let dead = queue
         .list_without_arguments(Some(JobState::Dead), 0, DASHBOARD_DEAD_JOBS_MAX + 1)
         .await;
     let dead = dead.map_err(|error| error.to_string())?;
+    let figures = queue.figures().await.map_err(|error| error.to_string())?;
     let dead = list(
         "dead",
         dead.iter().map(dead_row).collect(),
