@@ -14,7 +14,7 @@ pub(crate) fn slept() -> Duration {
     let awake = read(ClockId::Monotonic);
     let slept = read(ClockId::Boottime).saturating_sub(awake);
     #[cfg(test)]
-    let slept = slept + pretended::slept();
+    let slept = slept + test_sleep::slept();
     slept
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn earlier(at: Instant, slept: Duration) -> Instant {
 
 /// Sleeps of tests.
 #[cfg(test)]
-pub(crate) mod pretended {
+pub(crate) mod test_sleep {
     use std::cell::Cell;
     use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(crate) mod pretended {
         SLEPT.get()
     }
 
-    pub(crate) fn sleep(time: Duration) {
+    pub(crate) fn add(time: Duration) {
         SLEPT.set(SLEPT.get() + time);
     }
 }
@@ -65,7 +65,7 @@ mod tests {
         // A machine that stands still between two clocks does not do so each time.
         assert!((0..3).any(|_| slept_between(slept(), slept()).is_zero()));
         let before = slept();
-        pretended::sleep(Duration::from_secs(60));
+        test_sleep::add(Duration::from_secs(60));
         let between = slept_between(before, slept());
         assert!((59..90).contains(&between.as_secs()), "{between:?}");
         assert_eq!(slept_between(slept(), before), Duration::ZERO);

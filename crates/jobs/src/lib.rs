@@ -38,6 +38,7 @@ mod keyed_jobs;
 mod keys;
 mod kind;
 pub mod limits;
+mod look_pace;
 mod queue;
 mod renewal;
 mod running;

@@ -21,9 +21,9 @@ use crate::job_claim::JobClaim;
 use crate::kind::{JobKind, WorkerOptions};
 use crate::limits::{
     FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, GIVE_BACK_MAX, JOB_KINDS_MAX, JOB_POLL_DEFAULT,
-    JOB_POLL_WITH_NOTICES, LOOK_PAUSE_FACTOR, LOOK_TIME_FREE, RECORDS_MAX, RENEWAL_MIN,
-    SLEEP_LOOKED_EVERY,
+    JOB_POLL_WITH_NOTICES, RECORDS_MAX, RENEWAL_MIN, SLEEP_LOOKED_EVERY,
 };
+use crate::look_pace::LookPace;
 use crate::queue::JobQueue;
 use crate::renewal::{Renewal, RenewalMode};
 use crate::running::RunningClaim;
@@ -73,10 +73,7 @@ struct Asking {
     /// When it was begun, and for how long the machine had slept by then.
     begun: (Instant, Duration),
     at: Instant,
-    /// No sooner than this, whatever wakes the worker.
-    not_before: Instant,
-    /// How long the last look took that found nothing.
-    look_time: Duration,
+    pace: LookPace,
     failure_pause: Duration,
 }
 
@@ -237,8 +234,7 @@ impl Asking {
             question: None,
             begun: (now, Duration::ZERO),
             at: now,
-            not_before: now,
-            look_time: Duration::ZERO,
+            pace: LookPace::new(),
             failure_pause: FAILURE_PAUSE_MIN,
         }
     }
@@ -246,13 +242,13 @@ impl Asking {
     /// When to ask, where a job that has failed here is due again at this time.
     fn next(&self, retry_at: Option<Instant>) -> Instant {
         let next = retry_at.map_or(self.at, |at| at.min(self.at));
-        next.max(self.not_before)
+        self.pace.next(next)
     }
 
     /// Whatever the last look took.
     fn ask_at_once(&mut self) {
         self.at = Instant::now();
-        self.not_before = self.at;
+        self.pace.reset();
     }
 
     fn ask(&mut self, inner: &Rc<Inner>) {
@@ -277,7 +273,7 @@ impl Asking {
                     false => now + claimed.next.map_or(poll, |next| next.min(poll)),
                 };
                 if claimed.jobs.is_empty() && !claimed.has_more {
-                    self.not_before = now + self.pause_after(now.duration_since(begun));
+                    self.pace.note(now.duration_since(begun));
                 }
                 let slept = slept_between(slept_before, slept());
                 for job in &mut claimed.jobs {
@@ -293,16 +289,6 @@ impl Asking {
                 self.failure_pause = (self.failure_pause * 2).min(FAILURE_PAUSE_MAX);
                 Vec::new()
             }
-        }
-    }
-
-    /// How long there is no look after one that took so long and found nothing: passing over many jobs of other processes may take most of the database's time.
-    /// One that takes longer than the one before, as the first, is taken for an exception.
-    fn pause_after(&mut self, took: Duration) -> Duration {
-        let usual = took.min(std::mem::replace(&mut self.look_time, took));
-        match usual > LOOK_TIME_FREE {
-            true => (usual * LOOK_PAUSE_FACTOR).min(JOB_POLL_DEFAULT),
-            false => Duration::ZERO,
         }
     }
 }
@@ -614,8 +600,8 @@ mod tests {
     use tokio::time::timeout;
     use tsumugi_db::{Database, Executor, Options};
 
-    use super::{Asking, JobFuture, JobWorker, renew};
-    use crate::boot_clock::pretended;
+    use super::{JobFuture, JobWorker, renew};
+    use crate::boot_clock::test_sleep;
     use crate::claims::ClaimedJob;
     use crate::job_claim::JobClaim;
     use crate::kind::{JobKind, JobPush, WorkerOptions};
@@ -660,14 +646,6 @@ mod tests {
         (JobQueue::over(&database), folder)
     }
 
-    #[test]
-    fn look_that_takes_long_and_finds_nothing_is_repeated_later_unless_it_was_an_exception() {
-        let mut asking = Asking::new();
-        let mut pause = |took| asking.pause_after(Duration::from_millis(took)).as_millis();
-        assert_eq!([pause(500), pause(100), pause(30)], [0, 900, 270]);
-        assert_eq!([pause(10), pause(600), pause(60_000)], [0, 0, 1_000]);
-    }
-
     struct Dropped(Rc<Notify>);
 
     impl Drop for Dropped {
@@ -698,7 +676,7 @@ mod tests {
             let worker = JobWorker::new(&queue, vec![kind], options, perform).unwrap();
             let run = tokio::task::spawn_local(worker.run(std::future::pending()));
             begun.notified().await;
-            pretended::sleep(JOB_LEASE_DEFAULT);
+            test_sleep::add(JOB_LEASE_DEFAULT);
             // Its claim is renewed for as long as it runs.
             let cut = timeout(Duration::from_secs(60), cut.notified()).await;
             run.abort();

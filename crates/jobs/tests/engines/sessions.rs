@@ -245,7 +245,10 @@ fn gaps_that_come_of_too_many_notices_leave_two_locks_at_most() {
                 let notify = "select pg_notify('tsumugi_jobs', n::text) from generate_series(1, 6000) as g(n)";
                 queue.database().query(notify, []).await.unwrap();
                 // All of them come while nothing here runs.
-                std::thread::sleep(Duration::from_millis(100));
+                let begun = std::time::Instant::now();
+                while begun.elapsed() < Duration::from_millis(100) {
+                    tsumugi_testkit::pause();
+                }
                 sleep(Duration::from_millis(300)).await;
                 claimed_by(&queue).await != before
             })
