@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
+use tsumugi_db::TransactionOptions;
 
 use crate::claims::Claimer;
 use crate::error::{Error, Result};
@@ -11,7 +12,7 @@ use crate::job_claim::JobClaim;
 use crate::kind::millis;
 use crate::limits::CLAIMS_RENEWED_MAX;
 use crate::queue::integer;
-use crate::sql::JobEngine;
+use crate::sql::{JobEngine, Sql};
 use crate::statements;
 
 /// What has become of a claim that was to be renewed.
@@ -78,8 +79,11 @@ impl Claimer {
         let engine = self.queue.engine();
         let worker = self.name.now();
         let renew = statements::renew(engine, claims, millis(self.lease), &worker);
-        let renewed = self.queue.change(renew).await?;
-        if usize::try_from(renewed.affected).is_ok_and(|renewed| renewed == claims.len()) {
+        let renewed = match engine {
+            JobEngine::Sqlite => self.queue.change(renew).await?.affected,
+            JobEngine::Postgres | JobEngine::Firebird => self.change_alone(renew).await?,
+        };
+        if usize::try_from(renewed).is_ok_and(|renewed| renewed == claims.len()) {
             claims
                 .iter()
                 .for_each(|claim| tell(*claim, Renewal::Renewed));
@@ -99,6 +103,15 @@ impl Claimer {
             tell(*claim, renewal);
         }
         Ok(())
+    }
+
+    /// Over a connection that no other caller waits for, so that the server stops it where this is dropped: it may have some of the rows, and wait for one.
+    async fn change_alone(&self, sql: Sql) -> Result<u64> {
+        let database = self.queue.table.database().await?;
+        let transaction = database.begin(TransactionOptions::default()).await?;
+        let changed = transaction.execute(sql.text, sql.values).await?;
+        transaction.commit().await?;
+        Ok(changed.affected)
     }
 
     /// Whether another transaction has a row, on Firebird, of which a statement about many rows fails for one.
