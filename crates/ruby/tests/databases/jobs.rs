@@ -136,18 +136,6 @@ fn push_of_what_no_job_can_be_is_refused_at_once() {
                 "a job takes finite numbers, not NaN",
             ),
             (
-                "[\"a\\xff\", [{ \"\\xff\" => 1 }], [\"\\xff\"]].map { |id| said { jobs.push :thumbnail, id: id } }.uniq",
-                r#"["a job takes Strings of UTF-8, not bytes: encode them, as base64 for instance"]"#,
-            ),
-            (
-                "[said { jobs.push :thumbnail, id: 1, unique: \"\\xff\" }, said { jobs.once(\"\\xff\") { 1 } }].uniq",
-                r#"["a key is a text of UTF-8, not bytes: encode them, as base64 for instance"]"#,
-            ),
-            (
-                "jobs.push :thumbnail, id: \"a\\0é\"; id = jobs.list[0]; jobs.drop(id[:id]); id[:arguments]",
-                r#"{"id":"a\u0000é"}"#,
-            ),
-            (
                 "failed { jobs.push :thumbnail, id: 'x' * 65536 }",
                 "Tsumugi::Jobs::LimitExceeded",
             ),
@@ -183,6 +171,29 @@ fn push_of_what_no_job_can_be_is_refused_at_once() {
         ],
     );
 }
+
+#[test]
+fn bytes_that_are_no_text_are_refused_as_arguments_and_as_keys() {
+    check_on(
+        Engine::Sqlite,
+        SETUP,
+        &[
+            (
+                "[\"a\\xff\", [{ \"\\xff\" => 1 }], [\"\\xff\"]].map { |id| said { jobs.push :thumbnail, id: id } }.uniq",
+                r#"["a job takes Strings of UTF-8, not bytes: encode them, as base64 for instance"]"#,
+            ),
+            (
+                "[said { jobs.push :thumbnail, id: 1, unique: \"\\xff\" }, said { jobs.once(\"\\xff\") { 1 } }].uniq",
+                r#"["a key is a text of UTF-8, not bytes: encode them, as base64 for instance"]"#,
+            ),
+            (
+                "jobs.push :thumbnail, id: \"a\\0é\"; id = jobs.list[0]; jobs.drop(id[:id]); id[:arguments]",
+                r#"{"id":"a\u0000é"}"#,
+            ),
+        ],
+    );
+}
+
 
 #[test]
 fn arguments_that_cannot_be_read_do_not_keep_others_from_being_listed() {

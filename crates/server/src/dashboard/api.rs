@@ -3,9 +3,9 @@
 
 use std::pin::Pin;
 
-use http::StatusCode;
 use serde_json::{Value, json};
 
+pub(crate) use super::api_error::{ApiError, ApiResult};
 use super::state::Dashboard;
 pub(crate) use super::text::{cut, cut_to};
 use crate::limits::DASHBOARD_QUERY_PARAMETERS_MAX;
@@ -20,44 +20,8 @@ pub(crate) enum ApiEndpoint {
     Action(for<'d> fn(&'d Dashboard, Value) -> ApiFuture<'d>),
 }
 
-/// What an endpoint answers.
-pub(crate) type ApiResult = Result<Value, ApiError>;
-
 /// The same, being made on the admin thread.
 pub(crate) type ApiFuture<'d> = Pin<Box<dyn Future<Output = ApiResult> + 'd>>;
-
-/// Why there is no answer.
-#[derive(Clone, Debug)]
-pub(crate) struct ApiError {
-    pub status: StatusCode,
-    pub text: String,
-}
-
-impl ApiError {
-    pub fn new(status: StatusCode, text: impl Into<String>) -> ApiError {
-        let text = text.into();
-        ApiError { status, text }
-    }
-
-    /// 400: the caller has to send something else.
-    pub fn bad_request(text: impl Into<String>) -> ApiError {
-        ApiError::new(StatusCode::BAD_REQUEST, text)
-    }
-
-    /// 404: it is not there, or no longer.
-    pub fn not_found(text: impl Into<String>) -> ApiError {
-        ApiError::new(StatusCode::NOT_FOUND, text)
-    }
-
-    /// 503: no worker has answered.
-    pub fn unavailable(text: impl Into<String>) -> ApiError {
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, text)
-    }
-
-    pub fn into_value(self) -> Value {
-        json!({ "error": self.text })
-    }
-}
 
 /// The decoded parameters of a query.
 #[derive(Debug, Default)]
@@ -95,6 +59,8 @@ pub(crate) fn list(name: &str, mut items: Vec<Value>, max: usize) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::api::{ApiError, ApiResult};
+use super::api_error::{ApiError, ApiResult};
 
 /// The last answer to a question.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 mod answers;
 mod api;
+mod api_error;
 mod ask;
 mod databases;
 mod description;
