@@ -194,7 +194,6 @@ fn bytes_that_are_no_text_are_refused_as_arguments_and_as_keys() {
     );
 }
 
-
 #[test]
 fn arguments_that_cannot_be_read_do_not_keep_others_from_being_listed() {
     const INSERT: &str = "insert into tsumugi_jobs (name, queue, arguments, state, sort_order, attempt, failures, retries, due_at, pushed_at)";
