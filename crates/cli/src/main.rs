@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use bundle::Bundle;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use tsumugi_server::TemporaryFolder;
-use tsumugi_worker::ERRORS;
+use tsumugi_worker::{ERRORS, unblock_signals};
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -233,6 +233,8 @@ fn log_level(command: &Command) -> &'static str {
 }
 
 fn main() -> ExitCode {
+    // Where the system refuses it, they stay as the parent has left them.
+    let _ = unblock_signals();
     // What was unpacked is removed at the end.
     let (words, _unpacked) = match words() {
         Ok(words) => words,

@@ -3,10 +3,11 @@
 //! ends programs goes to the command, with which all of it ends.
 
 use std::ffi::OsString;
-use std::process::{Command, ExitCode};
+use std::io;
+use std::process::{Child, Command, ExitCode};
 use std::thread;
 
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::unistd::Pid;
 
 /// What a rig's program was called with.
@@ -18,7 +19,7 @@ pub enum ProgramRequest {
 }
 
 /// Looks at the arguments of this program: a command, or a question for `usage`. The first that a program calls: signals are kept for
-/// [`run_beside`] from here on, by this thread and those that it starts. Commands begin without that.
+/// [`run_beside`] from here on, by this thread and those that it starts. The command begins without that.
 pub fn read_arguments(usage: &str) -> ProgramRequest {
     if let Err(error) = ending_signals().thread_block() {
         eprintln!("cannot keep signals for the command: {error}");
@@ -42,11 +43,9 @@ pub fn run_beside(words: &[OsString], url: &str) -> ExitCode {
     let [program, arguments @ ..] = words else {
         return ExitCode::from(2);
     };
-    let child = Command::new(program)
-        .args(arguments)
-        .env("DATABASE_URL", url)
-        .spawn();
-    let mut child = match child {
+    let mut command = Command::new(program);
+    command.args(arguments).env("DATABASE_URL", url);
+    let mut child = match start_unblocked(&mut command) {
         Ok(child) => child,
         Err(error) => {
             eprintln!("cannot run {}: {error}", program.display());
@@ -72,6 +71,15 @@ pub fn run_beside(words: &[OsString], url: &str) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Starts a command that blocks no signal: it would begin with what this thread blocks. A signal that has come before ends this process here, and its guard
+/// the server.
+fn start_unblocked(command: &mut Command) -> io::Result<Child> {
+    let blocked = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let child = command.spawn();
+    blocked.thread_set_mask()?;
+    child
 }
 
 /// The signals by which a program is asked to end.

@@ -243,5 +243,7 @@ fn a_command_runs_beside_a_server_with_world_and_fortune() {
         rig(&["sh", "-c", ask]),
         ("10000|1|10000\n12".into(), Some(3))
     );
+    let blocked = rig(&["grep", "^SigBlk", "/proc/self/status"]);
+    assert_eq!(blocked, ("SigBlk:\t0000000000000000".into(), Some(0)));
     assert_eq!(rig(&[]).1, Some(2));
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use nix::sys::signal::{SigSet, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -330,12 +331,24 @@ impl Control {
     }
 }
 
+/// Lets the signals through that end a server or have it load anew, on this thread and those that it starts: a process begins with what its parent blocked.
+///
+/// # Errors
+/// Of the system.
+pub fn unblock_signals() -> io::Result<()> {
+    let handled = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
+    let handled: SigSet = handled.into_iter().collect();
+    handled.thread_unblock().map_err(io::Error::from)
+}
+
 /// Answers the process's signals through `handle` from now on.
 pub(crate) fn handle_signals(handle: &Handle) -> Result<()> {
     let install = |kind| signal(kind).map_err(Error::start("signal handling"));
     let mut terminate = install(SignalKind::terminate())?;
     let mut interrupt = install(SignalKind::interrupt())?;
     let mut hangup = install(SignalKind::hangup())?;
+    // What waits is answered as one that comes now.
+    unblock_signals().map_err(Error::start("signal handling"))?;
     let handle = handle.clone();
     tokio::spawn(async move {
         let mut asked = false;

@@ -63,7 +63,7 @@ mod worker;
 pub use address::ListenAddress;
 pub use config::{Config, Pinning, Scheduling, Signals};
 pub use connection::{Connection, Slot};
-pub use control::Exit;
+pub use control::{Exit, unblock_signals};
 pub use error::{BoxError, Error, LoadFailure, Result};
 pub use handle::{Handle, SocketLoan};
 pub use host::raise_open_files;

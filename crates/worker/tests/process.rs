@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use support::{Client, PATIENCE, until};
 
@@ -113,6 +113,18 @@ fn process_serves_until_a_signal_ends_it() {
     let mut client = echo.connect();
     client.send("line");
     assert_eq!(client.line().unwrap(), "line");
+    echo.signal(Signal::SIGTERM);
+    assert_eq!(echo.exit_code(), 0);
+}
+
+#[test]
+fn sigterm_that_the_parent_blocks_ends_the_process_all_the_same() {
+    // A child begins with what the thread blocks that starts it.
+    let start = || {
+        SigSet::from(Signal::SIGTERM).thread_block().unwrap();
+        Echo::start("", &[])
+    };
+    let mut echo = std::thread::spawn(start).join().unwrap();
     echo.signal(Signal::SIGTERM);
     assert_eq!(echo.exit_code(), 0);
 }

@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::time::Instant;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 
 use crate::rig::{PATIENCE, Site, pause};
 
@@ -37,6 +37,21 @@ fn sigterm_lets_requests_finish_refuses_new_ones_and_exits_with_0() {
     assert_eq!(reader.receive().text(), "01234");
     assert_eq!(site.exit_code(), 0, "{}", site.log());
     site.expect_log("plugin stopped");
+}
+
+#[test]
+fn signals_that_the_parent_blocks_reach_the_server() {
+    // A child begins with what the thread blocks that starts it.
+    let start = || {
+        let blocked: SigSet = [Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
+        blocked.thread_block().unwrap();
+        Site::start(APP)
+    };
+    let mut site = std::thread::spawn(start).join().unwrap();
+    site.signal(Signal::SIGHUP);
+    site.expect_log("reloaded");
+    site.signal(Signal::SIGTERM);
+    assert_eq!(site.exit_code(), 0, "{}", site.log());
 }
 
 #[test]
