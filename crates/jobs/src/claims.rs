@@ -181,7 +181,9 @@ impl Claimer {
                 Ok(()) => {}
                 // What is claimed is begun.
                 Err(error) if !claimed.jobs.is_empty() => {
-                    tracing::warn!("jobs cannot be claimed: {error}");
+                    if !self.queue.is_in_the_way(&error) {
+                        tracing::warn!("jobs cannot be claimed: {error}");
+                    }
                     break;
                 }
                 Err(error) => return Err(error),
@@ -244,7 +246,7 @@ impl Claimer {
         let mut has_made_ready = false;
         if scheduled.is_some_and(|wait| wait <= 0) {
             let promoted = match self.queue.change(statements::promote(engine)).await {
-                Err(error) if self.is_in_the_way(&error) => 0,
+                Err(error) if self.queue.is_in_the_way(&error) => 0,
                 promoted => promoted?.affected,
             };
             has_made_ready = true;
@@ -314,7 +316,7 @@ impl Claimer {
                 Ok(changed) if changed.affected == 1 => {}
                 Ok(_) => continue,
                 // Another one was just about to claim it.
-                Err(error) if self.is_in_the_way(&error) => continue,
+                Err(error) if self.queue.is_in_the_way(&error) => continue,
                 Err(error) => return Err(error),
             }
             let claim = JobClaim {
@@ -365,7 +367,7 @@ impl Claimer {
     /// Counts a loss by this statement, and says whether it was still one. What another transaction has is left to it.
     async fn lose(&self, job: &LeftJob, lose: Sql) -> Result<bool> {
         let is_lost = match self.queue.change(lose).await {
-            Err(error) if self.is_in_the_way(&error) => false,
+            Err(error) if self.queue.is_in_the_way(&error) => false,
             changed => changed?.affected == 1,
         };
         if is_lost {

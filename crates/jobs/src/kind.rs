@@ -155,7 +155,7 @@ impl JobPush {
 
     pub(crate) fn check(&self, now_ms: i64) -> Result<()> {
         check_bytes(
-            "the arguments of a job",
+            "the JSON of a job's arguments",
             self.arguments.len(),
             "JOB_ARGUMENTS_BYTES_MAX",
             JOB_ARGUMENTS_BYTES_MAX,

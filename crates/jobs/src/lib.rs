@@ -31,6 +31,7 @@ mod boot_clock;
 mod claims;
 mod commit_wake;
 mod error;
+mod failure_pause;
 mod figures;
 mod group_commit;
 mod job_claim;

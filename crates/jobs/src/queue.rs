@@ -463,6 +463,17 @@ impl JobQueue {
         self.table.engine
     }
 
+    /// Whether another transaction has a row, on Firebird, of which a statement about many rows fails for one.
+    pub(crate) fn is_in_the_way(&self, error: &Error) -> bool {
+        self.table.engine == JobEngine::Firebird
+            && matches!(
+                error,
+                Error::Database(
+                    DatabaseError::SerializationFailure { .. } | DatabaseError::Deadlock { .. }
+                )
+            )
+    }
+
     pub(crate) async fn ask(&self, sql: Sql) -> Result<Rows> {
         Ok(self
             .table

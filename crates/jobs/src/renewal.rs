@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tsumugi_db::TransactionOptions;
 
 use crate::claims::Claimer;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::job_claim::JobClaim;
 use crate::kind::millis;
 use crate::limits::CLAIMS_RENEWED_MAX;
@@ -61,7 +61,7 @@ impl Claimer {
     ) -> Result<()> {
         match self.renew_together(claims, tell).await {
             // One of them has just ended, or another transaction has its row.
-            Err(error) if claims.len() > 1 && self.is_in_the_way(&error) => {
+            Err(error) if claims.len() > 1 && self.queue.is_in_the_way(&error) => {
                 let each = claims
                     .iter()
                     .map(|claim| self.renew_together(std::slice::from_ref(claim), tell));
@@ -112,17 +112,5 @@ impl Claimer {
         let changed = transaction.execute(sql.text, sql.values).await?;
         transaction.commit().await?;
         Ok(changed.affected)
-    }
-
-    /// Whether another transaction has a row, on Firebird, of which a statement about many rows fails for one.
-    pub fn is_in_the_way(&self, error: &Error) -> bool {
-        self.queue.engine() == JobEngine::Firebird
-            && matches!(
-                error,
-                Error::Database(
-                    tsumugi_db::Error::SerializationFailure { .. }
-                        | tsumugi_db::Error::Deadlock { .. }
-                )
-            )
     }
 }

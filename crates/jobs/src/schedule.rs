@@ -12,12 +12,10 @@ use tokio::time::sleep;
 use tsumugi_db::{Error as DatabaseError, Executor, TransactionOptions};
 
 use crate::error::{Error, Result, check_text};
+use crate::failure_pause::FailurePause;
 use crate::keys::{named_key, schedule_time};
 use crate::kind::{JobKind, JobPush, millis};
-use crate::limits::{
-    CRON_LINE_BYTES_MAX, FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, SCHEDULE_KEYS_KEPT,
-    SCHEDULE_LOOK_MAX,
-};
+use crate::limits::{CRON_LINE_BYTES_MAX, SCHEDULE_KEYS_KEPT, SCHEDULE_LOOK_MAX};
 use crate::queue::{JobQueue, text};
 use crate::sql::unix_millis;
 use crate::{statements, upkeep};
@@ -48,16 +46,16 @@ impl CronSchedule {
             .seconds(Seconds::Disallowed)
             .year(Year::Disallowed)
             .build();
-        let refused = |error: String| Error::Usage(format!("{line:?} is no line of cron: {error}"));
-        let parse = |line: &str| {
-            let cron = parser.parse(line);
-            cron.map_err(|error| refused(error.to_string()))
-        };
-        let whole = parse(line)?;
+        let refused = |why: String| Error::Usage(format!("{line:?} is no line of cron: {why}"));
+        let parse = |line: &str| parser.parse(line).map_err(|error| error.to_string());
+        let whole = parse(line).map_err(|error| {
+            let is_read = |line: &str| parse(line).is_ok();
+            refused(wrong_field(line, is_read).unwrap_or(error))
+        })?;
         let crons = match times_of_day(line) {
             Some(lines) => lines
                 .iter()
-                .map(|line| parse(line))
+                .map(|line| parse(line).map_err(refused))
                 .collect::<Result<_>>()?,
             None => vec![whole],
         };
@@ -86,6 +84,37 @@ impl CronSchedule {
         let next = self.crons.iter().filter_map(next).min()?;
         Some(next.timestamp().as_millisecond())
     }
+}
+
+/// The fields of a line in their order, and what may be in each.
+const FIELDS: [(&str, &str); 5] = [
+    ("minute", "0 to 59"),
+    ("hour", "0 to 23"),
+    ("day of the month", "1 to 31"),
+    ("month", "1 to 12 or jan to dec"),
+    (
+        "day of the week",
+        "0 to 7, where 0 and 7 are Sunday, or sun to sat",
+    ),
+];
+
+/// Which field of a line cannot be read, in words; nothing where each of them can by itself.
+fn wrong_field(line: &str, is_read: impl Fn(&str) -> bool) -> Option<String> {
+    let given: Vec<&str> = line.split_whitespace().collect();
+    if given.len() != FIELDS.len() {
+        let names = FIELDS.map(|(name, _)| name).join(", ");
+        let count = given.len();
+        return Some(format!("it has {count} fields and needs five: {names}"));
+    }
+    let is_alone_read = |at: usize| {
+        let alone = given.iter().enumerate();
+        let alone = alone.map(|(place, field)| if place == at { *field } else { "*" });
+        is_read(&alone.collect::<Vec<_>>().join(" "))
+    };
+    let wrong = (0..FIELDS.len()).find(|at| !is_alone_read(*at))?;
+    let (name, range) = FIELDS[wrong];
+    let field = given[wrong];
+    Some(format!("its {name} is {field:?}; that is {range}"))
 }
 
 /// A line for each minute and hour of one that names several one by one. Where the clock is set, a line of one time is due once on each day, and one for every
@@ -128,22 +157,22 @@ pub async fn run_schedules(
 }
 
 async fn follow(queue: &JobQueue, kind: &JobKind, schedule: &CronSchedule) {
-    let mut pause = FAILURE_PAUSE_MIN;
+    let mut failures = FailurePause::new();
     let mut is_first = true;
     while let Some(next) = schedule.next_after(unix_millis()) {
         match push_next(queue, kind, next, is_first).await {
             Ok(()) => {
-                (is_first, pause) = (false, FAILURE_PAUSE_MIN);
+                is_first = false;
+                failures.reset();
                 let left = u64::try_from(next.saturating_sub(unix_millis())).unwrap_or_default();
                 // The clock may be set meanwhile, and another version of the application may begin and drop what this one has pushed.
                 sleep(Duration::from_millis(left + 1).min(SCHEDULE_LOOK_MAX)).await;
             }
             Err(error) => {
-                if pause == FAILURE_PAUSE_MIN {
+                if failures.is_worth_a_line(queue, &error) {
                     tracing::warn!("{} is not scheduled: {error}", kind.name);
                 }
-                sleep(pause).await;
-                pause = (pause * 2).min(FAILURE_PAUSE_MAX);
+                sleep(failures.take()).await;
             }
         }
     }
@@ -381,6 +410,28 @@ mod tests {
             let due: Vec<i64> = due.iter().map(|job| job.due_ms).collect();
             assert_eq!(due, [now - week - 60_000, now, now + week]);
         });
+    }
+
+    #[test]
+    fn line_that_is_none_is_refused_with_the_field_that_is_wrong() {
+        let check = |line: &str, why: &str| {
+            let said = CronSchedule::parse(line, "UTC").unwrap_err().to_string();
+            assert_eq!(said, format!("{line:?} is no line of cron: {why}"));
+        };
+        check("60 * * * *", "its minute is \"60\"; that is 0 to 59");
+        check("0 24,3 * * *", "its hour is \"24,3\"; that is 0 to 23");
+        check(
+            "0 3 32 * *",
+            "its day of the month is \"32\"; that is 1 to 31",
+        );
+        check(
+            "0 3 * * someday",
+            "its day of the week is \"someday\"; that is 0 to 7, where 0 and 7 are Sunday, or sun to sat",
+        );
+        check(
+            "0 3 * *",
+            "it has 4 fields and needs five: minute, hour, day of the month, month, day of the week",
+        );
     }
 
     #[test]

@@ -17,11 +17,12 @@ use tsumugi_trace::{Activity, Ending};
 use crate::boot_clock::{earlier, slept, slept_between};
 use crate::claims::{ClaimAnswer, ClaimedJob, Claimer, Wanted};
 use crate::error::{Error, Result};
+use crate::failure_pause::FailurePause;
 use crate::job_claim::JobClaim;
 use crate::kind::{JobKind, WorkerOptions};
 use crate::limits::{
-    FAILURE_PAUSE_MAX, FAILURE_PAUSE_MIN, GIVE_BACK_MAX, JOB_KINDS_MAX, JOB_POLL_DEFAULT,
-    JOB_POLL_WITH_NOTICES, RECORDS_MAX, RENEWAL_MIN, SLEEP_LOOKED_EVERY,
+    FAILURE_PAUSE_MAX, GIVE_BACK_MAX, JOB_KINDS_MAX, JOB_POLL_DEFAULT, JOB_POLL_WITH_NOTICES,
+    RECORDS_MAX, RENEWAL_MIN, SLEEP_LOOKED_EVERY,
 };
 use crate::look_pace::LookPace;
 use crate::queue::JobQueue;
@@ -74,7 +75,7 @@ struct Asking {
     begun: (Instant, Duration),
     at: Instant,
     pace: LookPace,
-    failure_pause: Duration,
+    failures: FailurePause,
 }
 
 impl JobWorker {
@@ -201,7 +202,7 @@ impl Inner {
                 () = &mut last => break,
                 () = until(ending), if ending.is_some() => break,
                 claimed = finished(&mut asking.question), if asking.question.is_some() => {
-                    let jobs = asking.read(claimed, inner.poll(wake.is_noticed()));
+                    let jobs = asking.read(&inner.claimer.queue, claimed, inner.poll(wake.is_noticed()));
                     for job in jobs {
                         let is_begun = ending.is_none() && job.asked_at.elapsed() < inner.held_for();
                         attempts.push(if is_begun { inner.begin(job) } else { inner.refuse(job) });
@@ -235,7 +236,7 @@ impl Asking {
             begun: (now, Duration::ZERO),
             at: now,
             pace: LookPace::new(),
-            failure_pause: FAILURE_PAUSE_MIN,
+            failures: FailurePause::new(),
         }
     }
 
@@ -261,13 +262,18 @@ impl Asking {
     }
 
     /// The jobs of the answer; sets when to ask again.
-    fn read(&mut self, answer: Result<ClaimAnswer>, poll: Duration) -> Vec<ClaimedJob> {
+    fn read(
+        &mut self,
+        queue: &JobQueue,
+        answer: Result<ClaimAnswer>,
+        poll: Duration,
+    ) -> Vec<ClaimedJob> {
         self.question = None;
         let now = Instant::now();
         let (begun, slept_before) = self.begun;
         match answer {
             Ok(mut claimed) => {
-                self.failure_pause = FAILURE_PAUSE_MIN;
+                self.failures.reset();
                 self.at = match claimed.has_more {
                     true => now,
                     false => now + claimed.next.map_or(poll, |next| next.min(poll)),
@@ -282,11 +288,10 @@ impl Asking {
                 claimed.jobs
             }
             Err(error) => {
-                if self.failure_pause == FAILURE_PAUSE_MIN {
+                if self.failures.is_worth_a_line(queue, &error) {
                     tracing::warn!("jobs cannot be claimed: {error}");
                 }
-                self.at = now + self.failure_pause;
-                self.failure_pause = (self.failure_pause * 2).min(FAILURE_PAUSE_MAX);
+                self.at = now + self.failures.take();
                 Vec::new()
             }
         }
@@ -412,7 +417,7 @@ impl Inner {
     }
 
     async fn record(&self, job: &ClaimedJob, outcome: &Result<(), String>) {
-        let mut pause = FAILURE_PAUSE_MIN;
+        let mut failures = FailurePause::new();
         for _ in 0..RECORDS_MAX {
             match self.claimer.record(job, outcome).await {
                 Ok(Some(true)) => return,
@@ -425,14 +430,16 @@ impl Inner {
                     );
                     return;
                 }
-                Err(error) => tracing::warn!(
-                    "the end of the job {} {} is not written yet: {error}",
-                    job.name,
-                    job.id
-                ),
+                Err(error) => {
+                    if failures.is_worth_a_line(&self.claimer.queue, &error) {
+                        let (name, id) = (&job.name, job.id);
+                        tracing::warn!(
+                            "the end of the job {name} {id} is not written yet: {error}"
+                        );
+                    }
+                }
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(FAILURE_PAUSE_MAX);
+            sleep(failures.take()).await;
         }
     }
 

@@ -13,6 +13,9 @@ module Tsumugi
 
     # A kind of jobs.
     class Kind
+      # Keywords of `push` itself, which a block can have no argument by.
+      PUSH_KEYWORDS = %i[at after unique priority]
+
       attr_reader :name, :queue, :retries, :timeout, :priority
 
       def initialize(name, queue, retries, timeout, priority, block)
@@ -21,17 +24,54 @@ module Tsumugi
         @retries = retries
         @timeout = timeout
         @priority = priority
+        read_parameters(block)
         Native.job_declare(*declaration)
         # As a method, because that takes keywords.
         @context = Class.new(JobContext)
         @context.define_method(:__perform, &block)
       end
 
+      # Refuses arguments that its block does not take, where they are pushed.
+      def check(names)
+        missing = @required.reject { |name| names.include?(name) }
+        raise UsageError, "the job #{@name} needs #{Kind.list(missing)}" unless missing.empty?
+        return unless @known
+
+        unknown = names.reject { |name| @known.include?(name) }
+        return if unknown.empty?
+
+        known = @known.empty? ? "its block has no keywords" : "known are #{Kind.list(@known)}"
+        raise UsageError, "the job #{@name} takes no #{Kind.list(unknown)}; #{known}"
+      end
+
+      def self.list(names) = names.map { |name| "#{name}:" }.join(", ")
+
       # What is native of it.
       def declaration = [@name, @queue, @retries, @timeout, @priority]
 
       def perform(running, arguments)
         @context.new(running).__perform(**arguments.transform_keys(&:to_sym))
+      end
+
+      # Which keywords the block needs and which it knows: nil where it takes any, or does not say.
+      def read_parameters(block)
+        parameters = block.parameters
+        named = ->(*kinds) { parameters.select { |kind, _| kinds.include?(kind) }.map { |_, name| name } }
+        is_open = !named.call(:keyrest).empty? || (parameters.empty? && block.arity != 0)
+        positional = named.call(:req, :opt, :rest)
+        unless is_open || positional.empty?
+          names = positional.map { |name| name || "(…)" }.join(", ")
+          raise ArgumentError, "the block of the job #{@name} takes keywords, as in `{ |id:| … }`, and not |#{names}|"
+        end
+
+        @required = named.call(:keyreq)
+        @known = named.call(:keyreq, :key)
+        taken = PUSH_KEYWORDS & @known
+        unless taken.empty?
+          raise ArgumentError, "the block of the job #{@name} cannot take #{Kind.list(taken)}, which `jobs.push` takes itself"
+        end
+
+        @known = nil if is_open
       end
     end
 
@@ -148,6 +188,7 @@ module Tsumugi
       raise UsageError, "push takes a Time as at:, not #{at.inspect}" unless at.nil? || at.is_a?(Time)
       raise UsageError, "push takes a number of seconds as after:, not #{after.inspect}" unless after.nil? || after.is_a?(Numeric)
 
+      kind.check(arguments.keys.map(&:to_sym))
       arguments.each { |key, value| Jobs.check([key.to_s, value]) }
       Native.jobs_push(@db.__native, JSON.generate(arguments), at&.to_f, after, Jobs.__key(unique), priority, *kind.declaration)
     end
@@ -208,8 +249,9 @@ module Kernel
   # `jobs db` keeps jobs in this database and runs them: `running:` at once on each worker, `queues:` how many of a queue, `grace:` seconds that
   # they get when the server ends, `run: false` where others run them, `poll:` seconds between two looks at the table. `jobs` is what that made: see
   # Tsumugi::Jobs.
-  def jobs(database = nil, running: 10, queues: {}, grace: 20, lease: 30, run: true, poll: nil)
-    return Tsumugi::Jobs.current if database.nil?
+  def jobs(database = Tsumugi::Jobs, running: 10, queues: {}, grace: 20, lease: 30, run: true, poll: nil)
+    # Without one: nil is what a caller may have by mistake.
+    return Tsumugi::Jobs.current if database.equal?(Tsumugi::Jobs)
 
     Tsumugi::Jobs.current = Tsumugi::Jobs.new(database, running, queues, grace, lease, run, poll)
   end

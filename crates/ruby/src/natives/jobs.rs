@@ -263,7 +263,10 @@ fn seconds<'c>(scope: &'c Scope<'c>, value: Value<'c>, what: &str) -> Result<'c,
         return Err(wrong_type(scope, value, what, "a number of seconds"));
     };
     Duration::try_from_secs_f64(seconds).map_err(|error| {
-        let message = format!("{what} takes a number of seconds, not {seconds}: {error}");
+        let message = match seconds >= 0.0 {
+            true => format!("{what} takes a number of seconds, not {seconds}: {error}"),
+            false => format!("{what} is a number of seconds, 0 or more, not {seconds}"),
+        };
         scope.error("ArgumentError", message)
     })
 }

@@ -156,6 +156,14 @@ fn push_of_what_no_job_can_be_is_refused_at_once() {
                 "ArgumentError",
             ),
             (
+                "said { jobs.push :thumbnail, after: -1, id: 1 }",
+                "after: is a number of seconds, 0 or more, not -1",
+            ),
+            (
+                "said { jobs.push :thumbnail, id: 'x' * 65536 }",
+                "the JSON of a job's arguments has 65545 bytes; JOB_ARGUMENTS_BYTES_MAX is 65536",
+            ),
+            (
                 "failed { jobs.push :thumbnail, priority: 1001, id: 1 }",
                 "Tsumugi::Jobs::UsageError",
             ),
@@ -168,6 +176,32 @@ fn push_of_what_no_job_can_be_is_refused_at_once() {
                 "outside of a job, an effect that happens once needs a key",
             ),
             ("jobs.counts[:ready]", "0"),
+        ],
+    );
+}
+
+#[test]
+fn push_of_what_the_block_does_not_take_is_refused_at_once() {
+    let setup = format!("{SETUP}\njob(:open) {{ |id:, **rest| 1 }}");
+    check_on(
+        Engine::Sqlite,
+        &setup,
+        &[
+            (
+                "error_text { jobs.push :thumbnail, id: 1, seconds: 1 }",
+                "Tsumugi::Jobs::UsageError: the job thumbnail takes no seconds:; known are id:, size:",
+            ),
+            (
+                "said { jobs.push :thumbnail, size: 1 }",
+                "the job thumbnail needs id:",
+            ),
+            (
+                "said { jobs.push :failing, id: 1 }",
+                "the job failing takes no id:; its block has no keywords",
+            ),
+            ("said { jobs.push :open, a: 1 }", "the job open needs id:"),
+            ("jobs.push(:open, id: 1, a: 2).is_a?(Integer)", "true"),
+            ("jobs.counts[:ready]", "1"),
         ],
     );
 }
@@ -217,6 +251,9 @@ fn declaration_past_a_limit_does_not_load() {
     assert!(refused("job('n' * 65) { 1 }").contains("JOB_NAME_BYTES_MAX is 64"));
     assert!(refused("job(:a, retries: 1001) { 1 }").contains("JOB_RETRIES_MAX"));
     assert!(refused("job(:a) { 1 }\njob(:a) { 2 }").contains("two jobs named a"));
+    assert!(refused("job(:a) { |id| 1 }").contains("takes keywords, as in `{ |id:| … }`"));
+    assert!(refused("job(:a) { |id:, at: 1| 1 }").contains("cannot take at:, which `jobs.push`"));
+    assert!(refused("jobs nil").contains("a database of DB.connect, not NilClass"));
     assert!(
         refused("jobs DB.connect('sqlite::memory:'), running: 1001").contains("JOBS_RUNNING_MAX")
     );
