@@ -28,6 +28,22 @@ pub(crate) fn essence(media_type: &[u8]) -> Vec<u8> {
         .to_ascii_lowercase()
 }
 
+/// The value of a field that names an address, as Location: a space, a byte beyond ASCII and ``"<>\^`{|}`` become escapes (RFC 3986 section 2.1).
+/// All else stays, `%` too, so that what is escaped already stays as it is. None where there is a control character.
+pub fn location_value(address: &[u8]) -> Option<HeaderValue> {
+    let mut value = Vec::with_capacity(address.len());
+    for &byte in address {
+        match byte {
+            byte if byte.is_ascii_control() => return None,
+            b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0x80.. => {
+                value.extend_from_slice(format!("%{byte:02X}").as_bytes());
+            }
+            byte => value.push(byte),
+        }
+    }
+    HeaderValue::from_bytes(&value).ok()
+}
+
 /// A message has as many header fields as it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message has at most {HEADER_FIELDS_MAX} header fields (header_fields_max, built in)")]
@@ -65,6 +81,29 @@ mod tests {
 
     fn name(number: usize) -> HeaderName {
         HeaderName::from_bytes(format!("x-{number}").as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn address_is_escaped_where_a_field_may_not_have_it_and_no_second_time() {
+        let written = |address: &str| {
+            let value = location_value(address.as_bytes())?;
+            Some(value.to_str().unwrap().to_owned())
+        };
+        for (address, expected) in [
+            ("", ""),
+            ("/a?b=c&d=[e]#f~!$'()*+,;:@", "/a?b=c&d=[e]#f~!$'()*+,;:@"),
+            (
+                "https://a.org/日本 x",
+                "https://a.org/%E6%97%A5%E6%9C%AC%20x",
+            ),
+            ("/%E6%97%A5%20%", "/%E6%97%A5%20%"),
+            ("\"<>\\^`{|}", "%22%3C%3E%5C%5E%60%7B%7C%7D"),
+        ] {
+            assert_eq!(written(address).as_deref(), Some(expected), "{address}");
+        }
+        for control in ["/a\r\nb: c", "/\0", "/\t", "/\u{7f}"] {
+            assert_eq!(written(control), None, "{control:?}");
+        }
     }
 
     #[test]

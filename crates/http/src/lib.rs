@@ -78,7 +78,7 @@ pub use self::{
     error::{Error, Result},
     files::{AppFileError, CachePolicy, Files, Folder, entity_tag_known, read_app_file},
     handler::{HttpHandler, Spawn, SpawnLocal},
-    header_fields::{HeadersFull, append_field, insert_field},
+    header_fields::{HeadersFull, append_field, insert_field, location_value},
     host::host_without_port,
     limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},
     metrics::HttpMetrics,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
-use tsumugi_http::HttpBody;
+use tsumugi_http::{HttpBody, location_value};
 
 use crate::error::{Error, Result};
 use crate::local::Local;
@@ -233,18 +233,18 @@ impl<T: Into<HttpBody>> IntoResponse for Html<T> {
     }
 }
 
-/// Sends the client elsewhere, with GET: 303.
+/// Sends the client elsewhere, with GET: 303. Spaces and characters beyond ASCII of the address are sent as escapes; with a control character it is 500.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect(pub String);
 
 impl IntoResponse for Redirect {
     fn into_response(self) -> Response {
-        match HeaderValue::try_from(self.0) {
-            Ok(place) => {
+        match location_value(self.0.as_bytes()) {
+            Some(place) => {
                 Response::new(StatusCode::SEE_OTHER, HttpBody::Empty).with(LOCATION, place)
             }
-            Err(_) => {
-                tracing::error!("a handler redirects to a place that no header can hold");
+            None => {
+                tracing::error!("a handler redirects to an address with a control character");
                 tsumugi_http::HttpResponse::internal_error().into()
             }
         }

@@ -323,6 +323,27 @@ fn handler_result_is_a_response() {
     });
 }
 
+#[test]
+fn redirect_escapes_what_no_location_may_have() {
+    let routes = || {
+        let far = async || Redirect("https://a.org/日本 x?y=%20".to_owned());
+        let broken = async || Redirect("/x\r\nset-cookie: a=b".to_owned());
+        Router::<()>::new()
+            .route("/far", get(far))
+            .route("/broken", get(broken))
+    };
+    trial::run(routes, async |client| {
+        let reply = client.get("/far").await;
+        assert_eq!(
+            reply.headers["location"],
+            "https://a.org/%E6%97%A5%E6%9C%AC%20x?y=%20"
+        );
+        let reply = client.get("/broken").await;
+        assert_eq!(reply.status, 500);
+        assert!(!reply.headers.contains_key("location"));
+    });
+}
+
 /// The order in which layers and handlers of a request ran.
 #[derive(Default)]
 struct Trace(RefCell<Vec<&'static str>>);

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use http::header::{HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue, LOCATION};
 use http::{StatusCode, Version};
 use tsumugi_db::Format;
-use tsumugi_http::{Request, append_field, insert_field};
+use tsumugi_http::{Request, append_field, insert_field, location_value};
 use tsumugi_mruby::{Kind, Raise, Result, Scope, Value};
 use tsumugi_server::dispatch::SharedSender;
 
@@ -168,7 +168,11 @@ pub(super) fn header_value<'c>(
     value: Value<'c>,
 ) -> Result<'c, HeaderValue> {
     let text = field_text(scope, value, &|| format!("the value of the header {name}"))?;
-    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| {
+    let written = match *name == LOCATION {
+        true => location_value(text.as_bytes()),
+        false => HeaderValue::from_bytes(text.as_bytes()).ok(),
+    };
+    written.ok_or_else(|| {
         let message = format!(
             "the value of the header {name} has a control character, which would end the header"
         );

@@ -129,6 +129,21 @@ get('/go') { redirect \"/x\\r\\nset-cookie: a=b\" }";
 }
 
 #[test]
+fn redirect_escapes_what_no_location_may_have() {
+    let app = "get('/far') { redirect 'https://a.org/日本 x?y=%20' }
+get('/made') { json 1, status: 201, location: '/日' }
+get('/tab') { redirect \"/a\\tb\" }";
+    let rig = Rig::serve(app);
+    let location = |path: &str| rig.get(path).all("location").concat();
+    assert_eq!(
+        location("/far"),
+        "https://a.org/%E6%97%A5%E6%9C%AC%20x?y=%20"
+    );
+    assert_eq!(location("/made"), "/%E6%97%A5");
+    assert_eq!(rig.get("/tab").status, 500);
+}
+
+#[test]
 fn cookies_in_several_fields_are_one_header() {
     let app = "get('/') { [headers['cookie'], headers.to_h['cookie'], headers['x-a'], headers.to_h['x-a'], cookies.to_h] }";
     let rig = Rig::serve(app);
