@@ -41,8 +41,8 @@ pub use admin_pages::AdminPages;
 pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
 pub use dashboard::{
-    AdminQuestion, DashboardSettings, ErrorReport, LimitRow, QuestionAnswer, ServerDescription,
-    report_error,
+    AdminQuestion, DashboardSettings, ErrorReport, LimitRow, QuestionAnswer, QuestionError,
+    ServerDescription, report_error,
 };
 pub use data_access::DataAccess;
 pub use data_folder::DataFolder;

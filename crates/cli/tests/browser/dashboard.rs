@@ -451,7 +451,12 @@ fn statements_and_pools(page: &mut Page) {
     page.until("/notes/i.test(document.querySelector('#drawer .plan').textContent)");
     page.key("Escape", 27);
     page.until("!document.getElementById('drawer').open");
+    // The drawer is of its view, which an address may leave.
+    let sql = "select id, title from notes where id = ?";
+    page.press("statements", sql, "Details");
+    page.until("document.getElementById('drawer').open");
     page.view("databases");
+    page.is("document.getElementById('drawer').open", json!(false));
     page.row("databases", "notes.db");
     page.view("server");
     page.row("limits", "request_ms_max");
@@ -547,6 +552,14 @@ fn languages(page: &mut Page) {
             page.is("document.querySelector('h1').textContent", json!(heading));
         }
         if language == "ja" {
+            page.view("stores");
+            page.until(
+                "/iB$/.test(document.querySelector('table[data-table=stores] td[data-label=容量]')?.textContent)",
+            );
+            page.is(
+                "/[A-Z]/.test(document.querySelector('table[data-table=stores] thead').textContent)",
+                json!(false),
+            );
             page.view("overview");
             photograph(&mut page.browser, "dashboard-overview-ja");
         }
@@ -596,7 +609,7 @@ fn words_of_the_page_are_there_in_both_languages_and_used() {
         keys.push(key);
     }
     // Names that the server chooses are put behind these.
-    let families = ["kind_", "wait_", "outcome_", "state_", "by_"];
+    let families = ["kind_", "wait_", "outcome_", "state_", "by_", "column_"];
     for key in &keys {
         let is_used = code.contains(&format!("\"{key}\""))
             || frame.contains(&format!("\"{key}\""))

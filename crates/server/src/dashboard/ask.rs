@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Dashboard;
 use super::api::{ApiError, ApiResult};
-use super::question::{AdminQuestion, QuestionAnswer, QuestionSender};
+use super::question::{AdminQuestion, QuestionAnswer, QuestionError, QuestionSender};
 use crate::limits::{DASHBOARD_ANSWER_MS_MAX, DASHBOARD_NEXT_WORKER_MS};
 use crate::unix_time::unix_ms;
 
@@ -68,7 +68,8 @@ async fn ask(
     let asking = first_answer(workers, question, next_after, &mut unanswered);
     match timeout(limit, asking).await {
         Ok(Some(Ok(value))) => Ok(value),
-        Ok(Some(Err(text))) => Err(ApiError::bad_request(text)),
+        Ok(Some(Err(QuestionError::Absent(text)))) => Err(ApiError::not_found(text)),
+        Ok(Some(Err(QuestionError::Refused(text)))) => Err(ApiError::bad_request(text)),
         Ok(None) => Err(ApiError::unavailable("no worker has an answer to this")),
         Err(_) => {
             let numbers: Vec<String> = unanswered.iter().map(usize::to_string).collect();

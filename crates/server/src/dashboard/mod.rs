@@ -54,7 +54,7 @@ pub use description::{DashboardSettings, LimitRow, ServerDescription};
 pub use error_sink::{ErrorReport, report_error};
 pub(crate) use error_sink::{ErrorSink, follow_errors};
 pub(crate) use parts::AdminParts;
-pub use question::{AdminQuestion, QuestionAnswer};
+pub use question::{AdminQuestion, QuestionAnswer, QuestionError};
 pub(crate) use question::{QuestionReceiver, QuestionSender, questions};
 pub(crate) use routes::{RouteCounter, RouteCounts, RouteFigures};
 pub(crate) use state::Dashboard;

@@ -23,8 +23,18 @@ pub enum AdminQuestion {
     },
 }
 
-/// What an application answers: nothing where the question is not for it, an error as a text for people.
-pub type QuestionAnswer = Option<Result<Value, String>>;
+/// What an application answers: nothing where the question is not for it.
+pub type QuestionAnswer = Option<Result<Value, QuestionError>>;
+
+/// Why an application has no value, as a text for people.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuestionError {
+    /// What the question names is not there, or no longer.
+    Absent(String),
+    /// The question makes no sense, or what was asked for failed.
+    Refused(String),
+}
 
 #[derive(Debug)]
 enum WorkerMessage {

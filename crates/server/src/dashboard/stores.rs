@@ -14,7 +14,7 @@ use tsumugi_stores::{Capability, Store};
 use super::Dashboard;
 use super::api::{ApiFuture, ApiQuery, list};
 use super::parts::{RECORDS, STORES, text};
-use super::question::{AdminQuestion, QuestionAnswer as Answer};
+use super::question::{AdminQuestion, QuestionAnswer as Answer, QuestionError};
 use crate::limits::{
     DASHBOARD_CURSORS_MAX, DASHBOARD_ENGINE_MS_MAX, DASHBOARD_KEY_BYTES_MAX, DASHBOARD_RECORDS_MAX,
     DASHBOARD_STORES_MAX, DASHBOARD_VALUE_BYTES_MAX,
@@ -145,14 +145,9 @@ async fn remote(store: &Store) -> Value {
 pub(super) async fn records(stores: Vec<Store>, parameters: &Value) -> Answer {
     let place = text(parameters, "store");
     let store = stores.into_iter().find(|store| *store.place() == *place)?;
-    Some(
-        page(
-            &store,
-            text(parameters, "prefix"),
-            text(parameters, "after"),
-        )
-        .await,
-    )
+    let (prefix, after) = (text(parameters, "prefix"), text(parameters, "after"));
+    let found = page(&store, prefix, after).await;
+    Some(found.map_err(QuestionError::Refused))
 }
 
 async fn page(store: &Store, prefix: &str, after: &str) -> Result<Value, String> {

@@ -143,7 +143,7 @@ fn check_plans(rig: &Rig, found: &Value, failed: &Value, kind: &str) {
     let refused = rig.act("statements/explain", &name(failed));
     assert_eq!(refused.status(), 400, "{kind}: {}", refused.text());
     let unknown = json!({ "fingerprint": "0000000000000000", "database": found["database"] });
-    assert_eq!(rig.act("statements/explain", &unknown).status(), 400);
+    assert_eq!(rig.act("statements/explain", &unknown).status(), 404);
     let elsewhere = json!({ "fingerprint": found["fingerprint"], "database": "none" });
     assert_eq!(rig.act("statements/explain", &elsewhere).status(), 503);
 }
@@ -188,13 +188,14 @@ fn check_jobs(rig: &Rig) {
     });
     assert_eq!(rig.act("jobs/drop", &json!({ "id": id })).status(), 200);
     until("it is gone", || rows(&jobs(), "dead").is_empty());
-    for (action, body) in [
-        ("jobs/drop", json!({ "id": id })),
-        ("jobs/drop", json!({})),
-        ("jobs/retry", json!({})),
-        ("jobs/retry", json!({ "kind": "none" })),
+    for (action, body, status) in [
+        ("jobs/drop", json!({ "id": id }), 404),
+        ("jobs/retry", json!({ "id": id }), 404),
+        ("jobs/retry", json!({ "kind": "none" }), 404),
+        ("jobs/drop", json!({}), 400),
+        ("jobs/retry", json!({}), 400),
     ] {
-        assert_eq!(rig.act(action, &body).status(), 400, "{action} {body}");
+        assert_eq!(rig.act(action, &body).status(), status, "{action} {body}");
     }
 }
 

@@ -141,6 +141,12 @@ const WORDS = {
   in_use: ["In use", "使用中"],
   connections: ["Connections", "接続"],
   waiting: ["Waiting", "待ち"],
+  column_statements: ["Statements", "SQL 文"],
+  column_errors: ["Errors", "エラー"],
+  column_transactions: ["Transactions", "トランザクション"],
+  column_commits_unknown: ["Commits unknown", "結果不明のコミット"],
+  column_acquired: ["Acquired", "貸し出し"],
+  column_wait_ms: ["Waited in all", "待ち時間の合計"],
 
   stores_none: ["The application has opened no store.", "アプリケーションはストアを開いていません。"],
   store: ["Store", "ストア"],
@@ -149,6 +155,13 @@ const WORDS = {
   hit_rate: ["Hit rate", "ヒット率"],
   hits: ["Hits", "ヒット"],
   misses: ["Misses", "ミス"],
+  column_reads: ["Reads", "読み取り"],
+  column_writes: ["Writes", "書き込み"],
+  column_capacity: ["Capacity", "容量"],
+  column_expired: ["Expired", "期限切れ"],
+  column_evicted: ["Evicted", "追い出し"],
+  column_queued: ["Queued", "書き込み待ち"],
+  column_engine: ["Engine", "エンジン"],
   records_of: ["Records of {store}", "{store} のレコード"],
   records_none: ["No key begins with this.", "これで始まるキーはありません。"],
   prefix: ["Keys that begin with", "キーの先頭"],
@@ -206,6 +219,7 @@ const WORDS = {
   messages: ["Messages", "メッセージ"],
 
   errors_none: ["No error has been raised.", "エラーは起きていません。"],
+  once: ["once", "1 回"],
   times_n: ["{n} times", "{n} 回"],
   first_seen: ["First", "初回"],
   last_seen: ["Last", "最終"],
@@ -227,7 +241,7 @@ const WORDS = {
   begins: ["Begins", "開始"],
   after_begin: ["after {time}", "{time}後"],
   kind_template: ["template", "テンプレート"],
-  trace_sum: ["{name}: {n} spans in {time}", "{name}: {time}に {n} スパン"],
+  trace_sum: ["{name}: {time}, spans: {n}", "{name}: {time}、スパン: {n}"],
   trace_open: ["Open trace {id}", "トレース {id} を開く"],
   trace_gone: ["This trace is no longer kept.", "このトレースはもう保持されていません。"],
   trace_empty: ["This trace has no spans.", "このトレースにはスパンがありません。"],
@@ -963,15 +977,20 @@ function openStatement(row) {
 /** Names and values below each other. */
 const facts = (pairs) => h("dl", { class: "facts" }, ...pairs.map(([word, value]) => h("div", {}, h("dt", {}, t(word)), h("dd", {}, value))));
 
-/** Further fields of rows that have no column of their own, as columns by the server's names. */
+/** Fields that are bytes, though their names do not say so. */
+const BYTES = ["capacity"];
+
+/** Further fields of rows that have no column of their own, as columns by our words for them, or else by the server's names. */
 function furtherColumns(rows, known) {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   for (const name of names) if (known.includes(name) || rows.every((row) => row[name] === null || row[name] === undefined)) names.delete(name);
   return [...names].map((name) => {
     const [, stem, unit] = name.match(/^(.*?)_?(ms|bytes|at|rate)?$/);
-    const kind = { ms: "time", bytes: "bytes", at: "moment" }[unit] ?? (rows.some((row) => isNumber(row[name])) ? "count" : "text");
+    const kind = { ms: "time", bytes: "bytes", at: "moment" }[unit] ?? (BYTES.includes(name) ? "bytes" : rows.some((row) => isNumber(row[name])) ? "count" : "text");
     const made = column[kind](name, null);
-    return { ...made, further: (unit ? stem : name).replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase()) };
+    const word = `column_${name}`;
+    const own = (unit ? stem : name).replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
+    return { ...made, further: Object.hasOwn(WORDS, word) ? t(word) : own };
   });
 }
 
@@ -1000,7 +1019,7 @@ class OpenTable {
     this.table.show(list, more);
   }
 
-  /** Gives a column the server's own name. */
+  /** Gives a column this head. */
   label(at, words) {
     (this.table.headers[at].querySelector("button") ?? this.table.headers[at]).textContent = words;
     const newRow = this.table.newRow.bind(this.table);
@@ -1209,7 +1228,7 @@ const errors = {
 function drawError(group, row) {
   const summary = group.node.querySelector("summary") ?? group.node.appendChild(h("summary", {}));
   summary.replaceChildren(
-    h("span", { class: "error-head" }, h("strong", { class: "bad" }, text(row.class)), " ", code(row.place), h("span", { class: "grow" }), chip("plain", t("times_n", { n: count(row.count) })), " ", h("span", { class: "faint" }, when(row.last_at))),
+    h("span", { class: "error-head" }, h("strong", { class: "bad" }, text(row.class)), " ", code(row.place), h("span", { class: "grow" }), chip("plain", t(row.count === 1 ? "once" : "times_n", { n: count(row.count) })), " ", h("span", { class: "faint" }, when(row.last_at))),
     h("span", { class: "error-message" }, text(row.message)));
   const trace = Array.isArray(row.backtrace) ? row.backtrace : [];
   const body = h("div", { class: "error-body" }, facts([
@@ -1425,6 +1444,8 @@ const shell = {
     const name = path || "overview";
     const values = Object.fromEntries(new URLSearchParams(query));
     this.stop();
+    // What a dialog shows is of the view that is left.
+    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
     const view = Object.hasOwn(VIEWS, name) ? VIEWS[name] : null;
     this.every = view?.every ?? SECOND;
     this.view = view ? view.open(values) : null;
