@@ -20,7 +20,9 @@ sessions max_age: 30 * 86_400, secure: false           # works on http://127.0.0
 views "views", layout: "layout"
 jobs db
 http.public_only!                                      # titles of the public internet, never of what stands beside this server
+ADDRESS = %r{\Ahttps?://[^/\s[:cntrl:]][^\s[:cntrl:]]*\z}i
 CODE = /\A[\w-]{3,16}\z/
+PAGES = %w[links live login logout users]              # paths of this file come before /:code
 PER_MINUTE = 20
 def today(at = Time.now) = at.utc.strftime("%Y-%m-%d")
 
@@ -72,11 +74,12 @@ post "/links" do
   login_needed
   limit_rate
   url = body.require(url: String)[:url].strip
-  halt 422, error: "an address that begins with http:// or https://, please" unless url =~ %r{\Ahttps?://[^/\s]+}i && url.size <= 2_000
+  halt 422, error: "an address that begins with http:// or https://, please" unless url =~ ADDRESS && url.size <= 2_000
 
   code = body[:code].to_s.strip
   code = SecureRandom.alphanumeric(7) if code.empty?
   halt 422, error: "3 to 16 letters, digits, - and _" unless code =~ CODE
+  halt 422, error: "a page of this site has that name" if PAGES.include?(code)
 
   db.transaction do
     id = db[:links].insert(user_id: user[:id], code: code, url: url)

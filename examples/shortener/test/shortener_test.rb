@@ -46,6 +46,26 @@ test "what is no address, a taken name and others' links are refused" do
   assert_equal [404, 404], [get(path).status, post("#{path}/delete").status]
 end
 
+test "an address is one from its beginning to its end" do
+  register
+  ["http://", "https:///a", "https://example.org/\r\nx-injected: 1", "https://example.org/\0x", "https://example.org/a b", "see https://example.org/"].each do |address|
+    shorten address, code: "bad"
+    assert_status 422
+  end
+  assert_equal 404, get("/bad").status
+  shorten "https://example.org/日本?q=%20#end", code: "good"
+  assert_equal "https://example.org/%E6%97%A5%E6%9C%AC?q=%20#end", get("/good").location
+end
+
+test "names of pages are no codes" do
+  register
+  %w[links live login logout users].each do |code|
+    shorten code: code
+    assert_status 422
+    assert_match "a page of this site has that name", response.body
+  end
+end
+
 test "more links than the limit of a minute are refused" do
   register
   (2 * PER_MINUTE + 1).times { shorten }               # a minute may end between two of them
