@@ -167,18 +167,27 @@ test "echo and clock" do
 end
 "#;
 
-#[test]
-fn chat_of_the_guide_works_as_its_test_says() {
+/// What a request for a price has to become, for `tsumugi test`.
+const PRICE_TEST: &str = r#"
+test "a price has its trace" do
+  stub_http :get, "https://rates.example.org/eur", json: { usd: 2 }
+  price = get("/prices/3").json
+  assert_status 200
+  assert_equal [300, 600, 32], [price["cents"], price["usd"], price["trace"].size]
+end
+"#;
+
+/// Runs tests on the block of a document that has `word`.
+#[track_caller]
+fn check_tests(document: &str, word: &str, tests: &str, passed: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join("docs/guide.md")).unwrap();
+    let text = std::fs::read_to_string(root.join(document)).unwrap();
     let blocks = blocks(&text);
-    let app = blocks
-        .iter()
-        .find(|(_, block)| block.contains("socket.forward"));
+    let app = blocks.iter().find(|(_, block)| block.contains(word));
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("test")).unwrap();
     std::fs::write(folder.path().join("app.rb"), &app.unwrap().1).unwrap();
-    std::fs::write(folder.path().join("test/chat_test.rb"), CHAT_TEST).unwrap();
+    std::fs::write(folder.path().join("test/app_test.rb"), tests).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
         .arg("test")
         .current_dir(folder.path())
@@ -186,9 +195,14 @@ fn chat_of_the_guide_works_as_its_test_says() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && said.contains("3 passed"),
-        "{said}"
+        output.status.success() && said.contains(passed),
+        "{document}: {said}"
     );
+}
+
+#[test]
+fn chat_of_the_guide_works_as_its_test_says() {
+    check_tests("docs/guide.md", "socket.forward", CHAT_TEST, "3 passed");
 }
 
 #[test]
@@ -354,6 +368,13 @@ fn backup_of_its_page_can_be_opened() {
 #[test]
 fn every_application_of_the_page_on_traces_loads() {
     check("docs/tracing.md", 1);
+}
+
+#[test]
+fn price_of_the_page_on_traces_is_answered() {
+    for page in ["docs/tracing.md", "docs/ja/tracing.md"] {
+        check_tests(page, "/prices/:id", PRICE_TEST, "1 passed");
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ end
 test "a call without a stub fails" do
   get "/users/7"
   assert_status 500
-  assert_match "stub it with stub_http", response.body
+  assert_match "stub it with stub_http, or let calls out with allow_http!", response.body
 end
 
 test "a stub that raises fails the call" do

@@ -53,7 +53,7 @@ pub enum Error {
     },
     /// Nothing was sent. Stub the call in the test.
     #[error(
-        "a test calls no other servers: nothing answers {method} {url}; stub it with stub_http, or let calls out with allow_http"
+        "a test calls no other servers: nothing answers {method} {url}; stub it with stub_http, or let calls out with allow_http! (in Rust allow_http)"
     )]
     NotStubbed {
         /// The method.

@@ -34,7 +34,7 @@ module Tsumugi
     end
 
     # Answers +value+ as JSON. Further keywords are headers: `location: "/x"`, `retry_after: 1`.
-    def json(value, status: nil, **headers)
+    def json(value = __valueless("json takes its value in braces: json({ a: 1 }); keywords are status: and headers"), status: nil, **headers)
       Native.status(self, status) if status
       headers.each { |name, content| Native.header(self, name.to_s.tr("_", "-"), content, false) } unless headers.empty?
       Native.json(self, value)
@@ -42,13 +42,15 @@ module Tsumugi
     end
 
     # Answers +value+ as text of this type.
-    def text(value, status: nil, type: "text/plain; charset=utf-8")
+    def text(value = __valueless("text takes its value first: text(\"a\", status: 201)"), status: nil, type: "text/plain; charset=utf-8")
       Native.status(self, status) if status
       Native.text(self, value.to_s, type)
       RESPONDED
     end
 
-    def html(value, status: nil) = text(value, status: status, type: "text/html; charset=utf-8")
+    def html(value = __valueless("html takes its value first: html(\"<p>a</p>\", status: 201)"), status: nil)
+      text(value, status: status, type: "text/html; charset=utf-8")
+    end
 
     def redirect(location, status: 303)
       Native.status(self, status)
@@ -105,6 +107,9 @@ module Tsumugi
     end
 
     # ---- the runtime's side ----
+
+    # The default of a value that has to be there.
+    def __valueless(message) = raise(ArgumentError, message)
 
     def __failed(exception)
       case exception

@@ -7,6 +7,8 @@ const THREADS: &str = "parallel, or an operation that waits: each request has a 
 const PROCESSES: &str =
     "a service of its own that http asks: a process would hold up all requests of a worker";
 const EXIT: &str = "halt to end a request; the server ends by SIGTERM";
+const RENDER: &str = "render, with views near the top of the file";
+const SETTINGS: &str = "a constant or ENV, and the options of tsumugi serve (--listen)";
 
 /// Constants of CRuby and its standard library.
 const CONSTANTS: &[(&str, &str)] = &[
@@ -37,6 +39,7 @@ const CONSTANTS: &[(&str, &str)] = &[
     ("Find", FILES),
     ("Forwardable", "methods that call the other object"),
     ("IO", FILES),
+    ("Int", "Integer"),
     ("Interrupt", EXIT),
     ("Logger", "log"),
     ("Marshal", "JSON"),
@@ -106,6 +109,7 @@ const OWN_METHODS: &[(&str, &str)] = &[
     ("abort", EXIT),
     ("at_exit", "stop: of plugin"),
     ("autoload", "require_relative"),
+    ("callcc", "catch and throw, or Fiber"),
     ("caller_locations", "caller"),
     (
         "defined?",
@@ -138,6 +142,10 @@ const OWN_METHODS: &[(&str, &str)] = &[
 
 /// Methods of objects, as `Class#method`; `#method` for those of any object.
 const METHODS: &[(&str, &str)] = &[
+    (
+        "#backtrace_locations",
+        "backtrace, whose texts begin with file:line",
+    ),
     ("#cause", "a field of your exception for what you rescued"),
     ("#detailed_message", "message and full_message"),
     ("#irb", "tsumugi console"),
@@ -151,11 +159,19 @@ const METHODS: &[(&str, &str)] = &[
         "Class#scheduler",
         "parallel: fibres of handlers are scheduled by what they wait for",
     ),
+    (
+        "Class#strptime",
+        "Time.iso8601, or a Regexp and Time.utc or Time.local",
+    ),
     ("Class#timeout=", "the limit regexp_backtracks_max"),
     ("Hash#compare_by_identity", "object_id as the key"),
     ("KeyError#key", "message"),
     ("KeyError#receiver", "message"),
     ("Module#define_finalizer", "ensure, or stop: of plugin"),
+    (
+        "Module#kill",
+        "a service of its own for other processes; the server ends by SIGTERM",
+    ),
     ("Module#refine", "a method of a module of its own"),
     ("Module#spawn", PROCESSES),
     ("Module#stat", "GC.count and the metrics of the server"),
@@ -168,6 +184,30 @@ const METHODS: &[(&str, &str)] = &[
         "String#unicode_normalize",
         "downcase and casecmp? for comparing",
     ),
+];
+
+/// Words of Sinatra in handlers and at the top of the file.
+const SINATRA: &[(&str, &str)] = &[
+    ("configure", SETTINGS),
+    (
+        "content_type",
+        "json, html or text(value, type: \"text/csv\"), or header \"content-type\", \"text/csv\"",
+    ),
+    ("disable", SETTINGS),
+    (
+        "enable",
+        "sessions near the top of the file, and the options of tsumugi serve for the rest",
+    ),
+    ("erb", RENDER),
+    ("haml", RENDER),
+    ("logger", "log"),
+    (
+        "params",
+        "query[:name], body[:name] or body.require(name: String), captures[:name]",
+    ),
+    ("set", SETTINGS),
+    ("settings", SETTINGS),
+    ("slim", RENDER),
 ];
 
 /// Globals that CRuby sets and nothing sets here.
@@ -201,6 +241,10 @@ fn sentence(name: &str, other: &str) -> String {
     format!("mruby has no {name}; use {other}")
 }
 
+fn sinatra_sentence(name: &str) -> Option<String> {
+    find(SINATRA, name).map(|other| format!("Tsumugi has no {name}; use {other}"))
+}
+
 /// What to use in place of a constant of CRuby.
 pub(crate) fn constant(name: &str) -> Option<String> {
     find(CONSTANTS, name).map(|other| sentence(name, other))
@@ -211,6 +255,13 @@ pub(crate) fn method(class: &str, name: &str) -> Option<String> {
     if name == "it" {
         return Some(sentence("it", "_1, or a name: { |value| … }"));
     }
+    let word = match class == "Object" || class.starts_with("Tsumugi::") {
+        true => sinatra_sentence(name),
+        false => None,
+    };
+    if word.is_some() {
+        return word;
+    }
     let own = find(METHODS, &format!("{class}#{name}"))
         .or_else(|| find(METHODS, &format!("#{name}")))
         .or_else(|| find(OWN_METHODS, name))?;
@@ -220,6 +271,14 @@ pub(crate) fn method(class: &str, name: &str) -> Option<String> {
 /// What to use in place of a method of CRuby that is called without a receiver.
 pub(crate) fn own_method(name: &str) -> Option<String> {
     find(OWN_METHODS, name).map(|other| sentence(name, other))
+}
+
+/// What to use in place of a word of Sinatra. A store has `set`: a class below it may call that without a receiver.
+pub(crate) fn sinatra_word(name: &str) -> Option<String> {
+    match name {
+        "set" => None,
+        _ => sinatra_sentence(name),
+    }
 }
 
 /// What to use in place of a global that CRuby sets.
@@ -235,7 +294,7 @@ pub(crate) fn captured_variable(name: &str) -> String {
 
 /// Whether one of the tables of what a program names has the name.
 pub(crate) fn is_absent(name: &str) -> bool {
-    let tables = [CONSTANTS, OWN_METHODS, GLOBALS];
+    let tables = [CONSTANTS, OWN_METHODS, SINATRA, GLOBALS];
     name == "it" || tables.iter().any(|table| find(table, name).is_some())
 }
 
@@ -286,7 +345,7 @@ mod tests {
 
     #[test]
     fn rows_are_in_order_and_no_name_stands_twice() {
-        for table in [CONSTANTS, OWN_METHODS, METHODS, GLOBALS] {
+        for table in [CONSTANTS, OWN_METHODS, METHODS, SINATRA, GLOBALS] {
             let mut seen = HashSet::new();
             for (name, other) in table {
                 assert!(seen.insert(name), "{name} stands twice");

@@ -120,7 +120,13 @@ fn absence(
         NameUse::OwnCall if captures.contains(text) => Some(absent::captured_variable(text)),
         // Backquotes are such a call.
         NameUse::Call if text != "`" => None,
-        NameUse::OwnCall | NameUse::OwnCallWith | NameUse::Call => absent::own_method(text),
+        NameUse::Call => absent::own_method(text),
+        NameUse::OwnCall | NameUse::OwnCallWith => {
+            absent::own_method(text).or_else(|| match meanings.own.contains("method_missing") {
+                true => None,
+                false => absent::sinatra_word(text),
+            })
+        }
         _ => None,
     }
 }

@@ -72,7 +72,7 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
         .insert(method.clone(), &pattern, &borrowed, value)
         .map_err(|source| Error::Route {
             location: location.clone(),
-            source,
+            source: with_place(source, &routes.lines),
         })?;
     routes.lines.push(RouteLine {
         method,
@@ -81,6 +81,30 @@ fn insert(scope: &Scope<'_>, route: Value<'_>, routes: &mut Routes) -> Result<()
         location,
     });
     Ok(())
+}
+
+/// The error with the place of the route that was there first.
+fn with_place(error: tsumugi_http::Error, lines: &[RouteLine]) -> tsumugi_http::Error {
+    match error {
+        tsumugi_http::Error::DuplicateRoute {
+            method,
+            first,
+            second,
+        } => {
+            let mut lines = lines.iter();
+            let known = lines.find(|line| line.method == method && line.pattern == first);
+            let first = match known {
+                Some(line) => format!("{first} at {}", line.location),
+                None => first,
+            };
+            tsumugi_http::Error::DuplicateRoute {
+                method,
+                first,
+                second,
+            }
+        }
+        other => other,
+    }
 }
 
 /// The names of a pattern's captures.

@@ -157,6 +157,8 @@ module CGI
 end
 
 class ERB
+  def self.new(*_given) = raise(NoMethodError, "mruby has no ERB.new; use render, with views near the top of the file")
+
   module Util
     def self.html_escape(text) = CGI.escapeHTML(text.to_s)
     def self.h(text) = html_escape(text)

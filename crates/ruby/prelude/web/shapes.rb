@@ -233,14 +233,20 @@ module Tsumugi
 
   class Context
     # Ends the request with 422 and these messages, as `body.check` does: `invalid name: :taken`. A message is a text or a key of `messages`.
-    def invalid(**fields)
+    # A block may answer in its place, with the page of the form: `invalid(name: :taken) { |form| render "order", form: form }`.
+    def invalid(**fields, &otherwise)
       failures = []
       fields.each do |name, messages|
         (messages.is_a?(Array) ? messages : [messages]).each do |message|
           failures << (message.is_a?(Symbol) ? [name.to_s, message.to_s, ""] : [name.to_s, nil, message.to_s])
         end
       end
-      raise Invalid.new(Native.shape_messages(self, failures, "body"))
+      errors = Native.shape_messages(self, failures, "body")
+      raise Invalid.new(errors) unless otherwise
+
+      sent = %i[json form multipart].include?(Native.body_type(self)) ? body.data : query.to_h
+      status 422
+      raise Halt.new(otherwise.call(Form.new({}, sent, errors)))
     end
   end
 end

@@ -68,6 +68,8 @@ fn names_that_the_application_defines_are_its_own() {
         "module Net; end; get('/q') { Net }",
         "def exit = 1; get('/q') { exit }",
         "helpers { def it = 1 }; get('/q') { it }",
+        "helpers { def params = query.to_h }; get('/q') { params[:a] }",
+        "class Words; def method_missing(name, *rest) = name; def read = erb; end; get('/q') { Words.new.read }",
         "plugin(:open) { 1 }; get('/q') { open }",
         "get('/q') { Object.const_defined?(:File) ? File.read('a') : 1 }",
         "get('/q') { respond_to?(:fork) && fork }",
@@ -132,6 +134,14 @@ fn names_like_the_unknown_one_are_offered_once() {
         (
             "begin; Math.hypott(1); rescue => e; puts e.message; end",
             "undefined method 'hypott' for module Math; did you mean hypot?",
+        ),
+        (
+            "begin; set :port, 1; rescue NameError => e; puts e.message; end",
+            "undefined method 'set' for an instance of Object; Tsumugi has no set; use a constant or ENV",
+        ),
+        (
+            "begin; 'a'.params; rescue NameError => e; p e.message.include?('Tsumugi has'); end",
+            "false",
         ),
         (
             "class E < NoMethodError; def message = 'own'; end; begin; raise E; rescue => e; puts e.message; end",

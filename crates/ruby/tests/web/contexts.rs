@@ -68,6 +68,60 @@ get("/id") { events { |out| out.event("a", id: query[:field]) } }
 }
 
 #[test]
+fn answer_without_its_value_says_how_it_is_written() {
+    let app = r##"
+get("/keywords") { json cents: 1, usd: 2 }
+get("/status") { json status: 201 }
+get("/text") { text status: 201 }
+get("/html") { html status: 201 }
+get("/value") { json({ cents: 1 }, status: 201, x_unit: "eur") }
+get("/hash") { sum = { cents: 1 }; json sum }
+error(ArgumentError) { |e| text e.message, status: 500 }
+"##;
+    let rig = Rig::serve(app);
+    let braces = "json takes its value in braces: json({ a: 1 }); keywords are status: and headers";
+    for (path, message) in [
+        ("/keywords", braces),
+        ("/status", braces),
+        (
+            "/text",
+            "text takes its value first: text(\"a\", status: 201)",
+        ),
+        (
+            "/html",
+            "html takes its value first: html(\"<p>a</p>\", status: 201)",
+        ),
+    ] {
+        assert_eq!(rig.get(path).text(), message, "{path}");
+    }
+    let answer = rig.get("/value");
+    assert_eq!((answer.status, answer.header("x-unit")), (201, Some("eur")));
+    assert_eq!(answer.text(), r#"{"cents":1}"#);
+    assert_eq!(rig.get("/hash").text(), r#"{"cents":1}"#);
+}
+
+#[test]
+fn route_that_is_there_already_is_refused_with_both_places() {
+    let error = Rig::refused(
+        "get('/:code') { |code| code }\nget('/:id') { |id| id }",
+        |_| {},
+    );
+    let expected = "app.rb:2: route GET /:id answers the same requests as /:code at ";
+    assert!(error.contains(expected), "{error}");
+    assert!(error.contains("app.rb:1"), "{error}");
+}
+
+#[test]
+fn word_of_sinatra_by_its_symbol_has_a_hint() {
+    let app = "get '/' do\n  send(:params)\nrescue NameError => e\n  e.message\nend";
+    let text = Rig::serve(app).get("/").text();
+    assert!(
+        text.contains("; Tsumugi has no params; use query[:name]"),
+        "{text}"
+    );
+}
+
+#[test]
 fn plugin_named_like_a_method_of_requests_is_refused() {
     for name in ["body", "query", "session", "json"] {
         let error = Rig::refused(&format!("plugin(:{name}) {{ 1 }}"), |_| {});

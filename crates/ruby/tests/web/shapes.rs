@@ -130,6 +130,7 @@ end
 get("/") { page Tsumugi::Form.new(customer: "Ada", items: [{ price: 3 }]) }
 post("/") do
   order = body.check(:order) { |form| page form }
+  invalid(customer: :taken) { |form| page form } if order[:customer] == "root"
   order
 end"##;
     let rig = Rig::serve(app);
@@ -148,6 +149,14 @@ end"##;
     );
     let answer = rig.post("/", FORM, b"customer=Ada&items%5B0%5D.price=7");
     assert_eq!(answer.text(), r#"{"customer":"Ada","items":[{"price":7}]}"#);
+    let answer = rig.post("/", FORM, b"customer=root&items%5B0%5D.price=7");
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (
+            422,
+            r#"<input name=customer value='root'>["is taken"] 0:7[] false"#
+        )
+    );
     let answer = rig.post(
         "/",
         JSON,
