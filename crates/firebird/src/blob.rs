@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_firebird_proto::blob::{Reading, segments};
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::handle::{Blob, Transaction as Handle};
@@ -79,11 +80,14 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Server`] when there is no such blob any more; [`Error::Lost`].
-    pub async fn blob(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
-        // From here on the transaction does not end.
-        let _used = InUse::of(self);
-        let transaction = self.automatic().await?;
-        self.blob_within(transaction, id, stored_as).await
+    pub fn blob(&self, id: u64, stored_as: Option<u8>) -> LocalBoxFuture<'_, Result<BlobReader>> {
+        async move {
+            // From here on the transaction does not end.
+            let _used = InUse::of(self);
+            let transaction = self.automatic().await?;
+            self.blob_within(transaction, id, stored_as).await
+        }
+        .boxed_local()
     }
 
     pub(crate) async fn blob_within(
@@ -192,16 +196,22 @@ impl BlobReader {
     ///
     /// # Errors
     /// As there.
-    pub async fn read_within(&mut self, budget: &BlobBudget) -> Result<Bytes> {
-        let mut whole = BytesMut::new();
-        while let Some(piece) = self.next().await? {
-            budget.take(piece.len())?;
-            if whole.is_empty() && self.state == State::Ended && self.pieces.is_empty() {
-                return Ok(piece);
+    pub fn read_within<'a>(
+        &'a mut self,
+        budget: &'a BlobBudget,
+    ) -> LocalBoxFuture<'a, Result<Bytes>> {
+        async move {
+            let mut whole = BytesMut::new();
+            while let Some(piece) = self.next().await? {
+                budget.take(piece.len())?;
+                if whole.is_empty() && self.state == State::Ended && self.pieces.is_empty() {
+                    return Ok(piece);
+                }
+                whole.extend_from_slice(&piece);
             }
-            whole.extend_from_slice(&piece);
+            Ok(whole.freeze())
         }
-        Ok(whole.freeze())
+        .boxed_local()
     }
 }
 
@@ -244,9 +254,11 @@ impl Transaction {
     ///
     /// # Errors
     /// As there.
-    pub async fn blob(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
+    pub fn blob(&self, id: u64, stored_as: Option<u8>) -> LocalBoxFuture<'_, Result<BlobReader>> {
         let connection = self.connection();
-        connection.blob_within(self.handle(), id, stored_as).await
+        connection
+            .blob_within(self.handle(), id, stored_as)
+            .boxed_local()
     }
 
     /// Begins to write a blob. It belongs to this transaction until a row of a table has it.

@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_firebird_proto::GdsCode;
 use tsumugi_firebird_proto::connection::FetchEnd;
 use tsumugi_firebird_proto::describe::{Column, Kind, StatementKind};
@@ -29,8 +30,12 @@ impl Connection {
     /// # Errors
     /// [`Error::Server`] when the server refuses it; [`Error::Values`] before anything is sent;
     /// [`Error::TooLarge`]; [`Error::Control`]; [`Error::Lost`].
-    pub async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Rows> {
-        self.query_within(sql, values, None).await
+    pub fn query<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a [Value<'a>],
+    ) -> LocalBoxFuture<'a, Result<Rows>> {
+        self.query_within(sql, values, None).boxed_local()
     }
 
     pub(crate) async fn query_within(
@@ -53,24 +58,31 @@ impl Connection {
     ///
     /// # Errors
     /// As there.
-    pub async fn reply(&self, sql: &str, values: &[Value<'_>]) -> Result<Reply> {
-        let leased = self.lease_within(sql, None).await;
-        let (mut lease, reading) = leased.map_err(Error::before_execution)?;
-        let description = Rc::clone(lease.description());
-        if description.kind == StatementKind::Ddl {
-            let rows = self.change(&mut lease, values).await?;
-            return Ok(Reply::ended(self, rows));
-        }
-        if !description.may_write() {
-            match self.read(&mut lease, values, reading).await {
-                // A function may write. In a transaction that only reads it has changed no table, not in an autonomous transaction either.
-                Err(Error::Server(error)) if error.has(GdsCode::READ_ONLY_TRANSACTION) => {
-                    description.writes();
-                }
-                other => return Ok(Reply::ended(self, other?)),
+    pub fn reply<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a [Value<'a>],
+    ) -> LocalBoxFuture<'a, Result<Reply>> {
+        async move {
+            let leased = self.lease_within(sql, None).await;
+            let (mut lease, reading) = leased.map_err(Error::before_execution)?;
+            let description = Rc::clone(lease.description());
+            if description.kind == StatementKind::Ddl {
+                let rows = self.change(&mut lease, values).await?;
+                return Ok(Reply::ended(self, rows));
             }
+            if !description.may_write() {
+                match self.read(&mut lease, values, reading).await {
+                    // A function may write. In a transaction that only reads it has changed no table, not in an autonomous transaction either.
+                    Err(Error::Server(error)) if error.has(GdsCode::READ_ONLY_TRANSACTION) => {
+                        description.writes();
+                    }
+                    other => return Ok(Reply::ended(self, other?)),
+                }
+            }
+            self.write(&mut lease, values).await
         }
-        self.write(&mut lease, values).await
+        .boxed_local()
     }
 
     /// The same of a text that may write whatever the server says of it, once and in a transaction of its own: code that handles errors by
@@ -78,14 +90,21 @@ impl Connection {
     ///
     /// # Errors
     /// As there.
-    pub async fn reply_alone(&self, sql: &str, values: &[Value<'_>]) -> Result<Reply> {
-        let leased = self.lease_within(sql, None).await;
-        let (mut lease, _) = leased.map_err(Error::before_execution)?;
-        if lease.description().kind == StatementKind::Ddl {
-            let rows = self.change(&mut lease, values).await?;
-            return Ok(Reply::ended(self, rows));
+    pub fn reply_alone<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a [Value<'a>],
+    ) -> LocalBoxFuture<'a, Result<Reply>> {
+        async move {
+            let leased = self.lease_within(sql, None).await;
+            let (mut lease, _) = leased.map_err(Error::before_execution)?;
+            if lease.description().kind == StatementKind::Ddl {
+                let rows = self.change(&mut lease, values).await?;
+                return Ok(Reply::ended(self, rows));
+            }
+            self.write(&mut lease, values).await
         }
-        self.write(&mut lease, values).await
+        .boxed_local()
     }
 
     /// In the transaction that all who read share, which may be another one now than when `reading` was.

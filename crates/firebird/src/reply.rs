@@ -1,6 +1,7 @@
 //! The rows of a statement that was run outside of any transaction, and the transaction of its own that it may still be in. Runs nothing.
 //! Rule: a caller that drops it before [`Reply::finish`] has undone the statement, unless its commit went with it.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_firebird_proto::handle::Transaction;
 
 use crate::blob::BlobReader;
@@ -51,15 +52,18 @@ impl Reply {
     ///
     /// # Errors
     /// As there.
-    pub async fn blob(&self, id: u64, stored_as: Option<u8>) -> Result<BlobReader> {
-        match self.transaction() {
-            Some(transaction) => {
-                let connection = &self.connection;
-                let opened = connection.blob_within(transaction, id, stored_as).await;
-                opened.map_err(Error::after_partial_send)
+    pub fn blob(&self, id: u64, stored_as: Option<u8>) -> LocalBoxFuture<'_, Result<BlobReader>> {
+        async move {
+            match self.transaction() {
+                Some(transaction) => {
+                    let connection = &self.connection;
+                    let opened = connection.blob_within(transaction, id, stored_as).await;
+                    opened.map_err(Error::after_partial_send)
+                }
+                None => self.connection.blob(id, stored_as).await,
             }
-            None => self.connection.blob(id, stored_as).await,
         }
+        .boxed_local()
     }
 
     fn transaction(&self) -> Option<Transaction> {
@@ -72,11 +76,21 @@ impl Reply {
     /// # Errors
     /// [`Error::Server`](crate::Error::Server): the statement is undone then. [`Error::Lost`](crate::Error::Lost).
     pub async fn finish(self) -> Result<Rows> {
-        if let Some(Open { single, _turn }) = self.open {
-            // The statement has run, and what it did in a transaction of its own, or took from a sequence, is kept.
-            single.commit().await.map_err(Error::after_partial_send)?;
+        if let Some(open) = self.open {
+            open.commit().await?;
         }
         Ok(self.rows)
+    }
+}
+
+impl Open {
+    /// The statement has run, and what it did in a transaction of its own, or took from a sequence, is kept.
+    fn commit(self) -> LocalBoxFuture<'static, Result<()>> {
+        async move {
+            let Open { single, _turn } = self;
+            single.commit().await.map_err(Error::after_partial_send)
+        }
+        .boxed_local()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_firebird_proto::connection::{Expect, FetchEnd};
 use tsumugi_firebird_proto::describe::{Column, StatementKind};
 use tsumugi_firebird_proto::handle::Transaction;
@@ -45,8 +46,12 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`]; the statement's own come with the first batch.
-    pub async fn stream(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream> {
-        self.stream_within(sql, values, None).await
+    pub fn stream<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a [Value<'a>],
+    ) -> LocalBoxFuture<'a, Result<RowStream>> {
+        self.stream_within(sql, values, None).boxed_local()
     }
 
     pub(crate) async fn stream_within(
@@ -77,39 +82,42 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::stream`].
-    pub async fn begin_stream(
-        &self,
+    pub fn begin_stream<'a>(
+        &'a self,
         options: TransactionParameters,
-        sql: &str,
-        values: &[Value<'_>],
-    ) -> Result<(crate::Transaction, RowStream)> {
-        let (mut lease, _) = self.lease_within(sql, None).await?;
-        if !lease.description().kind.has_cursor() {
-            return Err(Error::NoCursor);
-        }
-        let parameters = lease.description().parameters();
-        let mut pairs = parameters.iter().zip(values);
-        if pairs.any(|(column, value)| goes_before(column, value).is_some()) {
-            drop(lease);
-            let transaction = self.begin(options).await?;
-            let rows = transaction.stream(sql, values).await?;
-            return Ok((transaction, rows));
-        }
-        let input = Parameters::new(parameters, values, CharacterSet::UTF8)?;
-        self.room().await;
-        let mut asked = self.ask(|writer| {
-            lease.write_close(writer)?;
-            // Where none is begun nothing is executed: not in another transaction of this connection either.
-            writer.guard_last()?;
-            writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
-                requests.transaction(self.0.driver.database, &options)
+        sql: &'a str,
+        values: &'a [Value<'a>],
+    ) -> LocalBoxFuture<'a, Result<(crate::Transaction, RowStream)>> {
+        async move {
+            let (mut lease, _) = self.lease_within(sql, None).await?;
+            if !lease.description().kind.has_cursor() {
+                return Err(Error::NoCursor);
+            }
+            let parameters = lease.description().parameters();
+            let mut pairs = parameters.iter().zip(values);
+            if pairs.any(|(column, value)| goes_before(column, value).is_some()) {
+                drop(lease);
+                let transaction = self.begin(options).await?;
+                let rows = transaction.stream(sql, values).await?;
+                return Ok((transaction, rows));
+            }
+            let input = Parameters::new(parameters, values, CharacterSet::UTF8)?;
+            self.room().await;
+            let mut asked = self.ask(|writer| {
+                lease.write_close(writer)?;
+                // Where none is begun nothing is executed: not in another transaction of this connection either.
+                writer.guard_last()?;
+                writer.ask_to(Effect::BeginsTransaction, Expect::Response, |requests| {
+                    requests.transaction(self.0.driver.database, &options)
+                })?;
+                write_execution(writer, &lease, Transaction::LAST, &input)
             })?;
-            write_execution(writer, &lease, Transaction::LAST, &input)
-        })?;
-        lease.executed();
-        let begun = asked.response().await?;
-        let transaction = crate::Transaction::begun(self, Transaction(begun.object));
-        Ok((transaction, RowStream::new(asked, lease, None)))
+            lease.executed();
+            let begun = asked.response().await?;
+            let transaction = crate::Transaction::begun(self, Transaction(begun.object));
+            Ok((transaction, RowStream::new(asked, lease, None)))
+        }
+        .boxed_local()
     }
 }
 
@@ -118,9 +126,15 @@ impl crate::Transaction {
     ///
     /// # Errors
     /// As [`Connection::stream`].
-    pub async fn stream(&self, sql: &str, values: &[Value<'_>]) -> Result<RowStream> {
+    pub fn stream<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a [Value<'a>],
+    ) -> LocalBoxFuture<'a, Result<RowStream>> {
         let handle = Some(self.handle());
-        self.connection().stream_within(sql, values, handle).await
+        self.connection()
+            .stream_within(sql, values, handle)
+            .boxed_local()
     }
 }
 

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::describe::{Describe, ITEMS, Progress, StatementKind};
 use tsumugi_firebird_proto::handle::{Statement, Transaction};
@@ -153,20 +154,23 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Server`] when it cannot be prepared; [`Error::Lost`].
-    pub async fn explain(&self, sql: &str) -> Result<Option<String>> {
-        let transaction = self.automatic().await?;
-        let lease = self.lease(transaction, sql).await?;
-        self.room().await;
-        let handle = lease.handle();
-        let mut asked = self.ask(|writer| {
-            writer.ask(Expect::Response, |requests| {
-                requests.statement_info(handle, described_by(&PLAN))
-            })
-        })?;
-        let data = asked.response().await?.data;
-        // One that is cut is worth nothing.
-        let plan = info::explained_plan(&data).unwrap_or_default();
-        Ok(plan.map(|plan| String::from_utf8_lossy(plan).into_owned()))
+    pub fn explain<'a>(&'a self, sql: &'a str) -> LocalBoxFuture<'a, Result<Option<String>>> {
+        async move {
+            let transaction = self.automatic().await?;
+            let lease = self.lease(transaction, sql).await?;
+            self.room().await;
+            let handle = lease.handle();
+            let mut asked = self.ask(|writer| {
+                writer.ask(Expect::Response, |requests| {
+                    requests.statement_info(handle, described_by(&PLAN))
+                })
+            })?;
+            let data = asked.response().await?.data;
+            // One that is cut is worth nothing.
+            let plan = info::explained_plan(&data).unwrap_or_default();
+            Ok(plan.map(|plan| String::from_utf8_lossy(plan).into_owned()))
+        }
+        .boxed_local()
     }
 
     /// Frees all statements that are kept prepared and not in use, and ends the transactions that keep hold of the tables which statements

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_firebird_proto::Requests;
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::handle::Transaction as Handle;
@@ -26,9 +27,12 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Server`], [`Error::Lost`].
-    pub async fn begin(&self, options: TransactionParameters) -> Result<Transaction> {
-        let handle = self.begin_handle(options).await?;
-        Ok(Transaction::begun(self, handle))
+    pub fn begin(&self, options: TransactionParameters) -> LocalBoxFuture<'_, Result<Transaction>> {
+        async move {
+            let handle = self.begin_handle(options).await?;
+            Ok(Transaction::begun(self, handle))
+        }
+        .boxed_local()
     }
 
     /// Begins a transaction; the caller owns it.
@@ -66,30 +70,34 @@ impl Transaction {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Rows> {
+    pub fn query<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a [Value<'a>],
+    ) -> LocalBoxFuture<'a, Result<Rows>> {
         self.connection
             .query_within(sql, values, Some(self.handle))
-            .await
+            .boxed_local()
     }
 
     /// Keeps what was done.
     ///
     /// # Errors
     /// [`Error::Server`](crate::Error::Server): the transaction is rolled back then. [`Error::Lost`](crate::Error::Lost).
-    pub async fn commit(self) -> Result<()> {
+    pub fn commit(self) -> LocalBoxFuture<'static, Result<()>> {
         let effect = Effect::Commits(self.handle);
         self.end(effect, |requests, handle| requests.commit(handle))
-            .await
+            .boxed_local()
     }
 
     /// Undoes what was done.
     ///
     /// # Errors
     /// As [`Transaction::commit`].
-    pub async fn roll_back(self) -> Result<()> {
+    pub fn roll_back(self) -> LocalBoxFuture<'static, Result<()>> {
         let effect = Effect::RollsBack(self.handle);
         self.end(effect, |requests, handle| requests.rollback(handle))
-            .await
+            .boxed_local()
     }
 
     /// Keeps what was done and goes on, with what was seen of others at the beginning.
@@ -130,29 +138,28 @@ impl Transaction {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn immediate(&self, sql: &str) -> Result<()> {
-        // The server would give the number of a transaction that ended so to the next that begins.
-        if let Some(control) = control(sql) {
-            return Err(Error::Control(control));
+    pub fn immediate<'a>(&'a self, sql: &'a str) -> LocalBoxFuture<'a, Result<()>> {
+        async move {
+            // The server would give the number of a transaction that ended so to the next that begins.
+            if let Some(control) = control(sql) {
+                return Err(Error::Control(control));
+            }
+            self.connection.room().await;
+            let mut asked = self.connection.ask(|writer| {
+                writer.ask(Expect::Response, |requests| {
+                    requests.execute_immediate(
+                        self.connection.0.driver.database,
+                        self.handle,
+                        sql.as_bytes(),
+                    )
+                })
+            })?;
+            asked.response().await.map(drop)
         }
-        self.connection.room().await;
-        let mut asked = self.connection.ask(|writer| {
-            writer.ask(Expect::Response, |requests| {
-                requests.execute_immediate(
-                    self.connection.0.driver.database,
-                    self.handle,
-                    sql.as_bytes(),
-                )
-            })
-        })?;
-        asked.response().await.map(drop)
+        .boxed_local()
     }
 
-    async fn end(
-        mut self,
-        effect: Effect,
-        write: impl FnOnce(&mut Requests<'_>, Handle),
-    ) -> Result<()> {
+    async fn end(mut self, effect: Effect, write: fn(&mut Requests<'_>, Handle)) -> Result<()> {
         self.connection.room().await;
         let mut asked = self.ask(effect, write)?;
         // The server gives the number to whatever begins after the end. If this future is dropped, only the answer knows whether the

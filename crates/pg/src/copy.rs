@@ -2,6 +2,7 @@
 //! Rule: dropped midway, a COPY is given up and the connection is clean; slow readers and writers cost a bounded buffer.
 
 use bytes::{Buf, Bytes};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::backend::{HEAD_BYTES, Header, Message, tag};
 use tsumugi_pg_proto::connection::{Messages, Shape};
 use tsumugi_pg_proto::types::Format;
@@ -55,73 +56,80 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`]; [`Error::Copy`] when the statement is another one, which has run then.
-    pub async fn copy_in(&self, sql: &str) -> Result<CopyIn> {
-        self.room().await;
-        self.note_unasked_write();
-        let mut copy = CopyIn {
-            connection: self.clone(),
-            parts: self
-                .ask_parts(|request, ticket| Ok(request.query(sql, ticket, Shape::Streamed)?))?,
-            formats: CopyFormats::unknown(),
-            done: false,
-        };
-        loop {
-            match copy.parts.next().await? {
-                Some(Part::CopyIn(bytes)) => {
-                    copy.formats = CopyFormats::read(&bytes)?;
-                    return Ok(copy);
+    pub fn copy_in<'a>(&'a self, sql: &'a str) -> LocalBoxFuture<'a, Result<CopyIn>> {
+        async move {
+            self.room().await;
+            self.note_unasked_write();
+            let mut copy = CopyIn {
+                connection: self.clone(),
+                parts: self.ask_parts(|request, ticket| {
+                    Ok(request.query(sql, ticket, Shape::Streamed)?)
+                })?,
+                formats: CopyFormats::unknown(),
+                done: false,
+            };
+            loop {
+                match copy.parts.next().await? {
+                    Some(Part::CopyIn(bytes)) => {
+                        copy.formats = CopyFormats::read(&bytes)?;
+                        return Ok(copy);
+                    }
+                    Some(Part::Messages {
+                        tag: tag::ERROR_RESPONSE,
+                        bytes,
+                    }) => {
+                        copy.parts.drain().await?;
+                        return Err(server_error(&bytes)?);
+                    }
+                    Some(_) => {}
+                    None => return Err(Error::Copy("the statement is no COPY FROM STDIN")),
                 }
-                Some(Part::Messages {
-                    tag: tag::ERROR_RESPONSE,
-                    bytes,
-                }) => {
-                    copy.parts.drain().await?;
-                    return Err(server_error(&bytes)?);
-                }
-                Some(_) => {}
-                None => return Err(Error::Copy("the statement is no COPY FROM STDIN")),
             }
         }
+        .boxed_local()
     }
 
     /// Runs a `COPY … TO STDOUT`. The server takes no values for it. Nothing else can be asked on this connection meanwhile.
     ///
     /// # Errors
     /// As [`Connection::query`]; [`Error::Copy`] when the statement is another one, which has run then.
-    pub async fn copy_out(&self, sql: &str) -> Result<CopyOut> {
-        self.room().await;
-        // A table is only read; a query may do anything.
-        if sql.contains('(') {
-            self.note_unasked_write();
-        }
-        let mut parts =
-            self.ask_parts(|request, ticket| Ok(request.query(sql, ticket, Shape::Fragments)?))?;
-        loop {
-            match parts.next().await? {
-                Some(Part::Messages {
-                    tag: tag::COPY_OUT_RESPONSE,
-                    bytes,
-                }) => {
-                    return Ok(CopyOut {
-                        connection: self.clone(),
-                        formats: CopyFormats::read(&bytes)?,
-                        parts,
-                        messages: Bytes::new(),
-                        rows: 0,
-                    });
+    pub fn copy_out<'a>(&'a self, sql: &'a str) -> LocalBoxFuture<'a, Result<CopyOut>> {
+        async move {
+            self.room().await;
+            // A table is only read; a query may do anything.
+            if sql.contains('(') {
+                self.note_unasked_write();
+            }
+            let mut parts = self
+                .ask_parts(|request, ticket| Ok(request.query(sql, ticket, Shape::Fragments)?))?;
+            loop {
+                match parts.next().await? {
+                    Some(Part::Messages {
+                        tag: tag::COPY_OUT_RESPONSE,
+                        bytes,
+                    }) => {
+                        return Ok(CopyOut {
+                            connection: self.clone(),
+                            formats: CopyFormats::read(&bytes)?,
+                            parts,
+                            messages: Bytes::new(),
+                            rows: 0,
+                        });
+                    }
+                    Some(Part::Messages {
+                        tag: tag::ERROR_RESPONSE,
+                        bytes,
+                    }) => {
+                        parts.drain().await?;
+                        return Err(server_error(&bytes)?);
+                    }
+                    Some(Part::CopyIn(_)) => self.give_copy_up(),
+                    Some(_) => {}
+                    None => return Err(Error::Copy("the statement is no COPY TO STDOUT")),
                 }
-                Some(Part::Messages {
-                    tag: tag::ERROR_RESPONSE,
-                    bytes,
-                }) => {
-                    parts.drain().await?;
-                    return Err(server_error(&bytes)?);
-                }
-                Some(Part::CopyIn(_)) => self.give_copy_up(),
-                Some(_) => {}
-                None => return Err(Error::Copy("the statement is no COPY TO STDOUT")),
             }
         }
+        .boxed_local()
     }
 }
 
@@ -153,50 +161,58 @@ impl CopyIn {
     ///
     /// # Errors
     /// What the server says to the data, [`Error::Lost`].
-    pub async fn finish(mut self) -> Result<u64> {
-        if self.parts.has_news() || self.parts.will_fail() {
-            return Err(self.refused().await);
-        }
-        self.connection
-            .0
-            .append(|out| self.connection.0.driver.queue.borrow_mut().copy_done(out))?;
-        self.done = true;
-        self.parts.release();
-        let mut rows = 0;
-        while let Some(part) = self.parts.next().await? {
-            match part {
-                Part::Messages {
-                    tag: tag::COMMAND_COMPLETE,
-                    bytes,
-                } => rows = completed(&bytes),
-                Part::Messages {
-                    tag: tag::ERROR_RESPONSE,
-                    bytes,
-                } => self.parts.fail_at_end(server_error(&bytes)?),
-                // A second COPY in the same text.
-                Part::CopyIn(_) => self.connection.give_copy_up(),
-                Part::Messages { .. } | Part::Fragment { .. } => {}
+    pub fn finish(mut self) -> LocalBoxFuture<'static, Result<u64>> {
+        async move {
+            if self.parts.has_news() || self.parts.will_fail() {
+                return Err(self.refused().await);
             }
+            self.connection
+                .0
+                .append(|out| self.connection.0.driver.queue.borrow_mut().copy_done(out))?;
+            self.done = true;
+            self.parts.release();
+            let mut rows = 0;
+            while let Some(part) = self.parts.next().await? {
+                match part {
+                    Part::Messages {
+                        tag: tag::COMMAND_COMPLETE,
+                        bytes,
+                    } => rows = completed(&bytes),
+                    Part::Messages {
+                        tag: tag::ERROR_RESPONSE,
+                        bytes,
+                    } => self.parts.fail_at_end(server_error(&bytes)?),
+                    // A second COPY in the same text.
+                    Part::CopyIn(_) => self.connection.give_copy_up(),
+                    Part::Messages { .. } | Part::Fragment { .. } => {}
+                }
+            }
+            Ok(rows)
         }
-        Ok(rows)
+        .boxed_local()
     }
 
     /// The server has spoken though the data have not ended.
-    async fn refused(&mut self) -> Error {
-        loop {
-            match self.parts.next().await {
-                Ok(Some(Part::Messages {
-                    tag: tag::ERROR_RESPONSE,
-                    bytes,
-                })) => {
-                    let error = server_error(&bytes).unwrap_or_else(|error| error);
-                    self.parts.fail_at_end(error);
+    fn refused(&mut self) -> LocalBoxFuture<'_, Error> {
+        async move {
+            loop {
+                match self.parts.next().await {
+                    Ok(Some(Part::Messages {
+                        tag: tag::ERROR_RESPONSE,
+                        bytes,
+                    })) => {
+                        let error = server_error(&bytes).unwrap_or_else(|error| error);
+                        self.parts.fail_at_end(error);
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) => {
+                        return Error::Protocol(Violation::Unsolicited(tag::READY_FOR_QUERY));
+                    }
+                    Err(error) => return error,
                 }
-                Ok(Some(_)) => {}
-                Ok(None) => return Error::Protocol(Violation::Unsolicited(tag::READY_FOR_QUERY)),
-                Err(error) => return error,
             }
         }
+        .boxed_local()
     }
 }
 

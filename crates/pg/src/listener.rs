@@ -9,6 +9,8 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+
 use crate::config::Pooler;
 use crate::connect::Connector;
 use crate::connection::{Connection, Event};
@@ -69,24 +71,27 @@ impl Listener {
     ///
     /// # Errors
     /// As [`Connection::open`]; [`Error::Config`] behind a pooler that gives each transaction another session.
-    pub async fn connect(connector: Connector) -> Result<Listener> {
-        if connector.config().pooler == Pooler::Transaction {
-            return Err(Error::Config {
-                key: "pooler".to_owned(),
-                reason: "LISTEN needs a session of its own: connect past the pooler".to_owned(),
-            });
+    pub fn connect(connector: Connector) -> LocalBoxFuture<'static, Result<Listener>> {
+        async move {
+            if connector.config().pooler == Pooler::Transaction {
+                return Err(Error::Config {
+                    key: "pooler".to_owned(),
+                    reason: "LISTEN needs a session of its own: connect past the pooler".to_owned(),
+                });
+            }
+            let connector = Rc::new(connector);
+            let queue = Rc::new(Queue::default());
+            let connection = open(&connector, &queue).await?;
+            Ok(Listener {
+                connector,
+                channels: BTreeSet::new(),
+                queue,
+                connection,
+                opening: None,
+                backoff: Duration::ZERO,
+            })
         }
-        let connector = Rc::new(connector);
-        let queue = Rc::new(Queue::default());
-        let connection = open(&connector, &queue).await?;
-        Ok(Listener {
-            connector,
-            channels: BTreeSet::new(),
-            queue,
-            connection,
-            opening: None,
-            backoff: Duration::ZERO,
-        })
+        .boxed_local()
     }
 
     /// Listens to one more channel. Its name is taken as it is: unlike in SQL, capitals matter. While there is no connection it is
@@ -94,22 +99,28 @@ impl Listener {
     ///
     /// # Errors
     /// [`Error::Server`], [`Error::Usage`]; the channel is not listened to then.
-    pub async fn listen(&mut self, channel: &str) -> Result<()> {
-        self.run_or_defer("LISTEN", channel).await?;
-        self.channels.insert(channel.to_owned());
-        self.opening = None;
-        Ok(())
+    pub fn listen<'a>(&'a mut self, channel: &'a str) -> LocalBoxFuture<'a, Result<()>> {
+        async move {
+            self.run_or_defer("LISTEN", channel).await?;
+            self.channels.insert(channel.to_owned());
+            self.opening = None;
+            Ok(())
+        }
+        .boxed_local()
     }
 
     /// Stops listening to a channel. What was said in it before may still be received.
     ///
     /// # Errors
     /// As [`Listener::listen`].
-    pub async fn unlisten(&mut self, channel: &str) -> Result<()> {
-        self.run_or_defer("UNLISTEN", channel).await?;
-        self.channels.remove(channel);
-        self.opening = None;
-        Ok(())
+    pub fn unlisten<'a>(&'a mut self, channel: &'a str) -> LocalBoxFuture<'a, Result<()>> {
+        async move {
+            self.run_or_defer("UNLISTEN", channel).await?;
+            self.channels.remove(channel);
+            self.opening = None;
+            Ok(())
+        }
+        .boxed_local()
     }
 
     /// The channels.
@@ -128,36 +139,39 @@ impl Listener {
     /// # Errors
     /// When there is no connection and trying again at once will not help, such as after a wrong password. Calling it again
     /// tries again.
-    pub async fn recv(&mut self) -> Result<ListenerEvent> {
-        loop {
-            if let Some(heard) = self.queue.pop() {
-                return Ok(heard);
-            }
-            if self.opening.is_none() && self.connection.is_alive() {
-                self.queue.changed().await;
-                continue;
-            }
-            let opening = self
-                .opening
-                .get_or_insert_with(|| reopen(&self.connector, &self.channels, self.backoff));
-            let opened = opening.as_mut().await;
-            self.opening = None;
-            match opened {
-                Ok((connection, queue)) => {
-                    self.connection = connection;
-                    self.queue = queue;
-                    self.backoff = Duration::ZERO;
+    pub fn recv(&mut self) -> LocalBoxFuture<'_, Result<ListenerEvent>> {
+        async move {
+            loop {
+                if let Some(heard) = self.queue.pop() {
+                    return Ok(heard);
                 }
-                Err(error) => {
-                    self.backoff =
-                        (self.backoff * 2).clamp(RECONNECT_BACKOFF_MIN, RECONNECT_BACKOFF_MAX);
-                    tracing::debug!(target: "tsumugi_pg", %error, "cannot listen");
-                    if !(matches!(error, Error::Lost { .. }) || error.is_about_one_host()) {
-                        return Err(error);
+                if self.opening.is_none() && self.connection.is_alive() {
+                    self.queue.changed().await;
+                    continue;
+                }
+                let opening = self
+                    .opening
+                    .get_or_insert_with(|| reopen(&self.connector, &self.channels, self.backoff));
+                let opened = opening.as_mut().await;
+                self.opening = None;
+                match opened {
+                    Ok((connection, queue)) => {
+                        self.connection = connection;
+                        self.queue = queue;
+                        self.backoff = Duration::ZERO;
+                    }
+                    Err(error) => {
+                        self.backoff =
+                            (self.backoff * 2).clamp(RECONNECT_BACKOFF_MIN, RECONNECT_BACKOFF_MAX);
+                        tracing::debug!(target: "tsumugi_pg", %error, "cannot listen");
+                        if !(matches!(error, Error::Lost { .. }) || error.is_about_one_host()) {
+                            return Err(error);
+                        }
                     }
                 }
             }
         }
+        .boxed_local()
     }
 
     async fn run_or_defer(&self, word: &str, channel: &str) -> Result<()> {

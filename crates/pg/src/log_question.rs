@@ -5,6 +5,7 @@
 //! What a standby shows lies between what it had replayed in front of a read and behind it. It makes a commit visible a moment before it counts its record as
 //! replayed; within that moment the later bound may be short by one record.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::backend::{Message, TransactionStatus};
 use tsumugi_pg_proto::connection::Shape;
 
@@ -90,39 +91,48 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn learn_log_position(&self) -> Result<Option<LogPosition>> {
-        self.room().await;
-        let answer = self.write_log_question()?;
-        self.note_log_position(answer).await;
-        Ok(self.log_position())
+    pub fn learn_log_position(&self) -> LocalBoxFuture<'_, Result<Option<LogPosition>>> {
+        async move {
+            self.room().await;
+            let answer = self.write_log_question()?;
+            self.note_log_position(answer).await;
+            Ok(self.log_position())
+        }
+        .boxed_local()
     }
 
     /// Asks a primary which cluster it belongs to, and in which database this connection is; none where it does not say so.
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn primary_identity(&self) -> Result<Option<PrimaryIdentity>> {
-        let results = self.script_rows(IDENTITY).await?;
-        let row = results.first().map(Rows::first).transpose()?.flatten();
-        Ok(row.and_then(|row| identity(&row)))
+    pub fn primary_identity(&self) -> LocalBoxFuture<'_, Result<Option<PrimaryIdentity>>> {
+        async move {
+            let results = self.script_rows(IDENTITY).await?;
+            let row = results.first().map(Rows::first).transpose()?.flatten();
+            Ok(row.and_then(|row| identity(&row)))
+        }
+        .boxed_local()
     }
 
     /// Asks a server whether it is a standby, and how far it has come; none where it does not say so.
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn standby_state(&self) -> Result<Option<StandbyState>> {
-        let results = self.script_rows(STANDBY).await?;
-        let row = results.first().map(Rows::first).transpose()?.flatten();
-        Ok(row.and_then(|row| state(&row)))
+    pub fn standby_state(&self) -> LocalBoxFuture<'_, Result<Option<StandbyState>>> {
+        async move {
+            let results = self.script_rows(STANDBY).await?;
+            let row = results.first().map(Rows::first).transpose()?.flatten();
+            Ok(row.and_then(|row| state(&row)))
+        }
+        .boxed_local()
     }
 
     /// Asks a standby how far it has replayed the log; none where it is no standby.
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn replayed(&self) -> Result<Option<u64>> {
-        Ok(replayed(&self.query(REPLAYED, &()).await?))
+    pub fn replayed(&self) -> LocalBoxFuture<'_, Result<Option<u64>>> {
+        async move { Ok(replayed(&self.query(REPLAYED, &()).await?)) }.boxed_local()
     }
 
     /// Runs a statement that only reads on a standby, and learns in the same write how far that had replayed the log.
@@ -130,28 +140,33 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`], where nothing is known: the connection is lost, or the question failed. What is wrong with the statement stands in
     /// [`StandbyRead::rows`].
-    pub async fn read_on_standby(
-        &self,
-        sql: &str,
-        values: &dyn Parameters,
+    pub fn read_on_standby<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a dyn Parameters,
         asks: ReplayQuestion,
-    ) -> Result<StandbyRead> {
-        let statements = [Statement { sql, values }, question(REPLAYED)];
-        let (before, outcomes) = match asks {
-            ReplayQuestion::Around => {
-                let (before, outcomes) = self.pipeline_behind(REPLAYED, &statements).await?;
-                (replayed(&before), outcomes)
-            }
-            ReplayQuestion::Behind => (None, self.pipeline(&statements, Atomicity::All).await?),
-        };
-        let mut outcomes = outcomes.into_iter();
-        let rows = outcomes.next().unwrap_or(Err(Error::RolledBack));
-        let after = outcomes.next().and_then(Result::ok);
-        Ok(StandbyRead {
-            before,
-            after: after.as_ref().and_then(replayed),
-            rows,
-        })
+    ) -> LocalBoxFuture<'a, Result<StandbyRead>> {
+        async move {
+            let statements = [Statement { sql, values }, question(REPLAYED)];
+            let (before, outcomes) = match asks {
+                ReplayQuestion::Around => {
+                    let (before, outcomes) = self.pipeline_behind(REPLAYED, &statements).await?;
+                    (replayed(&before), outcomes)
+                }
+                ReplayQuestion::Behind => {
+                    (None, self.run_pipeline(&statements, Atomicity::All).await?)
+                }
+            };
+            let mut outcomes = outcomes.into_iter();
+            let rows = outcomes.next().unwrap_or(Err(Error::RolledBack));
+            let after = outcomes.next().and_then(Result::ok);
+            Ok(StandbyRead {
+                before,
+                after: after.as_ref().and_then(replayed),
+                rows,
+            })
+        }
+        .boxed_local()
     }
 
     /// Runs a statement in a transaction of its own that may write nothing. Where [`Behaviour::follows_log`](crate::connection::Behaviour::follows_log) is set,
@@ -159,25 +174,32 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn read_only(&self, sql: &str, values: &dyn Parameters) -> Result<Rows> {
-        let statements = [question(READ_ONLY), Statement { sql, values }];
-        let outcomes = if self.0.driver.behaviour.follows_log {
-            let mut statements = statements.to_vec();
-            statements.push(question(WRITTEN));
-            let mut outcomes = self.pipeline(&statements, Atomicity::All).await?;
-            let written = outcomes.pop().and_then(Result::ok);
-            let position = written.as_ref().and_then(position);
-            self.0.driver.log_position.set(position);
-            outcomes
-        } else {
-            self.pipeline(&statements, Atomicity::All).await?
-        };
-        let mut outcomes = outcomes.into_iter();
-        match (outcomes.next(), outcomes.next()) {
-            (Some(Err(error)), Some(Err(Error::RolledBack)) | None) => Err(error),
-            (_, Some(outcome)) => outcome,
-            (_, None) => Err(Error::RolledBack),
+    pub fn read_only<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a dyn Parameters,
+    ) -> LocalBoxFuture<'a, Result<Rows>> {
+        async move {
+            let statements = [question(READ_ONLY), Statement { sql, values }];
+            let outcomes = if self.0.driver.behaviour.follows_log {
+                let mut statements = statements.to_vec();
+                statements.push(question(WRITTEN));
+                let mut outcomes = self.run_pipeline(&statements, Atomicity::All).await?;
+                let written = outcomes.pop().and_then(Result::ok);
+                let position = written.as_ref().and_then(position);
+                self.0.driver.log_position.set(position);
+                outcomes
+            } else {
+                self.run_pipeline(&statements, Atomicity::All).await?
+            };
+            let mut outcomes = outcomes.into_iter();
+            match (outcomes.next(), outcomes.next()) {
+                (Some(Err(error)), Some(Err(Error::RolledBack)) | None) => Err(error),
+                (_, Some(outcome)) => outcome,
+                (_, None) => Err(Error::RolledBack),
+            }
         }
+        .boxed_local()
     }
 
     /// Writes the question behind a statement that stands alone, where that may have written something.
@@ -215,19 +237,23 @@ impl Connection {
     }
 
     /// What the server answered to that. Where it did not, nothing counts that it said before.
-    pub(crate) async fn note_log_position(&self, answer: Answer) {
-        let position = match answer.await {
-            Ok(reply) if reply.error.is_none() => {
-                reply.messages().find_map(|message| match message {
-                    Ok(Message::DataRow(row)) => LogPosition::read(row),
-                    _ => None,
-                })
-            }
-            _ => None,
-        };
-        let known = self.log_position();
-        let position = position.map(|position| known.map_or(position, |known| known.max(position)));
-        self.0.driver.log_position.set(position);
+    pub(crate) fn note_log_position(&self, answer: Answer) -> LocalBoxFuture<'_, ()> {
+        async move {
+            let position = match answer.await {
+                Ok(reply) if reply.error.is_none() => {
+                    reply.messages().find_map(|message| match message {
+                        Ok(Message::DataRow(row)) => LogPosition::read(row),
+                        _ => None,
+                    })
+                }
+                _ => None,
+            };
+            let known = self.log_position();
+            let position =
+                position.map(|position| known.map_or(position, |known| known.max(position)));
+            self.0.driver.log_position.set(position);
+        }
+        .boxed_local()
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::backend::{Message, ServerError, TransactionStatus};
 use tsumugi_pg_proto::connection::Shape;
 
@@ -47,7 +48,15 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn pipeline(
+    pub fn pipeline<'a>(
+        &'a self,
+        statements: &'a [Statement<'a>],
+        atomicity: Atomicity,
+    ) -> LocalBoxFuture<'a, Result<Vec<Result<Rows>>>> {
+        self.run_pipeline(statements, atomicity).boxed_local()
+    }
+
+    pub(crate) async fn run_pipeline(
         &self,
         statements: &[Statement<'_>],
         atomicity: Atomicity,
@@ -93,7 +102,7 @@ impl Connection {
             self.write_execution(&mut request, front, &description, &())?;
             Ok(request.sync(ticket, Shape::Whole)?)
         })?;
-        let outcomes = self.pipeline(statements, Atomicity::All).await?;
+        let outcomes = self.run_pipeline(statements, Atomicity::All).await?;
         let reply = answer.await?;
         if reply.error.is_some() {
             self.0.driver.cache.borrow_mut().forget(front, &[]);
@@ -114,7 +123,7 @@ impl Connection {
             let mut description = description;
             if description.usable_name().is_empty() {
                 let executed = self.as_executed(statement.sql, &[], rows.clone(), &description);
-                (*rows, description) = Box::pin(executed).await?;
+                (*rows, description) = executed.await?;
             }
             if description.holds_rows {
                 let (renewed, _) = self

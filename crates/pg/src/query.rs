@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use bytes::BytesMut;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::backend::{CommandTag, Message, ServerError, TransactionStatus};
 use tsumugi_pg_proto::connection::{Request, Shape, StatementName};
 use tsumugi_pg_proto::frontend::{BindWriter, ResultFormats};
@@ -30,6 +31,16 @@ pub trait Parameters {
     /// # Errors
     /// When the value cannot be sent as `ty`; nothing is appended then.
     fn encode(&self, index: usize, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError>;
+}
+
+impl<P: Parameters + ?Sized> Parameters for &P {
+    fn count(&self) -> usize {
+        (**self).count()
+    }
+
+    fn encode(&self, index: usize, ty: &Type, out: &mut BytesMut) -> Result<Encoded, EncodeError> {
+        (**self).encode(index, ty, out)
+    }
 }
 
 impl<E: Encode> Parameters for [E] {
@@ -154,7 +165,7 @@ impl Connection {
             let position = self.ask_log_position(sql);
             let mut reply = answer.await?;
             if let Some(position) = position {
-                Box::pin(self.note_log_position(position)).await;
+                self.note_log_position(position).await;
             }
             if asks_xact_id {
                 self.take_xact_id(&mut reply, 1)?;
@@ -172,17 +183,14 @@ impl Connection {
             let mut rows = rows(reply, &description)?;
             let mut description = description;
             if description.usable_name().is_empty() {
-                let executed = Box::pin(self.as_executed(sql, hints, rows, &description));
-                let executed = executed.await?;
+                let executed = self.as_executed(sql, hints, rows, &description).await?;
                 if !Rc::ptr_eq(&executed.1, &description) {
                     values.check(&executed.1)?;
                 }
                 (rows, description) = executed;
             }
             if description.holds_rows {
-                // Boxed, so that the future of all others stays small.
-                let renewed = Box::pin(self.up_to_date(sql, hints, rows, description));
-                return Ok(renewed.await);
+                return Ok(self.up_to_date(sql, hints, rows, description).await);
             }
             return Ok((rows, description));
         }
@@ -200,8 +208,8 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`]: of the first that failed.
-    pub async fn script(&self, sql: &str) -> Result<()> {
-        self.script_with(sql, |_| {}).await
+    pub fn script<'a>(&'a self, sql: &'a str) -> LocalBoxFuture<'a, Result<()>> {
+        self.run_script(sql, None)
     }
 
     /// Like [`Connection::script`]; `each` gets the command tag of every statement that was done, of those before an error too.
@@ -209,58 +217,74 @@ impl Connection {
     /// # Errors
     /// As there.
     pub async fn script_with(&self, sql: &str, mut each: impl FnMut(CommandTag<'_>)) -> Result<()> {
-        self.room().await;
-        let reply = self.simple(sql)?.await?;
-        // What is open behind it may be another transaction than before.
-        let mut has_ended = false;
-        for message in reply.messages() {
-            if let Message::CommandComplete(tag) = message.map_err(Error::Protocol)? {
-                match tag.command() {
-                    "BEGIN" | "START TRANSACTION" | "COMMIT" => has_ended = true,
-                    // Also the tag of ROLLBACK TO, which ends none; AND CHAIN does.
-                    "ROLLBACK" => has_ended |= sql.to_ascii_lowercase().contains("chain"),
-                    "SAVEPOINT" | "RELEASE" | "SET" => {}
-                    "DEALLOCATE" | "DEALLOCATE ALL" | "DISCARD ALL" => self.distrust_prepared(),
-                    _ => self.note_unasked_write(),
+        self.run_script(sql, Some(&mut each)).await
+    }
+
+    fn run_script<'a>(
+        &'a self,
+        sql: &'a str,
+        mut each: Option<&'a mut dyn FnMut(CommandTag<'_>)>,
+    ) -> LocalBoxFuture<'a, Result<()>> {
+        async move {
+            self.room().await;
+            let reply = self.simple(sql)?.await?;
+            // What is open behind it may be another transaction than before.
+            let mut has_ended = false;
+            for message in reply.messages() {
+                if let Message::CommandComplete(tag) = message.map_err(Error::Protocol)? {
+                    match tag.command() {
+                        "BEGIN" | "START TRANSACTION" | "COMMIT" => has_ended = true,
+                        // Also the tag of ROLLBACK TO, which ends none; AND CHAIN does.
+                        "ROLLBACK" => has_ended |= sql.to_ascii_lowercase().contains("chain"),
+                        "SAVEPOINT" | "RELEASE" | "SET" => {}
+                        "DEALLOCATE" | "DEALLOCATE ALL" | "DISCARD ALL" => self.distrust_prepared(),
+                        _ => self.note_unasked_write(),
+                    }
+                    if let Some(each) = &mut each {
+                        each(tag);
+                    }
                 }
-                each(tag);
             }
+            if reply.status == TransactionStatus::Idle {
+                self.0.driver.xact.end();
+            } else if has_ended {
+                self.0.driver.xact.forget();
+            }
+            succeeded(&reply)
         }
-        if reply.status == TransactionStatus::Idle {
-            self.0.driver.xact.end();
-        } else if has_ended {
-            self.0.driver.xact.forget();
-        }
-        succeeded(&reply)
+        .boxed_local()
     }
 
     /// Like [`Connection::script`], with the rows of each statement. All values come as text.
     ///
     /// # Errors
     /// As there.
-    pub async fn script_rows(&self, sql: &str) -> Result<Vec<Rows>> {
-        self.room().await;
-        let reply = self.simple(sql)?.await?;
-        succeeded(&reply)?;
-        self.note_unasked_write();
-        let mut results = Vec::new();
-        let mut messages = reply.messages();
-        let none = Rc::new(Columns::new(Box::default()));
-        let (mut columns, mut start, mut count) = (Rc::clone(&none), 0, 0);
-        while let Some(message) = messages.next() {
-            match message.map_err(Error::Protocol)? {
-                Message::RowDescription(row) => columns = Rc::new(Columns::of_text(&row)),
-                Message::DataRow(_) => count += 1,
-                Message::CommandComplete(_) => {
-                    let bytes = reply.bytes.slice(start..messages.offset());
-                    let columns = std::mem::replace(&mut columns, Rc::clone(&none));
-                    results.push(Rows::new(columns, bytes, count));
-                    (start, count) = (messages.offset(), 0);
+    pub fn script_rows<'a>(&'a self, sql: &'a str) -> LocalBoxFuture<'a, Result<Vec<Rows>>> {
+        async move {
+            self.room().await;
+            let reply = self.simple(sql)?.await?;
+            succeeded(&reply)?;
+            self.note_unasked_write();
+            let mut results = Vec::new();
+            let mut messages = reply.messages();
+            let none = Rc::new(Columns::new(Box::default()));
+            let (mut columns, mut start, mut count) = (Rc::clone(&none), 0, 0);
+            while let Some(message) = messages.next() {
+                match message.map_err(Error::Protocol)? {
+                    Message::RowDescription(row) => columns = Rc::new(Columns::of_text(&row)),
+                    Message::DataRow(_) => count += 1,
+                    Message::CommandComplete(_) => {
+                        let bytes = reply.bytes.slice(start..messages.offset());
+                        let columns = std::mem::replace(&mut columns, Rc::clone(&none));
+                        results.push(Rows::new(columns, bytes, count));
+                        (start, count) = (messages.offset(), 0);
+                    }
+                    _ => {}
                 }
-                _ => {}
             }
+            Ok(results)
         }
-        Ok(results)
+        .boxed_local()
     }
 
     /// What the server says of a statement; asks it unless this connection knows.
@@ -283,45 +307,52 @@ impl Connection {
         });
         match known.await {
             Some(description) => Ok(description),
-            // Boxed, so that the future of what is known stays small.
-            None => Box::pin(self.prepare_unknown(sql, hints)).await,
+            None => self.prepare_unknown(sql, hints).await,
         }
     }
 
-    /// Has the server prepare a statement, for which the cache keeps a place.
-    async fn prepare_unknown(&self, sql: &str, hints: &[Oid]) -> Result<Rc<Description>> {
-        refuse_copy_in(sql).inspect_err(|_| self.0.driver.cache.borrow_mut().forget(sql, hints))?;
-        let mut preparing = Preparing {
-            connection: self,
-            sql,
-            hints,
-            name: None,
-            done: false,
-        };
-        let name = match self.0.driver.behaviour.pooling {
-            Pooling::Session => Some(self.0.driver.queue.borrow_mut().statement_name()),
-            Pooling::Transaction => None,
-        };
-        preparing.name = name;
-        let text = name.as_deref().unwrap_or("");
-        self.room().await;
-        let answer = self.ask(1, FlushMode::Now, |mut request, ticket| {
-            self.write_closing(&mut request)?;
-            request.parse(text, sql, hints)?;
-            request.describe_statement(text)?;
-            Ok(request.sync(ticket, Shape::Whole)?)
-        })?;
-        let reply = answer.await?;
-        if let Some(error) = failure(&reply)? {
-            preparing.name = None; // it does not exist
-            return Err(Error::Server(error));
+    /// Has the server prepare a statement, for which the cache keeps a place. Boxed, so that the future of what is known stays small.
+    fn prepare_unknown<'a>(
+        &'a self,
+        sql: &'a str,
+        hints: &'a [Oid],
+    ) -> LocalBoxFuture<'a, Result<Rc<Description>>> {
+        async move {
+            refuse_copy_in(sql)
+                .inspect_err(|_| self.0.driver.cache.borrow_mut().forget(sql, hints))?;
+            let mut preparing = Preparing {
+                connection: self,
+                sql,
+                hints,
+                name: None,
+                done: false,
+            };
+            let name = match self.0.driver.behaviour.pooling {
+                Pooling::Session => Some(self.0.driver.queue.borrow_mut().statement_name()),
+                Pooling::Transaction => None,
+            };
+            preparing.name = name;
+            let text = name.as_deref().unwrap_or("");
+            self.room().await;
+            let answer = self.ask(1, FlushMode::Now, |mut request, ticket| {
+                self.write_closing(&mut request)?;
+                request.parse(text, sql, hints)?;
+                request.describe_statement(text)?;
+                Ok(request.sync(ticket, Shape::Whole)?)
+            })?;
+            let reply = answer.await?;
+            if let Some(error) = failure(&reply)? {
+                preparing.name = None; // it does not exist
+                return Err(Error::Server(error));
+            }
+            let description = Rc::new(self.describe(name, &reply).await?);
+            preparing.done = true;
+            let mut cache = self.0.driver.cache.borrow_mut();
+            cache.prepared(sql, hints, Rc::clone(&description));
+            drop(cache);
+            Ok(description)
         }
-        let description = Rc::new(self.describe(name, &reply).await?);
-        preparing.done = true;
-        let mut cache = self.0.driver.cache.borrow_mut();
-        cache.prepared(sql, hints, Rc::clone(&description));
-        drop(cache);
-        Ok(description)
+        .boxed_local()
     }
 
     /// Writes Bind and Execute, and Parse where nothing stays in a session.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::backend::{Header, Message, TransactionStatus, tag};
 use tsumugi_pg_proto::connection::{Messages, Shape};
 use tsumugi_pg_proto::frontend;
@@ -62,49 +63,61 @@ impl Connection {
         values: &P,
         rows_max: u32,
     ) -> Result<RowStream> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let description = self.prepare(sql, &[]).await;
-            let description = description.map_err(Error::before_execution)?;
-            self.room().await;
-            self.asks_xact_id(sql);
-            let described = Cell::new(false);
-            let parts = self.ask_parts(|mut request, ticket| {
-                self.write_closing(&mut request)?;
-                described.set(description.usable_name().is_empty());
-                self.write_bind(&mut request, sql, &description, values)?;
-                // That it is bound is said before it runs, however long that takes.
-                frontend::flush(request.out());
-                request.execute("", rows_max.max(1))?;
-                Ok(request.flush(ticket, Shape::Streamed)?)
-            })?;
-            let mut stream = RowStream {
-                connection: self.clone(),
-                parts,
-                columns: Rc::clone(&description.columns),
-                state: State::Coming,
-                rows: 0,
-                bytes: 0,
-                next_rows: None,
-                rows_max: BATCH_ROWS_MAX,
-                failed: None,
-            };
-            let error = match stream.begin(&description, described.get()).await? {
-                StreamStart::Yes => return Ok(stream),
-                StreamStart::Refused(error) => error,
-            };
-            // Nothing was executed, so nothing is done twice.
-            let stale = error.server().is_some_and(is_stale);
-            if stale {
-                self.0.driver.cache.borrow_mut().forget(sql, &[]);
-            }
-            let may_repeat = stale && self.status() == TransactionStatus::Idle;
-            if !may_repeat || tries >= STALE_TRIES_MAX {
-                stream.failed = Some(error);
-                return Ok(stream);
+        self.open_stream(sql, &values, rows_max).await
+    }
+
+    fn open_stream<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a dyn Parameters,
+        rows_max: u32,
+    ) -> LocalBoxFuture<'a, Result<RowStream>> {
+        async move {
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let description = self.prepare(sql, &[]).await;
+                let description = description.map_err(Error::before_execution)?;
+                self.room().await;
+                self.asks_xact_id(sql);
+                let described = Cell::new(false);
+                let parts = self.ask_parts(|mut request, ticket| {
+                    self.write_closing(&mut request)?;
+                    described.set(description.usable_name().is_empty());
+                    self.write_bind(&mut request, sql, &description, values)?;
+                    // That it is bound is said before it runs, however long that takes.
+                    frontend::flush(request.out());
+                    request.execute("", rows_max.max(1))?;
+                    Ok(request.flush(ticket, Shape::Streamed)?)
+                })?;
+                let mut stream = RowStream {
+                    connection: self.clone(),
+                    parts,
+                    columns: Rc::clone(&description.columns),
+                    state: State::Coming,
+                    rows: 0,
+                    bytes: 0,
+                    next_rows: None,
+                    rows_max: BATCH_ROWS_MAX,
+                    failed: None,
+                };
+                let error = match stream.begin(&description, described.get()).await? {
+                    StreamStart::Yes => return Ok(stream),
+                    StreamStart::Refused(error) => error,
+                };
+                // Nothing was executed, so nothing is done twice.
+                let stale = error.server().is_some_and(is_stale);
+                if stale {
+                    self.0.driver.cache.borrow_mut().forget(sql, &[]);
+                }
+                let may_repeat = stale && self.status() == TransactionStatus::Idle;
+                if !may_repeat || tries >= STALE_TRIES_MAX {
+                    stream.failed = Some(error);
+                    return Ok(stream);
+                }
             }
         }
+        .boxed_local()
     }
 }
 

@@ -5,6 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::backend::TransactionStatus;
 use tsumugi_pg_proto::connection::Shape;
 
@@ -161,10 +162,13 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn begin_unguarded(&self, options: TransactionOptions) -> Result<()> {
-        self.room().await;
-        let answers = self.write_begin(options)?;
-        self.await_begin(answers).await
+    pub fn begin_unguarded(&self, options: TransactionOptions) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            self.room().await;
+            let answers = self.write_begin(options)?;
+            self.await_begin(answers).await
+        }
+        .boxed_local()
     }
 
     /// Commits the transaction that is open. While it waits for a synchronous standby, the server is not asked to stop, also when this future is dropped.
@@ -173,43 +177,47 @@ impl Connection {
     /// As [`Connection::query`], also those of deferred constraints; [`Error::RolledBack`] when a statement had failed; [`Error::Unreplicated`]. After
     /// [`Error::Lost`] with [`StatementFate::Perhaps`](crate::StatementFate::Perhaps), [`Connection::xact_status`] of another connection says what has become of
     /// [`Connection::xact_id`].
-    pub async fn commit_unguarded(&self) -> Result<()> {
-        let driver = &self.0.driver;
-        // One that has failed may be on its way back to a savepoint.
-        let may_be_open = self.status() == TransactionStatus::InTransaction || self.awaited() > 0;
-        if driver.xact.is_unasked() && may_be_open {
-            let learnt = Box::pin(self.learn_xact_id()).await;
-            learnt.map_err(Error::before_execution)?;
-        }
-        self.room().await;
-        // While an answer is awaited it is not known in which state COMMIT finds the transaction.
-        let status = (self.awaited() == 0).then(|| self.status());
-        let answer = self.ask(1, FlushMode::Now, |request, ticket| {
-            request.query("COMMIT", ticket, Shape::Whole)?;
-            driver.xact.note_commit(status);
-            driver.begin_commit(ticket);
-            Ok(())
-        })?;
-        let position = self.ask_log_position_of_commit();
-        let reply = answer.await.map_err(|error| match error {
-            Error::Lost { .. } if driver.is_unreplicated() => Error::Unreplicated,
-            error => error,
-        })?;
-        if let Some(position) = position {
-            Box::pin(self.note_log_position(position)).await;
-        }
-        succeeded(&reply)?;
-        let command = reply.messages().find_map(|message| match message {
-            Ok(tsumugi_pg_proto::backend::Message::CommandComplete(tag)) => {
-                Some(tag.command() == "COMMIT")
+    pub fn commit_unguarded(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let driver = &self.0.driver;
+            // One that has failed may be on its way back to a savepoint.
+            let may_be_open =
+                self.status() == TransactionStatus::InTransaction || self.awaited() > 0;
+            if driver.xact.is_unasked() && may_be_open {
+                let learnt = self.learn_xact_id().await;
+                learnt.map_err(Error::before_execution)?;
             }
-            _ => None,
-        });
-        if command == Some(true) {
-            Ok(())
-        } else {
-            Err(Error::RolledBack)
+            self.room().await;
+            // While an answer is awaited it is not known in which state COMMIT finds the transaction.
+            let status = (self.awaited() == 0).then(|| self.status());
+            let answer = self.ask(1, FlushMode::Now, |request, ticket| {
+                request.query("COMMIT", ticket, Shape::Whole)?;
+                driver.xact.note_commit(status);
+                driver.begin_commit(ticket);
+                Ok(())
+            })?;
+            let position = self.ask_log_position_of_commit();
+            let reply = answer.await.map_err(|error| match error {
+                Error::Lost { .. } if driver.is_unreplicated() => Error::Unreplicated,
+                error => error,
+            })?;
+            if let Some(position) = position {
+                self.note_log_position(position).await;
+            }
+            succeeded(&reply)?;
+            let command = reply.messages().find_map(|message| match message {
+                Ok(tsumugi_pg_proto::backend::Message::CommandComplete(tag)) => {
+                    Some(tag.command() == "COMMIT")
+                }
+                _ => None,
+            });
+            if command == Some(true) {
+                Ok(())
+            } else {
+                Err(Error::RolledBack)
+            }
         }
+        .boxed_local()
     }
 }
 

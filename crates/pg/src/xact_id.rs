@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::backend::{Message, TransactionStatus};
 use tsumugi_pg_proto::connection::{Request, Shape};
 use tsumugi_pg_proto::frontend::ResultFormats;
@@ -202,14 +203,17 @@ impl Connection {
     }
 
     /// Asks by itself.
-    pub(crate) async fn learn_xact_id(&self) -> Result<()> {
-        self.room().await;
-        let answer = self.ask(1, FlushMode::Now, |mut request, ticket| {
-            self.write_xact_question(&mut request)?;
-            Ok(request.sync(ticket, Shape::Whole)?)
-        })?;
-        let mut reply = answer.await?;
-        self.take_xact_id(&mut reply, 0)
+    pub(crate) fn learn_xact_id(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            self.room().await;
+            let answer = self.ask(1, FlushMode::Now, |mut request, ticket| {
+                self.write_xact_question(&mut request)?;
+                Ok(request.sync(ticket, Shape::Whole)?)
+            })?;
+            let mut reply = answer.await?;
+            self.take_xact_id(&mut reply, 0)
+        }
+        .boxed_local()
     }
 }
 

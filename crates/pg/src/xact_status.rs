@@ -9,6 +9,7 @@
 //! the old primary may have committed it, and what it had beyond the standby is gone. What this cannot see: a transaction whose number became
 //! known by a write to a temporary or unlogged table has nothing in the log by then, and two crashes one after the other before it is asked.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::sqlstate::SqlState;
 
 use crate::connection::Connection;
@@ -50,21 +51,28 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn xact_status(&self, id: XactId, server: &ServerIdentity) -> Result<XactVerdict> {
-        let version = self.parameter("server_version").unwrap_or_default();
-        let Some(functions) = XactFunctions::of(&version) else {
-            return Ok(XactVerdict::Unknown(TOO_OLD));
-        };
-        let Some(found) = self.ask_who_it_is().await? else {
-            return Ok(XactVerdict::Unknown(
-                "the server does not say which one it is",
-            ));
-        };
-        if let Some(verdict) = judge_server(&found, server) {
-            return Ok(verdict);
+    pub fn xact_status<'a>(
+        &'a self,
+        id: XactId,
+        server: &'a ServerIdentity,
+    ) -> LocalBoxFuture<'a, Result<XactVerdict>> {
+        async move {
+            let version = self.parameter("server_version").unwrap_or_default();
+            let Some(functions) = XactFunctions::of(&version) else {
+                return Ok(XactVerdict::Unknown(TOO_OLD));
+            };
+            let Some(found) = self.ask_who_it_is().await? else {
+                return Ok(XactVerdict::Unknown(
+                    "the server does not say which one it is",
+                ));
+            };
+            if let Some(verdict) = judge_server(&found, server) {
+                return Ok(verdict);
+            }
+            let status = self.number_status(&functions.status_of(id.number)).await?;
+            Ok(judge(status, id, &found, server))
         }
-        let status = self.number_status(&functions.status_of(id.number)).await?;
-        Ok(judge(status, id, &found, server))
+        .boxed_local()
     }
 
     /// Waits until the synchronous standbys have all that this server has committed, at the level that this session asks for. At once where the server
@@ -72,8 +80,8 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`]; [`Error::Unreplicated`].
-    pub async fn await_standbys(&self) -> Result<()> {
-        self.script_rows(STANDBYS_BARRIER).await.map(drop)
+    pub fn await_standbys(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move { self.script_rows(STANDBYS_BARRIER).await.map(drop) }.boxed_local()
     }
 
     async fn ask_who_it_is(&self) -> Result<Option<ServerIdentity>> {

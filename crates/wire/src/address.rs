@@ -4,29 +4,34 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+
 use crate::limits::ADDRESSES_MAX;
 
 /// At least one address of the host.
 ///
 /// # Errors
 /// When the name has none, or cannot be looked up.
-pub async fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(address, port)]);
+pub fn look_up(host: &str, port: u16) -> LocalBoxFuture<'_, io::Result<Vec<SocketAddr>>> {
+    async move {
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let name = host.to_owned();
+        let look_up = move || {
+            let found = (name.as_str(), port).to_socket_addrs()?;
+            Ok::<_, io::Error>(found.take(ADDRESSES_MAX).collect::<Vec<_>>())
+        };
+        let found = off_thread(look_up).await??;
+        match found.is_empty() {
+            true => Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the name has no address",
+            )),
+            false => Ok(found),
+        }
     }
-    let name = host.to_owned();
-    let look_up = move || {
-        let found = (name.as_str(), port).to_socket_addrs()?;
-        Ok::<_, io::Error>(found.take(ADDRESSES_MAX).collect::<Vec<_>>())
-    };
-    let found = off_thread(look_up).await??;
-    match found.is_empty() {
-        true => Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "the name has no address",
-        )),
-        false => Ok(found),
-    }
+    .boxed_local()
 }
 
 /// Runs what blocks on a thread of tokio's. There is one such call a connection, so its queue is bounded by the pool that connects.

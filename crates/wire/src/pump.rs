@@ -20,6 +20,7 @@ use std::task::{Context, Poll};
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 
+use crate::cancel;
 use crate::limits;
 use crate::loss::{Loss, LossReason};
 use crate::pipeline::{Pipeline, PipelineRef, Protocol, ReasonOf, Transform as _};
@@ -32,7 +33,7 @@ where
     P: Protocol,
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let pipeline = Rc::new(Pipeline::new(driver));
+    let pipeline = Rc::new(Pipeline::new(driver, cancel::abandoned));
     tokio::task::spawn_local(Pump {
         stream,
         layers,

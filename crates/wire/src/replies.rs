@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-use crate::cancel;
 use crate::loss::ReplyLoss;
 use crate::pipeline::{LossOf, PipelineRef, Protocol};
 use crate::slots::{Delivery, Ticket};
@@ -116,7 +115,7 @@ impl<P: Protocol> Replies<P> {
 impl<P: Protocol> Drop for Replies<P> {
     fn drop(&mut self) {
         if self.close() {
-            cancel::abandoned(&self.pipeline);
+            (self.pipeline.abandoned)(&self.pipeline);
         }
     }
 }

@@ -10,6 +10,7 @@ mod open;
 mod protocol;
 mod responses;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::Instant;
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::handle::Transaction;
@@ -55,11 +56,14 @@ impl Connection {
     }
 
     /// Waits until the answers to everything sent so far have come. Afterwards the connection is clean, or it has ended.
-    pub async fn reset(&self) {
-        let settled = tokio::time::timeout(limits::RESET_TIMEOUT, self.0.settled()).await;
-        if settled.is_err() {
-            self.0.lose(Loss::unclean());
+    pub fn reset(&self) -> LocalBoxFuture<'_, ()> {
+        async move {
+            let settled = tokio::time::timeout(limits::RESET_TIMEOUT, self.0.settled()).await;
+            if settled.is_err() {
+                self.0.lose(Loss::unclean());
+            }
         }
+        .boxed_local()
     }
 
     /// Ends the connection; callers that wait for an answer get an error with this reason.
@@ -71,10 +75,13 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Lost`](crate::Error::Lost).
-    pub async fn ping(&self) -> Result<()> {
-        let mut asked =
-            self.ask(|writer| writer.ask(Expect::Response, |requests| requests.ping()))?;
-        asked.response().await.map(drop)
+    pub fn ping(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let mut asked =
+                self.ask(|writer| writer.ask(Expect::Response, |requests| requests.ping()))?;
+            asked.response().await.map(drop)
+        }
+        .boxed_local()
     }
 
     /// Writes one group of requests.

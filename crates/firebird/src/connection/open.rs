@@ -1,6 +1,7 @@
 //! From a configuration to a connection that takes statements, and back: databases made and dropped. How one logs in is `connect`'s.
 //! Rule: the connection's task runs on the thread that opened it.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tsumugi_firebird_proto::connection::Expect;
 
@@ -15,18 +16,24 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Connect`](crate::Error::Connect).
-    pub async fn open(connector: &Connector) -> Result<Connection> {
-        let connection = Connection::opened(connector, Opening::Attach).await?;
-        connection.automatic().await?;
-        Ok(connection)
+    pub fn open(connector: &Connector) -> LocalBoxFuture<'_, Result<Connection>> {
+        async move {
+            let connection = Connection::opened(connector, Opening::Attach).await?;
+            connection.automatic().await?;
+            Ok(connection)
+        }
+        .boxed_local()
     }
 
     /// Creates the database that `connector` names and connects to it.
     ///
     /// # Errors
     /// As [`Connection::open`]; the server refuses when there is such a file.
-    pub async fn create(connector: &Connector, creation: &Creation) -> Result<Connection> {
-        Connection::opened(connector, Opening::Create(creation)).await
+    pub fn create<'a>(
+        connector: &'a Connector,
+        creation: &'a Creation,
+    ) -> LocalBoxFuture<'a, Result<Connection>> {
+        Connection::opened(connector, Opening::Create(creation)).boxed_local()
     }
 
     async fn opened(connector: &Connector, opening: Opening<'_>) -> Result<Connection> {
@@ -44,19 +51,22 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Server`](crate::Error::Server), [`Error::Lost`](crate::Error::Lost).
-    pub async fn drop_database(self) -> Result<()> {
-        self.forget_statements();
-        self.end(self.take_spares());
-        let mut asked = self.ask(|writer| {
-            if let Some(transaction) = self.forget_automatic() {
-                writer.register_commit(transaction)?;
-            }
-            writer.ask(Expect::Response, |requests| {
-                requests.drop_database(self.0.driver.database)
-            })
-        })?;
-        asked.response().await?;
-        self.abort("the database was dropped");
-        Ok(())
+    pub fn drop_database(self) -> LocalBoxFuture<'static, Result<()>> {
+        async move {
+            self.forget_statements();
+            self.end(self.take_spares());
+            let mut asked = self.ask(|writer| {
+                if let Some(transaction) = self.forget_automatic() {
+                    writer.register_commit(transaction)?;
+                }
+                writer.ask(Expect::Response, |requests| {
+                    requests.drop_database(self.0.driver.database)
+                })
+            })?;
+            asked.response().await?;
+            self.abort("the database was dropped");
+            Ok(())
+        }
+        .boxed_local()
     }
 }

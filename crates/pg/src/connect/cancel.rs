@@ -7,6 +7,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use bytes::BytesMut;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tsumugi_pg_proto::{CancelKey, Refusal, frontend};
 
@@ -36,9 +37,12 @@ impl Canceller {
 
     /// Sends the request and waits until the server has taken it, at most `connect_timeout`. Whether there was anything to cancel
     /// is not known.
-    pub async fn cancel(&self) -> Result<(), Error> {
-        let phase = Cell::new(Phase::Cancel);
-        limited(self.config.connect_timeout, &self.host, &phase, self.send()).await
+    pub fn cancel(&self) -> LocalBoxFuture<'_, Result<(), Error>> {
+        async move {
+            let phase = Cell::new(Phase::Cancel);
+            limited(self.config.connect_timeout, &self.host, &phase, self.send()).await
+        }
+        .boxed_local()
     }
 
     async fn send(&self) -> Result<(), Cause> {

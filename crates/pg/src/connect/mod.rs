@@ -16,6 +16,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::timeout;
 use tsumugi_pg_proto::Session;
 
@@ -73,44 +74,50 @@ impl Connector {
 
     /// Opens a connection to the first host that will do. Dropped midway, it leaves nothing open. Of several hosts those that did not answer lately come last
     /// and have [`SILENT_HOST_TIMEOUT`].
-    pub async fn connect(&self, random: Randomness<'_>) -> Result<StartedConnection, Error> {
-        let mut hosts: Vec<(usize, &Host)> = self.config.hosts.iter().enumerate().collect();
-        if self.config.load_balance_hosts == LoadBalanceHosts::Random {
-            address::shuffle(&mut hosts, random);
-        }
-        hosts.sort_by_key(|(place, _)| self.silent.has(*place));
-        let rounds: &[RoleFilter] = match self.config.target_session_attrs {
-            TargetSessionAttrs::Any => &[RoleFilter::Any],
-            TargetSessionAttrs::ReadWrite => &[RoleFilter::ReadWrite],
-            TargetSessionAttrs::ReadOnly => &[RoleFilter::ReadOnly],
-            TargetSessionAttrs::Primary => &[RoleFilter::Primary],
-            TargetSessionAttrs::Standby => &[RoleFilter::Standby],
-            TargetSessionAttrs::PreferStandby => &[RoleFilter::Standby, RoleFilter::Any],
-        };
-        let mut failures = Vec::new();
-        for wanted in rounds {
-            // What failed in the round before is reported by this one again.
-            failures.clear();
-            for (place, host) in &hosts {
-                let before = failures.len();
-                let limit = self.limit(*place);
-                let outcome = self.host(host, limit, *wanted, random, &mut failures).await;
-                match failures.iter().skip(before).any(Error::is_connect_timeout) {
-                    true => self.silent.add(*place),
-                    false => self.silent.remove(*place),
-                }
-                match outcome {
-                    Ok(Some(connected)) => return Ok(connected),
-                    Ok(None) => {}
-                    Err(error) if error.is_about_one_host() => failures.push(error),
-                    Err(error) => return Err(error),
+    pub fn connect<'a>(
+        &'a self,
+        random: Randomness<'a>,
+    ) -> LocalBoxFuture<'a, Result<StartedConnection, Error>> {
+        async move {
+            let mut hosts: Vec<(usize, &Host)> = self.config.hosts.iter().enumerate().collect();
+            if self.config.load_balance_hosts == LoadBalanceHosts::Random {
+                address::shuffle(&mut hosts, random);
+            }
+            hosts.sort_by_key(|(place, _)| self.silent.has(*place));
+            let rounds: &[RoleFilter] = match self.config.target_session_attrs {
+                TargetSessionAttrs::Any => &[RoleFilter::Any],
+                TargetSessionAttrs::ReadWrite => &[RoleFilter::ReadWrite],
+                TargetSessionAttrs::ReadOnly => &[RoleFilter::ReadOnly],
+                TargetSessionAttrs::Primary => &[RoleFilter::Primary],
+                TargetSessionAttrs::Standby => &[RoleFilter::Standby],
+                TargetSessionAttrs::PreferStandby => &[RoleFilter::Standby, RoleFilter::Any],
+            };
+            let mut failures = Vec::new();
+            for wanted in rounds {
+                // What failed in the round before is reported by this one again.
+                failures.clear();
+                for (place, host) in &hosts {
+                    let before = failures.len();
+                    let limit = self.limit(*place);
+                    let outcome = self.host(host, limit, *wanted, random, &mut failures).await;
+                    match failures.iter().skip(before).any(Error::is_connect_timeout) {
+                        true => self.silent.add(*place),
+                        false => self.silent.remove(*place),
+                    }
+                    match outcome {
+                        Ok(Some(connected)) => return Ok(connected),
+                        Ok(None) => {}
+                        Err(error) if error.is_about_one_host() => failures.push(error),
+                        Err(error) => return Err(error),
+                    }
                 }
             }
+            match failures.pop() {
+                Some(only) if failures.is_empty() => Err(only),
+                last => Err(Error::Hosts(failures.into_iter().chain(last).collect())),
+            }
         }
-        match failures.pop() {
-            Some(only) if failures.is_empty() => Err(only),
-            last => Err(Error::Hosts(failures.into_iter().chain(last).collect())),
-        }
+        .boxed_local()
     }
 
     /// How long each address of a host may take.

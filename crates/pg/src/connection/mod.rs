@@ -10,6 +10,7 @@ mod event;
 mod open;
 
 use bytes::BytesMut;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tsumugi_pg_proto::Session;
@@ -106,17 +107,20 @@ impl Connection {
 
     /// Waits until the answers to everything sent so far have come, and leaves a transaction that is open. Afterwards the
     /// connection is clean, or it has ended.
-    pub async fn reset(&self) {
-        let mut is_clean = self.is_reset_in_time().await;
-        if !is_clean && self.is_alive() && self.0.driver.is_committing() {
-            tsumugi_wire::interrupt(&self.0, STANDBY_GONE).await;
-            is_clean = self.is_reset_in_time().await;
+    pub fn reset(&self) -> LocalBoxFuture<'_, ()> {
+        async move {
+            let mut is_clean = self.is_reset_in_time().await;
+            if !is_clean && self.is_alive() && self.0.driver.is_committing() {
+                tsumugi_wire::interrupt(&self.0, STANDBY_GONE).await;
+                is_clean = self.is_reset_in_time().await;
+            }
+            if !is_clean {
+                self.0.lose(Loss::unclean());
+            }
+            // What the next user has open is nobody else's.
+            self.0.driver.orphaned.set(false);
         }
-        if !is_clean {
-            self.0.lose(Loss::unclean());
-        }
-        // What the next user has open is nobody else's.
-        self.0.driver.orphaned.set(false);
+        .boxed_local()
     }
 
     async fn is_reset_in_time(&self) -> bool {
@@ -164,14 +168,17 @@ impl Connection {
 
     /// Throws away the state of the session: settings, temporary tables, locks, subscriptions, prepared statements.
     /// Afterwards the connection is as new, or it has ended.
-    pub async fn discard(&self) {
-        self.0.driver.cache.borrow_mut().clear();
-        self.0.driver.xact.forget_session();
-        let discarded = async { self.simple("DISCARD ALL")?.await };
-        match tokio::time::timeout(limits::RESET_TIMEOUT, discarded).await {
-            Ok(Ok(reply)) if reply.error.is_none() => {}
-            _ => self.0.lose(Loss::unclean()),
+    pub fn discard(&self) -> LocalBoxFuture<'_, ()> {
+        async move {
+            self.0.driver.cache.borrow_mut().clear();
+            self.0.driver.xact.forget_session();
+            let discarded = async { self.simple("DISCARD ALL")?.await };
+            match tokio::time::timeout(limits::RESET_TIMEOUT, discarded).await {
+                Ok(Ok(reply)) if reply.error.is_none() => {}
+                _ => self.0.lose(Loss::unclean()),
+            }
         }
+        .boxed_local()
     }
 
     /// Sends a statement without values whose answer no caller waits for, before whatever is asked next: at once, or as soon as the rows or

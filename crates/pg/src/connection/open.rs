@@ -1,5 +1,6 @@
 //! From a configuration to a connection that takes statements. How a host is found and how one logs in is [`crate::connect`]'s.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::{Behaviour, Cancel, Connection};
@@ -14,47 +15,53 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Connect`], [`Error::Hosts`].
-    pub async fn open(connector: &Connector) -> Result<Connection> {
-        Connection::open_with(connector, Behaviour::of(connector.config())).await
+    pub fn open(connector: &Connector) -> LocalBoxFuture<'_, Result<Connection>> {
+        Connection::open_with(connector, Behaviour::of(connector.config()))
     }
 
     /// Like [`Connection::open`], behaving as the caller says.
     ///
     /// # Errors
     /// As there.
-    pub async fn open_with(connector: &Connector, behaviour: Behaviour) -> Result<Connection> {
-        let connected = connector.connect(&mut random).await?;
-        let cancel = match connected.cancel {
-            None => Cancel::impossible(),
-            Some(canceller) => Cancel::new(move || {
-                let canceller = canceller.clone();
-                async move {
-                    canceller.cancel().await.map_err(|error| match error {
-                        Error::Connect {
-                            cause: Cause::Timeout(_),
-                            ..
-                        } => std::io::ErrorKind::TimedOut.into(),
-                        error => std::io::Error::other(error),
-                    })
-                }
-            }),
-        };
-        let connection = Connection::new(
-            connected.stream,
-            connected.leftover,
-            &connected.session,
-            cancel,
-            behaviour,
-        );
-        let mut start = [0; 5];
-        random(&mut start);
-        let start = start
-            .iter()
-            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-        let mut queue = connection.0.driver.queue.borrow_mut();
-        queue.number_statements_from(start << STATEMENT_BITS);
-        drop(queue);
-        Ok(connection)
+    pub fn open_with(
+        connector: &Connector,
+        behaviour: Behaviour,
+    ) -> LocalBoxFuture<'_, Result<Connection>> {
+        async move {
+            let connected = connector.connect(&mut random).await?;
+            let cancel = match connected.cancel {
+                None => Cancel::impossible(),
+                Some(canceller) => Cancel::new(move || {
+                    let canceller = canceller.clone();
+                    async move {
+                        canceller.cancel().await.map_err(|error| match error {
+                            Error::Connect {
+                                cause: Cause::Timeout(_),
+                                ..
+                            } => std::io::ErrorKind::TimedOut.into(),
+                            error => std::io::Error::other(error),
+                        })
+                    }
+                }),
+            };
+            let connection = Connection::new(
+                connected.stream,
+                connected.leftover,
+                &connected.session,
+                cancel,
+                behaviour,
+            );
+            let mut start = [0; 5];
+            random(&mut start);
+            let start = start
+                .iter()
+                .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+            let mut queue = connection.0.driver.queue.borrow_mut();
+            queue.number_statements_from(start << STATEMENT_BITS);
+            drop(queue);
+            Ok(connection)
+        }
+        .boxed_local()
     }
 }
 
