@@ -100,17 +100,25 @@ pub fn outgoing(span: &Span) -> Option<Outgoing> {
 
 /// Runs this below a span of the current activity, and at a place in the author's code (`file:line`). What is none stays as it is.
 pub fn within<T>(span: Option<SpanId>, place: Option<&Arc<str>>, run: impl FnOnce() -> T) -> T {
-    let _restore = LOCAL
-        .try_with(|local| Restore {
-            within: span.map(|span| local.within.replace(Some(span))),
-            place: place.map(|place| local.place.replace(Some(Arc::clone(place)))),
-            activity: None,
-        })
-        .ok();
+    let _restore = begin_within(span, place);
     run()
 }
 
+fn begin_within(span: Option<SpanId>, place: Option<&Arc<str>>) -> Option<Restore> {
+    let begun = LOCAL.try_with(|local| Restore {
+        within: span.map(|span| local.within.replace(Some(span))),
+        place: place.map(|place| local.place.replace(Some(Arc::clone(place)))),
+        activity: None,
+    });
+    begun.ok()
+}
+
 pub(crate) fn enter<T>(activity: &Arc<Activity>, run: impl FnOnce() -> T) -> T {
+    let _restore = begin_activity(activity);
+    run()
+}
+
+fn begin_activity(activity: &Arc<Activity>) -> Option<Restore> {
     let restore = LOCAL.try_with(|local| {
         let before = local.current.take();
         let is_same = before
@@ -127,8 +135,7 @@ pub(crate) fn enter<T>(activity: &Arc<Activity>, run: impl FnOnce() -> T) -> T {
             activity: Some((before, IS_OBSERVED.replace(activity.is_observed()))),
         })
     });
-    let _restore = restore.ok().flatten();
-    run()
+    restore.ok().flatten()
 }
 
 /// Restores what was before, also when what ran panics.

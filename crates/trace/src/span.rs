@@ -177,24 +177,9 @@ impl Span {
 
     /// Something is known of it. The last value under a name counts; beyond [`SPAN_ATTRIBUTES_MAX`] names it is left out.
     pub fn set(&self, name: &'static str, value: impl Into<Attribute>) {
-        let Some(live) = self.0.as_ref().filter(|_| self.is_recorded()) else {
-            return;
-        };
-        let value = match value.into() {
-            Attribute::Text(text) => Attribute::Text(cut_to(&text, SPAN_TEXT_BYTES_MAX).into()),
-            other => other,
-        };
-        live.update(|open| {
-            let has_room = open.attributes.len() < SPAN_ATTRIBUTES_MAX;
-            let known = open.attributes.iter_mut().find(|(known, _)| *known == name);
-            match known {
-                Some((_, known)) => *known = value,
-                None if has_room => {
-                    open.attributes.push((name, value));
-                }
-                None => {}
-            }
-        });
+        if let Some(live) = self.0.as_ref().filter(|_| self.is_recorded()) {
+            live.set(name, value.into());
+        }
     }
 
     /// It has failed. `text` holds no values of the application's data.
@@ -215,6 +200,24 @@ impl Span {
 }
 
 impl LiveSpan {
+    fn set(&self, name: &'static str, value: Attribute) {
+        let value = match value {
+            Attribute::Text(text) => Attribute::Text(cut_to(&text, SPAN_TEXT_BYTES_MAX).into()),
+            other => other,
+        };
+        self.update(|open| {
+            let has_room = open.attributes.len() < SPAN_ATTRIBUTES_MAX;
+            let known = open.attributes.iter_mut().find(|(known, _)| *known == name);
+            match known {
+                Some((_, known)) => *known = value,
+                None if has_room => {
+                    open.attributes.push((name, value));
+                }
+                None => {}
+            }
+        });
+    }
+
     fn update(&self, change: impl FnOnce(&mut OpenSpan)) {
         let mut state = self.activity.state();
         // Mostly the last one.

@@ -2,6 +2,7 @@
 //! gives the commands, and every command is answered by one report.
 
 use std::future::pending;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,6 +155,22 @@ struct Life<'a, S: WorkerService> {
 
 type Loading<S> = JoinHandle<Result<Rc<<S as WorkerService>::App>, BoxError>>;
 
+type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// One copy of a task's code for services of all types.
+fn spawn_accepting(
+    tasks: &mut JoinSet<io::Result<()>>,
+    worker: &WorkerHandle,
+    accepting: Boxed<io::Result<()>>,
+) {
+    tasks.spawn_local(worker.watched(accepting));
+}
+
+/// The same for what retires.
+fn spawn_retiring(tasks: &mut JoinSet<()>, worker: &WorkerHandle, retiring: Boxed<()>) {
+    tasks.spawn_local(worker.watched(retiring));
+}
+
 impl<S: WorkerService> Life<'_, S> {
     async fn run(
         mut self,
@@ -214,8 +231,8 @@ impl<S: WorkerService> Life<'_, S> {
             app: Current::new(app),
         };
         for listener in self.listeners.drain(..) {
-            let accepting = door.clone().accept(listener);
-            self.accepting.spawn_local(self.worker.watched(accepting));
+            let accepting = Box::pin(door.clone().accept(listener));
+            spawn_accepting(&mut self.accepting, &self.worker, accepting);
         }
         self.door = Some(door);
         self.worker.begin_serving();
@@ -244,10 +261,8 @@ impl<S: WorkerService> Life<'_, S> {
     fn retire(&mut self, app: Rc<S::App>) {
         while self.retiring.try_join_next().is_some() {}
         let service = Rc::clone(&self.service);
-        self.retiring.spawn_local(
-            self.worker
-                .watched(async move { service.retire(app).await }),
-        );
+        let retiring = Box::pin(async move { service.retire(app).await });
+        spawn_retiring(&mut self.retiring, &self.worker, retiring);
     }
 
     fn admit(&self, arrival: Arrival) {

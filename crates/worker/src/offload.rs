@@ -4,9 +4,9 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
 
@@ -78,18 +78,28 @@ impl Pool {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        let value = Arc::default();
+        let place: Place<T> = Arc::clone(&value);
+        // Where no caller waits any more, the value is dropped with its place.
+        let job = move || put(&place, job());
+        OffloadFuture {
+            state: self.begin(Box::new(job)),
+            value,
+        }
+    }
+
+    /// Everything that is the same for values of all types.
+    fn begin(&self, job: Box<dyn FnOnce() + Send>) -> State {
         let (sender, receiver) = oneshot::channel();
         let boxed = Box::new(move || {
             let outcome = catch_unwind(AssertUnwindSafe(job));
             let outcome = outcome.map_err(|payload| panic_message(&*payload));
-            // No caller waits any more: the value is dropped here.
             let _ = sender.send(outcome);
         });
-        let state = match self.submit(boxed) {
+        match self.submit(boxed) {
             Ok(()) => State::Waiting(receiver),
             Err(error) => State::Failed(Some(error)),
-        };
-        OffloadFuture { state }
+        }
     }
 
     /// Jobs that wait for a thread.
@@ -190,31 +200,49 @@ impl Inner {
 #[derive(Debug)]
 #[must_use = "the job's outcome is lost unless this is awaited"]
 pub struct OffloadFuture<T> {
-    state: State<T>,
+    state: State,
+    value: Place<T>,
+}
+
+/// Where a job leaves its value.
+type Place<T> = Arc<Mutex<Option<T>>>;
+
+fn put<T>(place: &Place<T>, value: T) {
+    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
 }
 
 #[derive(Debug)]
-enum State<T> {
-    Waiting(oneshot::Receiver<Result<T, String>>),
+enum State {
+    Waiting(oneshot::Receiver<Result<(), String>>),
     Failed(Option<Error>),
 }
 
-impl<T> Future for OffloadFuture<T> {
-    type Output = Result<T>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
-        match &mut self.get_mut().state {
+impl State {
+    /// Ready once the job has run.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        match self {
             State::Waiting(receiver) => {
                 Pin::new(receiver)
                     .poll(context)
                     .map(|outcome| match outcome {
-                        Ok(Ok(value)) => Ok(value),
+                        Ok(Ok(())) => Ok(()),
                         Ok(Err(message)) => Err(Error::OffloadPanicked { message }),
                         Err(_) => Err(Error::Stopped),
                     })
             }
             State::Failed(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Stopped))),
         }
+    }
+}
+
+impl<T> Future for OffloadFuture<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let this = self.get_mut();
+        ready!(this.state.poll_end(context))?;
+        let mut value = this.value.lock().unwrap_or_else(PoisonError::into_inner);
+        Poll::Ready(value.take().ok_or(Error::Stopped))
     }
 }
 

@@ -2,6 +2,7 @@
 //! Knows what is started and in which order, not what the parts do.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -210,19 +211,37 @@ where
     P: FnOnce(WorkerHandle) -> R,
     R: Future<Output = T>,
 {
+    let mut value = None;
+    let place = &mut value;
+    let program = |worker| -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        let program = program(worker);
+        Box::pin(async move { *place = Some(program.await) })
+    };
+    run_alone(limits, Box::new(program))?;
+    match value {
+        Some(value) => Ok(value),
+        None => unreachable!("the program has run to its end"),
+    }
+}
+
+type BoxedProgram<'p> =
+    Box<dyn FnOnce(WorkerHandle) -> Pin<Box<dyn Future<Output = ()> + 'p>> + 'p>;
+
+/// The same for programs of all types.
+fn run_alone(limits: WorkerLimits, program: BoxedProgram<'_>) -> Result<()> {
     let (shared, _arrivals) = ServerShared::new(1, limits, Cores::any());
     let _ = shared.lanes[0].clock.set(ThreadClock::here());
     let _watchdog = Watchdog::start(Arc::clone(&shared))?;
     let runtime = lifecycle::runtime().map_err(Error::start("the event loop"))?;
     let worker = WorkerHandle::new(0, Arc::clone(&shared));
     worker.begin_serving();
-    let value = runtime.block_on(async {
+    runtime.block_on(async {
         let program = program(worker.clone());
-        worker.watched(program).await
+        worker.watched(program).await;
     });
     let rest = Duration::from_millis(limits.drain_ms_max);
     // Jobs that still run then are left to the end of the process.
     let _ = runtime.block_on(async { tokio::time::timeout(rest, shared.pool.close()).await });
     runtime.shutdown_background();
-    Ok(value)
+    Ok(())
 }

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -107,6 +108,14 @@ impl WorkerHandle {
         F::Output: 'static,
     {
         tokio::task::spawn_local(self.watched(future))
+    }
+
+    /// The same for what begins seldom. Each type of future that is spawned has its own copy of the event loop's code for tasks; these share one.
+    ///
+    /// # Panics
+    /// As [`WorkerHandle::spawn`].
+    pub fn spawn_boxed(&self, future: Pin<Box<dyn Future<Output = ()>>>) -> JoinHandle<()> {
+        self.spawn(future)
     }
 
     /// Makes every poll of `future` a turn of this worker, for futures that are spawned elsewhere.
