@@ -1,5 +1,6 @@
 //! Work for later, kept in a database: pushed in a transaction, claimed for a time, done at least once. Knows no language of applications and no request.
 //! Rule: a worker that was replaced changes nothing: each claim has a number that only grows, which every change of a job names.
+//! Futures at the edge of the crate are boxed, so that their code is made once, and not in each crate that awaits them.
 //!
 //! ```
 //! use std::rc::Rc;

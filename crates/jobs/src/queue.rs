@@ -4,6 +4,7 @@
 use std::fmt;
 use std::rc::Rc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_db::{
     Database, Error as DatabaseError, ExecuteResult, Executor, Isolation, Row, Rows, Transaction,
     TransactionOptions, ValueRef,
@@ -158,12 +159,15 @@ impl JobQueue {
     ///
     /// # Errors
     /// [`Error::Usage`] of tables of an older version; of the database.
-    pub async fn over_existing(database: &Database) -> Result<Option<JobQueue>> {
-        let executor = Executor::Database(database.clone());
-        let is_there = find_job_tables(&executor).await?;
-        Ok(is_there.then(|| JobQueue {
-            table: Rc::new(JobTables::existing(database.clone())),
-        }))
+    pub fn over_existing(database: &Database) -> LocalBoxFuture<'_, Result<Option<JobQueue>>> {
+        async move {
+            let executor = Executor::Database(database.clone());
+            let is_there = find_job_tables(&executor).await?;
+            Ok(is_there.then(|| JobQueue {
+                table: Rc::new(JobTables::existing(database.clone())),
+            }))
+        }
+        .boxed_local()
     }
 
     /// The database.
@@ -176,8 +180,8 @@ impl JobQueue {
     ///
     /// # Errors
     /// Of the database.
-    pub async fn prepare(&self) -> Result<()> {
-        self.table.database().await.map(drop)
+    pub fn prepare(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move { self.table.database().await.map(drop) }.boxed_local()
     }
 
     /// Pushes a job, and answers its id; nothing where one with the same key waits or runs. In a transaction the job is there when it commits. What runs it
@@ -185,34 +189,41 @@ impl JobQueue {
     ///
     /// # Errors
     /// [`Error::TooLarge`] and [`Error::Usage`] of what is outside of the limits; of the database.
-    pub async fn push(&self, push: &JobPush, executor: &Executor) -> Result<Option<i64>> {
-        let now = unix_millis();
-        push.check(now)?;
-        self.table.prepare(executor).await?;
-        let pushing = PushInFlight::begin(&self.table);
-        let notice = self.notice(push, executor, now, &pushing);
-        let sql = statements::push(self.table.engine, push, trace_here(), notice);
-        let id = match ask(executor, sql).await {
-            Ok(rows) => rows.first().map(|row| integer(row, 0)),
-            // On Firebird; elsewhere the statement says so itself.
-            Err(Error::Database(DatabaseError::UniqueViolation { .. }))
-                if push.unique.is_some() =>
+    pub fn push<'p>(
+        &'p self,
+        push: &'p JobPush,
+        executor: &'p Executor,
+    ) -> LocalBoxFuture<'p, Result<Option<i64>>> {
+        async move {
+            let now = unix_millis();
+            push.check(now)?;
+            self.table.prepare(executor).await?;
+            let pushing = PushInFlight::begin(&self.table);
+            let notice = self.notice(push, executor, now, &pushing);
+            let sql = statements::push(self.table.engine, push, trace_here(), notice);
+            let id = match ask(executor, sql).await {
+                Ok(rows) => rows.first().map(|row| integer(row, 0)),
+                // On Firebird; elsewhere the statement says so itself.
+                Err(Error::Database(DatabaseError::UniqueViolation { .. }))
+                    if push.unique.is_some() =>
+                {
+                    None
+                }
+                Err(error) => return Err(error),
+            };
+            drop(pushing);
+            if id.is_some()
+                && notice != PushNotice::Omitted
+                && !matches!(executor, Executor::Transaction(_))
             {
-                None
+                match notice {
+                    PushNotice::Shared => self.wake_all().await,
+                    _ => wake_process(),
+                }
             }
-            Err(error) => return Err(error),
-        };
-        drop(pushing);
-        if id.is_some()
-            && notice != PushNotice::Omitted
-            && !matches!(executor, Executor::Transaction(_))
-        {
-            match notice {
-                PushNotice::Shared => self.wake_all().await,
-                _ => wake_process(),
-            }
+            Ok(id)
         }
-        Ok(id)
+        .boxed_local()
     }
 
     /// How workers are woken, unless each of them looks anyway before the job is due. A single push does it itself; many at once share a statement, since
@@ -239,19 +250,22 @@ impl JobQueue {
     }
 
     /// Has the workers of all processes look for jobs, where the database can tell them. They look now and then anyway, so that a notification may be lost.
-    pub(crate) async fn wake_all(&self) {
-        wake_process();
-        if self.table.engine != JobEngine::Postgres {
-            return;
-        }
-        let notify = async |asked: Vec<()>| {
-            let sql = statements::notify(self.table.engine);
-            if let Err(error) = self.ask(sql).await {
-                tracing::debug!("workers of other processes are not woken: {error}");
+    pub(crate) fn wake_all(&self) -> LocalBoxFuture<'_, ()> {
+        async move {
+            wake_process();
+            if self.table.engine != JobEngine::Postgres {
+                return;
             }
-            asked
-        };
-        self.table.notices.submit((), notify).await;
+            let notify = async |asked: Vec<()>| {
+                let sql = statements::notify(self.table.engine);
+                if let Err(error) = self.ask(sql).await {
+                    tracing::debug!("workers of other processes are not woken: {error}");
+                }
+                asked
+            };
+            self.table.notices.submit((), notify).await;
+        }
+        .boxed_local()
     }
 
     /// Has the workers of this process look for jobs when a transaction has committed that has pushed: once, however often this is called.
@@ -265,52 +279,55 @@ impl JobQueue {
     /// # Errors
     /// [`Error::Lost`] where another process has begun the job anew; [`Error::Usage`] outside of a transaction, and where an attempt asks a second time for
     /// the job's own effect; [`Error::TooLarge`] of a long key.
-    pub async fn begin_once(
-        &self,
-        executor: &Executor,
-        key: Option<&str>,
+    pub fn begin_once<'o>(
+        &'o self,
+        executor: &'o Executor,
+        key: Option<&'o str>,
         job: Option<(i64, i64)>,
-    ) -> Result<bool> {
-        if !matches!(executor, Executor::Transaction(_)) {
-            let message = "an effect that happens once is done in a transaction of the database that the jobs are in";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        let name = match (key, job) {
-            (Some(key), _) => {
-                check_key("the key of an effect", key)?;
-                named_key(self.table.engine, key)
-            }
-            (None, Some((id, _))) => own_key(id),
-            (None, None) => {
-                let message = "outside of a job, an effect that happens once needs a key";
+    ) -> LocalBoxFuture<'o, Result<bool>> {
+        async move {
+            if !matches!(executor, Executor::Transaction(_)) {
+                let message = "an effect that happens once is done in a transaction of the database that the jobs are in";
                 return Err(Error::Usage(message.to_owned()));
             }
-        };
-        self.table.prepare(executor).await?;
-        let engine = self.table.engine;
-        let own = job.filter(|_| key.is_none());
-        let is_second =
-            own.is_some_and(|(id, attempt)| self.table.keyed.note(JobClaim { id, attempt }));
-        // Before the job is looked at: who has begun it anew has this key, or waits for it from here on.
-        let remember = statements::remember(engine, &name, own.map(|(id, _)| id));
-        let is_new = match change(executor, remember).await {
-            Ok(changed) => changed.affected == 1,
-            Err(Error::Database(DatabaseError::UniqueViolation { .. })) => false,
-            Err(error) => return Err(error),
-        };
-        if let Some((id, attempt)) = job {
-            let claim = JobClaim { id, attempt };
-            if !self.holds(executor, claim).await? {
-                return Err(Error::Lost { id });
+            let name = match (key, job) {
+                (Some(key), _) => {
+                    check_key("the key of an effect", key)?;
+                    named_key(self.table.engine, key)
+                }
+                (None, Some((id, _))) => own_key(id),
+                (None, None) => {
+                    let message = "outside of a job, an effect that happens once needs a key";
+                    return Err(Error::Usage(message.to_owned()));
+                }
+            };
+            self.table.prepare(executor).await?;
+            let engine = self.table.engine;
+            let own = job.filter(|_| key.is_none());
+            let is_second =
+                own.is_some_and(|(id, attempt)| self.table.keyed.note(JobClaim { id, attempt }));
+            // Before the job is looked at: who has begun it anew has this key, or waits for it from here on.
+            let remember = statements::remember(engine, &name, own.map(|(id, _)| id));
+            let is_new = match change(executor, remember).await {
+                Ok(changed) => changed.affected == 1,
+                Err(Error::Database(DatabaseError::UniqueViolation { .. })) => false,
+                Err(error) => return Err(error),
+            };
+            if let Some((id, attempt)) = job {
+                let claim = JobClaim { id, attempt };
+                if !self.holds(executor, claim).await? {
+                    return Err(Error::Lost { id });
+                }
             }
+            // It would be taken for the first one, which has happened. One that was rolled back may be tried again.
+            if is_second && !is_new {
+                let message =
+                    "a job has one effect without a key: others of the same job need keys of their own";
+                return Err(Error::Usage(message.to_owned()));
+            }
+            Ok(is_new)
         }
-        // It would be taken for the first one, which has happened. One that was rolled back may be tried again.
-        if is_second && !is_new {
-            let message =
-                "a job has one effect without a key: others of the same job need keys of their own";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        Ok(is_new)
+        .boxed_local()
     }
 
     /// Whether a claim still holds, which it does until the end of this transaction then.
@@ -333,28 +350,28 @@ impl JobQueue {
     ///
     /// # Errors
     /// Of the database.
-    pub async fn list(
+    pub fn list(
         &self,
         of: Option<JobState>,
         after: i64,
         count: usize,
-    ) -> Result<Vec<JobRow>> {
+    ) -> LocalBoxFuture<'_, Result<Vec<JobRow>>> {
         self.list_with(of, after, count, ListedArguments::Included)
-            .await
+            .boxed_local()
     }
 
     /// The same with empty texts as arguments, which are large where there are many.
     ///
     /// # Errors
     /// Of the database.
-    pub async fn list_without_arguments(
+    pub fn list_without_arguments(
         &self,
         of: Option<JobState>,
         after: i64,
         count: usize,
-    ) -> Result<Vec<JobRow>> {
+    ) -> LocalBoxFuture<'_, Result<Vec<JobRow>>> {
         self.list_with(of, after, count, ListedArguments::Omitted)
-            .await
+            .boxed_local()
     }
 
     async fn list_with(
@@ -387,76 +404,59 @@ impl JobQueue {
     ///
     /// # Errors
     /// Of the database.
-    pub async fn retry(&self, id: i64) -> Result<bool> {
-        let is_there = self
-            .change(statements::retry(self.table.engine, id))
-            .await?
-            .affected
-            == 1;
-        if is_there {
-            self.wake_all().await;
+    pub fn retry(&self, id: i64) -> LocalBoxFuture<'_, Result<bool>> {
+        async move {
+            let is_there = self
+                .change(statements::retry(self.table.engine, id))
+                .await?
+                .affected
+                == 1;
+            if is_there {
+                self.wake_all().await;
+            }
+            Ok(is_there)
         }
-        Ok(is_there)
+        .boxed_local()
     }
 
     /// Makes the dead jobs of a kind ready, with all of their retries, and says how many there were.
     ///
     /// # Errors
     /// Of the database.
-    pub async fn retry_dead(&self, kind: &str) -> Result<u64> {
-        let engine = self.table.engine;
-        // Those that die again meanwhile are not retried again.
-        let last = self.ask(upkeep::last_dead(engine, kind)).await?;
-        let last = last.first().and_then(|row| maybe_integer(row, 0));
-        let Some(last_ms) = last else {
-            return Ok(0);
-        };
-        let mut retried = 0;
-        loop {
-            let sql = upkeep::retry_dead(engine, kind, last_ms);
-            let affected = self.change(sql).await?.affected;
-            if affected == 0 {
-                return Ok(retried);
+    pub fn retry_dead<'k>(&'k self, kind: &'k str) -> LocalBoxFuture<'k, Result<u64>> {
+        async move {
+            let engine = self.table.engine;
+            // Those that die again meanwhile are not retried again.
+            let last = self.ask(upkeep::last_dead(engine, kind)).await?;
+            let last = last.first().and_then(|row| maybe_integer(row, 0));
+            let Some(last_ms) = last else {
+                return Ok(0);
+            };
+            let mut retried = 0;
+            loop {
+                let sql = upkeep::retry_dead(engine, kind, last_ms);
+                let affected = self.change(sql).await?.affected;
+                if affected == 0 {
+                    return Ok(retried);
+                }
+                retried += affected;
+                self.wake_all().await;
             }
-            retried += affected;
-            self.wake_all().await;
         }
+        .boxed_local()
     }
 
     /// Drops a job that does not run, and says whether there is such a one.
     ///
     /// # Errors
     /// Of the database.
-    pub async fn drop(&self, id: i64) -> Result<bool> {
-        let engine = self.table.engine;
-        let keys = statements::forget_keys(engine, id);
-        self.change_if(statements::drop_job(engine, id), keys).await
-    }
-
-    /// How many jobs there are. Reads all of them: [`JobQueue::figures`] does not.
-    ///
-    /// # Errors
-    /// Of the database.
-    pub async fn counts(&self) -> Result<JobCounts> {
-        let rows = self.ask(statements::counts(self.table.engine)).await?;
-        let mut counts = JobCounts::default();
-        for row in rows.iter() {
-            let count = |index| u64::try_from(integer(row, index)).unwrap_or_default();
-            match JobState::of(integer(row, 0)) {
-                Some(JobState::Scheduled) => {
-                    counts.scheduled = count(1);
-                    counts.failed = count(2);
-                }
-                Some(JobState::Ready) => {
-                    counts.ready = count(1);
-                    counts.oldest_ms = count(3);
-                }
-                Some(JobState::Running) => counts.running = count(1),
-                Some(JobState::Dead) => counts.dead = count(1),
-                None => {}
-            }
+    pub fn drop(&self, id: i64) -> LocalBoxFuture<'_, Result<bool>> {
+        async move {
+            let engine = self.table.engine;
+            let keys = statements::forget_keys(engine, id);
+            self.change_if(statements::drop_job(engine, id), keys).await
         }
-        Ok(counts)
+        .boxed_local()
     }
 
     pub(crate) fn engine(&self) -> JobEngine {
@@ -474,38 +474,47 @@ impl JobQueue {
             )
     }
 
-    pub(crate) async fn ask(&self, sql: Sql) -> Result<Rows> {
-        Ok(self
-            .table
-            .database()
-            .await?
-            .query(sql.text, sql.values)
-            .await?)
+    pub(crate) fn ask(&self, sql: Sql) -> LocalBoxFuture<'_, Result<Rows>> {
+        async move {
+            Ok(self
+                .table
+                .database()
+                .await?
+                .query(sql.text, sql.values)
+                .await?)
+        }
+        .boxed_local()
     }
 
     /// Both or none: the second where the first has changed a row. Says whether it has.
-    pub(crate) async fn change_if(&self, first: Sql, second: Sql) -> Result<bool> {
-        let database = self.table.database().await?;
-        let transaction = database.begin(TransactionOptions::default()).await?;
-        let is_changed = transaction
-            .execute(first.text, first.values)
-            .await?
-            .affected
-            == 1;
-        if is_changed {
-            transaction.execute(second.text, second.values).await?;
+    pub(crate) fn change_if(&self, first: Sql, second: Sql) -> LocalBoxFuture<'_, Result<bool>> {
+        async move {
+            let database = self.table.database().await?;
+            let transaction = database.begin(TransactionOptions::default()).await?;
+            let is_changed = transaction
+                .execute(first.text, first.values)
+                .await?
+                .affected
+                == 1;
+            if is_changed {
+                transaction.execute(second.text, second.values).await?;
+            }
+            transaction.commit().await?;
+            Ok(is_changed)
         }
-        transaction.commit().await?;
-        Ok(is_changed)
+        .boxed_local()
     }
 
-    pub(crate) async fn change(&self, sql: Sql) -> Result<ExecuteResult> {
-        Ok(self
-            .table
-            .database()
-            .await?
-            .execute(sql.text, sql.values)
-            .await?)
+    pub(crate) fn change(&self, sql: Sql) -> LocalBoxFuture<'_, Result<ExecuteResult>> {
+        async move {
+            Ok(self
+                .table
+                .database()
+                .await?
+                .execute(sql.text, sql.values)
+                .await?)
+        }
+        .boxed_local()
     }
 }
 

@@ -41,7 +41,7 @@ impl Claimer {
         &self,
         claims: &[JobClaim],
         mode: RenewalMode,
-        tell: &impl Fn(JobClaim, Renewal),
+        tell: &dyn Fn(JobClaim, Renewal),
     ) -> Result<()> {
         let count = match (self.queue.engine(), mode) {
             (JobEngine::Sqlite, _) | (JobEngine::Firebird, RenewalMode::Together) => {
@@ -57,7 +57,7 @@ impl Claimer {
     async fn renew_some(
         &self,
         claims: &[JobClaim],
-        tell: &impl Fn(JobClaim, Renewal),
+        tell: &dyn Fn(JobClaim, Renewal),
     ) -> Result<()> {
         match self.renew_together(claims, tell).await {
             // One of them has just ended, or another transaction has its row.
@@ -74,7 +74,7 @@ impl Claimer {
     async fn renew_together(
         &self,
         claims: &[JobClaim],
-        tell: &impl Fn(JobClaim, Renewal),
+        tell: &dyn Fn(JobClaim, Renewal),
     ) -> Result<()> {
         let engine = self.queue.engine();
         let worker = self.name.now();

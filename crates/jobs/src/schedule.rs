@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use tokio::time::sleep;
@@ -140,20 +141,31 @@ fn times_of_day(line: &str) -> Option<Vec<String>> {
 }
 
 /// Pushes the jobs of schedules until `stop` resolves. One of a process does, and any number of processes may.
-pub async fn run_schedules(
+pub fn run_schedules<'s>(
     queue: JobQueue,
     schedules: Vec<(JobKind, CronSchedule)>,
-    stop: impl Future<Output = ()>,
-) {
-    let all = schedules
-        .iter()
-        .map(|(kind, schedule)| follow(&queue, kind, schedule));
-    let all = futures_util::future::join_all(all);
-    tokio::select! {
-        biased;
-        () = stop => {}
-        _ = futures_util::future::join(all, forget_old_times(&queue)) => {}
+    stop: impl Future<Output = ()> + 's,
+) -> LocalBoxFuture<'s, ()> {
+    follow_all(queue, schedules, stop.boxed_local())
+}
+
+fn follow_all(
+    queue: JobQueue,
+    schedules: Vec<(JobKind, CronSchedule)>,
+    stop: LocalBoxFuture<'_, ()>,
+) -> LocalBoxFuture<'_, ()> {
+    async move {
+        let all = schedules
+            .iter()
+            .map(|(kind, schedule)| follow(&queue, kind, schedule));
+        let all = futures_util::future::join_all(all);
+        tokio::select! {
+            biased;
+            () = stop => {}
+            _ = futures_util::future::join(all, forget_old_times(&queue)) => {}
+        }
     }
+    .boxed_local()
 }
 
 async fn follow(queue: &JobQueue, kind: &JobKind, schedule: &CronSchedule) {

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_db::{Database, Executor, Family};
 
 use crate::error::{Error, Result};
@@ -111,55 +112,67 @@ pub enum JobTablesWish {
 ///
 /// # Errors
 /// Of the database.
-pub async fn prepare_job_tables(executor: &Executor, wish: JobTablesWish) -> Result<bool> {
-    match wish == JobTablesWish::Make || executor.has_table(JOBS).await? {
-        true => make_job_tables(executor).await,
-        false => Ok(false),
+pub fn prepare_job_tables(
+    executor: &Executor,
+    wish: JobTablesWish,
+) -> LocalBoxFuture<'_, Result<bool>> {
+    async move {
+        match wish == JobTablesWish::Make || executor.has_table(JOBS).await? {
+            true => make_job_tables(executor).await,
+            false => Ok(false),
+        }
     }
+    .boxed_local()
 }
 
-async fn make_job_tables(executor: &Executor) -> Result<bool> {
-    let (jobs, keys, added) = match executor.dialect().family {
-        Family::Postgres => (POSTGRES, POSTGRES_KEYS, POSTGRES_ADDED),
-        Family::Sqlite => (SQLITE, SQLITE_KEYS, SQLITE_ADDED),
-        Family::Firebird => (FIREBIRD, FIREBIRD_KEYS, FIREBIRD_ADDED),
-    };
-    let is_new = executor.make_table(JOBS, &jobs).await?;
-    let mut is_changed = executor.make_table(KEYS, &[keys]).await? || is_new;
-    if !is_new {
-        for (column, add) in added {
-            let is_added = executor.make_column(JOBS, column, add).await?;
-            if is_added && column == LOSSES {
-                executor.execute(COLON_KEYS, []).await?;
+fn make_job_tables(executor: &Executor) -> LocalBoxFuture<'_, Result<bool>> {
+    async move {
+        let (jobs, keys, added) = match executor.dialect().family {
+            Family::Postgres => (POSTGRES, POSTGRES_KEYS, POSTGRES_ADDED),
+            Family::Sqlite => (SQLITE, SQLITE_KEYS, SQLITE_ADDED),
+            Family::Firebird => (FIREBIRD, FIREBIRD_KEYS, FIREBIRD_ADDED),
+        };
+        let is_new = executor.make_table(JOBS, &jobs).await?;
+        let mut is_changed = executor.make_table(KEYS, &[keys]).await? || is_new;
+        if !is_new {
+            for (column, add) in added {
+                let is_added = executor.make_column(JOBS, column, add).await?;
+                if is_added && column == LOSSES {
+                    executor.execute(COLON_KEYS, []).await?;
+                }
+                is_changed |= is_added;
             }
-            is_changed |= is_added;
+            if executor.dialect().family == Family::Postgres {
+                let make = [POSTGRES_NEXT, "drop index if exists tsumugi_jobs_ready"];
+                is_changed |= executor.make_index("tsumugi_jobs_next", &make).await?;
+            }
         }
-        if executor.dialect().family == Family::Postgres {
-            let make = [POSTGRES_NEXT, "drop index if exists tsumugi_jobs_ready"];
-            is_changed |= executor.make_index("tsumugi_jobs_next", &make).await?;
-        }
+        Ok(is_changed)
     }
-    Ok(is_changed)
+    .boxed_local()
 }
 
 /// Whether the tables are there. Makes and changes nothing.
 ///
 /// # Errors
 /// [`Error::Usage`] of tables of an older version; of the database.
-pub(crate) async fn find_job_tables(executor: &Executor) -> Result<bool> {
-    if !executor.has_table(JOBS).await? {
-        return Ok(false);
+pub(crate) fn find_job_tables(executor: &Executor) -> LocalBoxFuture<'_, Result<bool>> {
+    async move {
+        if !executor.has_table(JOBS).await? {
+            return Ok(false);
+        }
+        let mut is_whole = executor.has_table(KEYS).await?;
+        for (column, _) in POSTGRES_ADDED {
+            is_whole = is_whole && executor.has_column(JOBS, column).await?;
+        }
+        match is_whole {
+            true => Ok(true),
+            false => Err(Error::Usage(
+                "the tables of jobs are of an older version: `tsumugi migrate up` gives them what they lack".to_owned(),
+            )),
+        }
     }
-    let mut is_whole = executor.has_table(KEYS).await?;
-    for (column, _) in POSTGRES_ADDED {
-        is_whole = is_whole && executor.has_column(JOBS, column).await?;
-    }
-    match is_whole {
-        true => Ok(true),
-        false => Err(Error::Usage(
-            "the tables of jobs are of an older version: `tsumugi migrate up` gives them what they lack".to_owned(),
-        )),
-    }
+    .boxed_local()
 }
 
 /// The tables of jobs in one database, made before the first statement, and what pushes and ends of jobs on this worker have in common.
@@ -196,12 +209,18 @@ impl JobTables {
 
     /// The database, once the tables are there: for statements that run in no transaction of the caller's.
     pub async fn database(&self) -> Result<&Database> {
+        if !self.ready.initialized() {
+            self.make().await?;
+        }
+        Ok(&self.database)
+    }
+
+    fn make(&self) -> LocalBoxFuture<'_, Result<()>> {
         let make = async || {
             let executor = Executor::Database(self.database.clone());
             make_job_tables(&executor).await.map(drop)
         };
-        self.ready.get_or_try_init(make).await?;
-        Ok(&self.database)
+        async move { self.ready.get_or_try_init(make).await.map(drop) }.boxed_local()
     }
 
     /// The same of tables that are there and are to stay as they are.
@@ -215,31 +234,38 @@ impl JobTables {
     /// Sees to it that a statement of this executor finds the tables. What a transaction makes may be undone with it: it is known to be there for others when
     /// that has committed.
     pub async fn prepare(&self, executor: &Executor) -> Result<()> {
-        if self.ready.initialized() {
-            return Ok(());
+        match self.ready.initialized() {
+            true => Ok(()),
+            false => self.see_to_it(executor).await,
         }
-        match executor {
-            // Firebird's statements see no table that their own transaction has made, and those that others have committed at once.
-            Executor::Transaction(transaction) if self.engine != JobEngine::Firebird => {
-                let address = Rc::as_ptr(transaction).addr();
-                if self.seen_by.borrow().contains(&address) {
-                    return Ok(());
+    }
+
+    fn see_to_it<'e>(&'e self, executor: &'e Executor) -> LocalBoxFuture<'e, Result<()>> {
+        async move {
+            match executor {
+                // Firebird's statements see no table that their own transaction has made, and those that others have committed at once.
+                Executor::Transaction(transaction) if self.engine != JobEngine::Firebird => {
+                    let address = Rc::as_ptr(transaction).addr();
+                    if self.seen_by.borrow().contains(&address) {
+                        return Ok(());
+                    }
+                    make_job_tables(executor).await?;
+                    self.seen_by.borrow_mut().insert(address);
+                    let (seen, ready) = (
+                        SeenTables(address, Rc::clone(&self.seen_by)),
+                        Rc::clone(&self.ready),
+                    );
+                    transaction.after_commit(move || {
+                        drop(seen);
+                        // Somebody else may have set it meanwhile, or be about to.
+                        let _ = ready.set(());
+                    });
+                    Ok(())
                 }
-                make_job_tables(executor).await?;
-                self.seen_by.borrow_mut().insert(address);
-                let (seen, ready) = (
-                    SeenTables(address, Rc::clone(&self.seen_by)),
-                    Rc::clone(&self.ready),
-                );
-                transaction.after_commit(move || {
-                    drop(seen);
-                    // Somebody else may have set it meanwhile, or be about to.
-                    let _ = ready.set(());
-                });
-                Ok(())
+                _ => self.database().await.map(drop),
             }
-            _ => self.database().await.map(drop),
         }
+        .boxed_local()
     }
 }
 

@@ -8,7 +8,7 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -122,52 +122,70 @@ impl JobWorker {
     }
 
     /// Runs jobs until `stop` resolves; what has not ended a while later is dropped and given back.
-    pub fn run(self, stop: impl Future<Output = ()>) -> impl Future<Output = ()> {
+    pub fn run<'s>(self, stop: impl Future<Output = ()> + 's) -> LocalBoxFuture<'s, ()> {
         self.run_until(stop, std::future::pending())
     }
 
     /// The same, where what has not ended is given back when `last` resolves at the latest, however long it might go on.
-    pub async fn run_until(self, stop: impl Future<Output = ()>, last: impl Future<Output = ()>) {
-        let inner = self.inner;
-        if inner.claimer.kinds.is_empty() {
-            return stop.await;
-        }
-        // A run behind a panic sees again what has resolved before.
-        let (stop, last) = (stop.shared(), last.shared());
-        loop {
-            let run = Box::pin(Inner::run_once(&inner, stop.clone(), last.clone()));
-            let run = AssertUnwindSafe(run).catch_unwind().await;
-            if run.is_ok() {
-                return;
+    pub fn run_until<'s>(
+        self,
+        stop: impl Future<Output = ()> + 's,
+        last: impl Future<Output = ()> + 's,
+    ) -> LocalBoxFuture<'s, ()> {
+        self.run_on(stop.boxed_local(), last.boxed_local())
+    }
+
+    fn run_on<'s>(
+        self,
+        stop: LocalBoxFuture<'s, ()>,
+        last: LocalBoxFuture<'s, ()>,
+    ) -> LocalBoxFuture<'s, ()> {
+        async move {
+            let inner = self.inner;
+            if inner.claimer.kinds.is_empty() {
+                return stop.await;
             }
-            tracing::error!(
-                "what runs jobs has panicked; it gives back what ran, and begins again"
-            );
-            Box::pin(inner.give_back_all(None)).await;
-            tokio::select! {
-                () = stop.clone() => {}
-                () = sleep(FAILURE_PAUSE_MAX) => {}
+            // A run behind a panic sees again what has resolved before.
+            let (stop, last) = (stop.shared(), last.shared());
+            loop {
+                let run = Box::pin(Inner::run_once(&inner, stop.clone(), last.clone()));
+                let run = AssertUnwindSafe(run).catch_unwind().await;
+                if run.is_ok() {
+                    return;
+                }
+                tracing::error!(
+                    "what runs jobs has panicked; it gives back what ran, and begins again"
+                );
+                Box::pin(inner.give_back_all(None)).await;
+                tokio::select! {
+                    () = stop.clone() => {}
+                    () = sleep(FAILURE_PAUSE_MAX) => {}
+                }
             }
         }
+        .boxed_local()
     }
 
     /// Runs what is ready, and what is pushed meanwhile, and says how many jobs were begun: for tests.
     ///
     /// # Errors
     /// Of the database.
-    pub async fn run_ready(self) -> Result<usize> {
-        let mut count = 0;
-        loop {
-            let (wanted, room) = (self.inner.wanted(), self.inner.room());
-            let ClaimAnswer { jobs, has_more, .. } =
-                self.inner.claimer.claim(&wanted, room).await?;
-            if jobs.is_empty() && !has_more {
-                return Ok(count);
+    pub fn run_ready(self) -> LocalBoxFuture<'static, Result<usize>> {
+        async move {
+            let mut count = 0;
+            loop {
+                let (wanted, room) = (self.inner.wanted(), self.inner.room());
+                let ClaimAnswer { jobs, has_more, .. } =
+                    self.inner.claimer.claim(&wanted, room).await?;
+                if jobs.is_empty() && !has_more {
+                    return Ok(count);
+                }
+                count += jobs.len();
+                let attempts = jobs.into_iter().map(|job| self.inner.begin(job));
+                futures_util::future::join_all(attempts).await;
             }
-            count += jobs.len();
-            let attempts = jobs.into_iter().map(|job| self.inner.begin(job));
-            futures_util::future::join_all(attempts).await;
         }
+        .boxed_local()
     }
 }
 
