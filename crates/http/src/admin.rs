@@ -33,6 +33,7 @@ use crate::{
     limits::{ADMIN_CONNECTIONS_MAX, ADMIN_LAST_MS_MAX, HttpLimits},
     request::Request,
     response::HttpResponse,
+    served_stream::ServedStream,
 };
 
 /// Answers what the pages show, on the admin thread.
@@ -179,6 +180,7 @@ async fn serve(listener: Open, source: Arc<dyn AdminSource>, stop: watch::Receiv
             ..ConnectionInfo::default()
         };
         spawn_local(async move {
+            let stream = ServedStream::from(stream);
             server.serve(stream, info, pages, end).await;
             open.set(open.get() - 1);
         });

@@ -3,6 +3,7 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
+use futures_util::future::{BoxFuture, FutureExt as _};
 use tokio::{
     net::TcpStream,
     time::{Instant, timeout},
@@ -12,8 +13,11 @@ use tokio::{
 ///
 /// # Errors
 /// What became of the last of them; `NotFound` where there is none.
-pub async fn connect_first(addresses: &[SocketAddr], limit: Duration) -> io::Result<TcpStream> {
-    first(addresses, limit, TcpStream::connect).await
+pub fn connect_first(
+    addresses: &[SocketAddr],
+    limit: Duration,
+) -> BoxFuture<'_, io::Result<TcpStream>> {
+    first(addresses, limit, TcpStream::connect).boxed()
 }
 
 async fn first<T, F>(

@@ -42,6 +42,7 @@ mod metrics;
 pub mod multipart;
 mod on_worker;
 mod outbox;
+mod outgoing;
 pub mod percent;
 pub mod proxy_protocol;
 pub mod query;
@@ -50,6 +51,7 @@ mod request;
 mod response;
 mod router;
 pub mod secret;
+mod served_stream;
 pub mod session;
 mod shared;
 mod spare;
@@ -83,9 +85,11 @@ pub use self::{
     limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},
     metrics::HttpMetrics,
     on_worker::OnWorker,
+    outgoing::{OutgoingHttp, OutgoingStream},
     request::{Request, RequestBody, RequestHeaders, RequestNumber, RequestScheme},
     response::{HttpBody, HttpResponse, ResponseParts},
     router::{Allow, CaptureKind, CaptureValues, Match, RouteMatch, RouteTable, Value},
+    served_stream::ServedStream,
     shared::PeerIdentity,
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},

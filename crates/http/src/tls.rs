@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use rustls::{
     RootCertStore, ServerConfig,
     crypto::ring,
@@ -19,8 +20,9 @@ use rustls::{
         ProducesTickets, ResolvesServerCert, WebPkiClientVerifier, danger::ClientCertVerifier,
     },
 };
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio::io::AsyncWriteExt as _;
+use tokio_rustls::TlsAcceptor;
+use tsumugi_worker::SocketStream;
 
 use crate::version::{VERSION_1, begins_with_version_1};
 use crate::{
@@ -28,6 +30,7 @@ use crate::{
     connection::HttpProtocol,
     error::{Error, Result},
     limits::HttpLimits,
+    served_stream::ServedStream,
 };
 
 /// The protocol by which an authority looks who controls a name (RFC 8737). Nothing is spoken in it.
@@ -302,15 +305,15 @@ impl Acceptor {
     }
 
     /// Shakes hands. The protocol is the one that both sides know; a client that offers none speaks HTTP/1, or HTTP/2 where that is the only one.
-    pub async fn accept<I>(
+    pub fn accept(
         &self,
-        io: I,
+        io: SocketStream,
         limits: &HttpLimits,
-    ) -> Result<(TlsStream<I>, HttpProtocol)>
-    where
-        I: AsyncRead + AsyncWrite + Unpin,
-    {
-        let limit_ms = limits.tls_handshake_ms;
+    ) -> LocalBoxFuture<'_, Result<(ServedStream, HttpProtocol)>> {
+        self.shake(io, limits.tls_handshake_ms).boxed_local()
+    }
+
+    async fn shake(&self, io: SocketStream, limit_ms: u64) -> Result<(ServedStream, HttpProtocol)> {
         let shaken = tokio::time::timeout(Duration::from_millis(limit_ms), self.tls.accept(io));
         let mut stream = shaken
             .await
@@ -327,7 +330,7 @@ impl Acceptor {
             Some(_) => HttpProtocol::Http1,
             None => self.fallback,
         };
-        Ok((stream, protocol))
+        Ok((ServedStream::Tls(Box::new(stream)), protocol))
     }
 }
 

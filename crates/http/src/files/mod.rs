@@ -165,64 +165,14 @@ impl<W: Offload + Spawn> Files<W> {
         request: &Request,
         cache_control: Option<&HeaderValue>,
     ) -> HttpResponse {
-        let version = &opened.version;
-        let (status, first, end) = match opened.decision {
-            FileDecision::Whole => (StatusCode::OK, 0, version.length),
-            FileDecision::Part(first, end) => (StatusCode::PARTIAL_CONTENT, first, end),
-            FileDecision::Unchanged => (StatusCode::NOT_MODIFIED, 0, 0),
-            FileDecision::Unsatisfiable => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
-        };
-        let length = end - first;
-        let is_head = request.method == Method::HEAD;
+        let (_, first, end) = extent(&opened);
         let body = match &opened.file {
             // Nothing is sent of a file that is unchanged or has no such part, though memory may hold all of it.
-            _ if is_head || length == 0 => HttpBody::Empty,
+            _ if request.method == Method::HEAD || first == end => HttpBody::Empty,
             Some(file) => self.stream(file, opened.first.clone(), first, end),
             None => HttpBody::from(opened.first.clone()),
         };
-        let mut response = HttpResponse::new(status, body);
-        let headers = &mut response.headers;
-        let text = |text: String| HeaderValue::try_from(text).ok();
-        let date = httpdate::fmt_http_date(whole_seconds(version.modified));
-        let range = match opened.decision {
-            FileDecision::Part(..) => text(format!("bytes {first}-{}/{}", end - 1, version.length)),
-            FileDecision::Unsatisfiable => text(format!("bytes */{}", version.length)),
-            _ => None,
-        };
-        let fields = [
-            (ETAG, text(version.tag.clone())),
-            (LAST_MODIFIED, text(date)),
-            (CONTENT_RANGE, range),
-            (CACHE_CONTROL, cache_control.cloned()),
-            (
-                CONTENT_ENCODING,
-                opened
-                    .coding
-                    .map(|coding| HeaderValue::from_static(coding.name())),
-            ),
-            (
-                ACCEPT_RANGES,
-                opened
-                    .coding
-                    .is_none()
-                    .then(|| HeaderValue::from_static("bytes")),
-            ),
-        ];
-        for (name, value) in fields {
-            if let Some(value) = value {
-                headers.insert(name, value);
-            }
-        }
-        if status == StatusCode::OK || status == StatusCode::PARTIAL_CONTENT {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(opened.media_type));
-            if is_head {
-                headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-            }
-        }
-        if shrinks(opened.media_type) {
-            vary(headers);
-        }
-        response
+        respond_with(body, &opened, request, cache_control)
     }
 
     /// A body that is read as the client takes it.
@@ -247,6 +197,70 @@ impl<W: Offload + Spawn> Files<W> {
         }));
         body
     }
+}
+
+/// The status of an answer, and the part of the file that it holds.
+fn extent(opened: &OpenFile) -> (StatusCode, u64, u64) {
+    match opened.decision {
+        FileDecision::Whole => (StatusCode::OK, 0, opened.version.length),
+        FileDecision::Part(first, end) => (StatusCode::PARTIAL_CONTENT, first, end),
+        FileDecision::Unchanged => (StatusCode::NOT_MODIFIED, 0, 0),
+        FileDecision::Unsatisfiable => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
+    }
+}
+
+/// The response to a request for a file that is there.
+fn respond_with(
+    body: HttpBody,
+    opened: &OpenFile,
+    request: &Request,
+    cache_control: Option<&HeaderValue>,
+) -> HttpResponse {
+    let version = &opened.version;
+    let (status, first, end) = extent(opened);
+    let mut response = HttpResponse::new(status, body);
+    let headers = &mut response.headers;
+    let text = |text: String| HeaderValue::try_from(text).ok();
+    let date = httpdate::fmt_http_date(whole_seconds(version.modified));
+    let range = match opened.decision {
+        FileDecision::Part(..) => text(format!("bytes {first}-{}/{}", end - 1, version.length)),
+        FileDecision::Unsatisfiable => text(format!("bytes */{}", version.length)),
+        _ => None,
+    };
+    let fields = [
+        (ETAG, text(version.tag.clone())),
+        (LAST_MODIFIED, text(date)),
+        (CONTENT_RANGE, range),
+        (CACHE_CONTROL, cache_control.cloned()),
+        (
+            CONTENT_ENCODING,
+            opened
+                .coding
+                .map(|coding| HeaderValue::from_static(coding.name())),
+        ),
+        (
+            ACCEPT_RANGES,
+            opened
+                .coding
+                .is_none()
+                .then(|| HeaderValue::from_static("bytes")),
+        ),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            headers.insert(name, value);
+        }
+    }
+    if status == StatusCode::OK || status == StatusCode::PARTIAL_CONTENT {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(opened.media_type));
+        if request.method == Method::HEAD {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(end - first));
+        }
+    }
+    if shrinks(opened.media_type) {
+        vary(headers);
+    }
+    response
 }
 
 /// Sends a file from `at` to `end`. Dropping the sender before the end breaks the response off.
