@@ -20,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask VERB
   files             write docs/files.md: every source file with the first sentence of its head
   reference         write docs/reference: the methods of Ruby, the limits and the metrics as the sources have them
   site FOLDER       gather the pages of docs/ for mdBook there; `make docs` calls it
+  site-links FOLDER check the links of the site that mdBook has built there; `make docs` calls it
   sbom TARGET TIME  print what is inside the executable for a target, as CycloneDX
   test              format, clippy, tidy and all tests in turn; the last line is `N passed, N failed`";
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         ["files"] => tidy::write_files(&root()),
         ["reference"] => tidy::write_reference(&root()),
         ["site", folder] => site::gather(&root(), Path::new(folder)),
+        ["site-links", folder] => site::check(Path::new(folder)),
         ["sbom", target, time] => sbom::run(&root(), target, time),
         ["test"] => suite::run(&root()),
         ["help" | "--help" | "-h"] => {

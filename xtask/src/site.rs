@@ -2,8 +2,10 @@
 //! A page stands in its book where it stands in the repository, so that links between pages need no change; a page of `docs/ja/` stands where its
 //! English one does.
 //! Rule: the pages of a book are those of its SUMMARY.md. A link to another file of the documentation takes it along; one that leads to sources becomes
-//! its text, because they are not on the site.
+//! its text, because they are not on the site. What mdBook has made of it is looked at by `html`.
 
+mod breaks;
+mod html;
 mod links;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +15,14 @@ use std::{fs, io};
 use crate::Verdict;
 use crate::tidy::{markdown, resolve};
 use crate::tree::{Texts, Tree};
+pub use html::check;
 use links::{Target, rewrite};
 
 /// The settings of mdBook, for the English book.
 const SETTINGS: &str = "docs/book.toml";
+
+/// The style and scripts that the settings name; they stand beside them in each book.
+const ASSETS: &str = "docs/site/";
 
 /// A language of the documentation.
 pub struct Language {
@@ -27,6 +33,8 @@ pub struct Language {
     pub summary: &'static str,
     /// Where its book is on the site, from the start of the site.
     folder: &'static str,
+    /// What is said on a page that only the other language has, with a space behind it.
+    untranslated: &'static str,
 }
 
 pub const ENGLISH: Language = Language {
@@ -34,6 +42,7 @@ pub const ENGLISH: Language = Language {
     name: "English",
     summary: "docs/SUMMARY.md",
     folder: "",
+    untranslated: "",
 };
 
 pub const JAPANESE: Language = Language {
@@ -41,11 +50,12 @@ pub const JAPANESE: Language = Language {
     name: "日本語",
     summary: "docs/ja/SUMMARY.md",
     folder: "ja/",
+    untranslated: "このページは英語だけです。 ",
 };
 
 impl Language {
     /// Where a page of the repository stands in the book of its language.
-    fn place(&self, path: &str) -> String {
+    pub fn place(&self, path: &str) -> String {
         if self.code == JAPANESE.code {
             if let Some(rest) = path.strip_prefix("docs/ja/") {
                 return format!("docs/{rest}");
@@ -93,6 +103,10 @@ pub fn gather(root: &Path, folder: &Path) -> io::Result<Verdict> {
         for path in files {
             let bytes = fs::read(root.join(&path))?;
             write(&source.join(book.language.place(&path)), &bytes)?;
+        }
+        for asset in tree.files().filter(|file| file.path.starts_with(ASSETS)) {
+            let at = asset.path.trim_start_matches("docs/");
+            write(&target.join(at), asset.text.as_bytes())?;
         }
         let settings = book.settings(tree.text(SETTINGS));
         write(&target.join("book.toml"), settings.as_bytes())?;
@@ -142,7 +156,10 @@ impl Book {
                 false => format!("#{anchor}"),
             };
             let at = self.language.place(&target);
-            if self.pages.get(&at).is_some_and(|page| *page == target) {
+            // A page that is not translated leads to pages that are; their headings have other names.
+            let is_any = path == place && anchor.is_empty();
+            let page = self.pages.get(&at);
+            if page.is_some_and(|page| is_any || *page == target) {
                 // mdBook makes the index of a README.
                 let at = match at.strip_suffix("README.md") {
                     Some(folder) => format!("{folder}index.md"),
@@ -165,8 +182,13 @@ impl Book {
         let other = others.iter().find_map(|book| {
             let target = book.pages.get(place)?;
             let link = self.across(place, book, target);
-            Some(format!("*[{}]({link})*", book.language.name))
+            let note = match target == path {
+                true => self.language.untranslated,
+                false => "",
+            };
+            Some(format!("*{note}[{}]({link})*", book.language.name))
         });
+        let text = breaks::join(&text);
         match (other, text.split_once('\n')) {
             (Some(other), Some((title, rest))) => format!("{title}\n\n{other}\n{rest}"),
             _ => text,
@@ -228,11 +250,11 @@ mod tests {
         ("README.ja.md", "# T\n\n[guide](docs/ja/guide.md)"),
         (
             "docs/SUMMARY.md",
-            "# S\n\n- [T](../README.md)\n- [G](guide.md)\n- [H](how-to/h.md)\n",
+            "# S\n\n- [T](../README.md)\n- [G](guide.md)\n- [H](how-to/h.md)\n- [R](r.md)\n",
         ),
         (
             "docs/ja/SUMMARY.md",
-            "# S\n\n- [T](../../README.ja.md)\n- [G](guide.md)\n",
+            "# S\n\n- [T](../../README.ja.md)\n- [G](guide.md)\n- [R](../r.md)\n",
         ),
         (
             "docs/guide.md",
@@ -246,6 +268,7 @@ mod tests {
             "docs/how-to/h.md",
             "# H\n\n[g](../guide.md) [t](../../README.md#t)\n",
         ),
+        ("docs/r.md", "# R\n\n[g](guide.md) [x](guide.md#g)\n"),
         ("docs/p.svg", "<svg/>"),
         ("crates/a.rs", ""),
     ];
@@ -303,14 +326,33 @@ mod tests {
     }
 
     #[test]
+    fn page_that_is_not_translated_says_so_and_leads_to_those_that_are() {
+        check(
+            &JAPANESE,
+            "docs/r.md",
+            "# R\n\n*このページは英語だけです。 [English](../../docs/r.html)*\n\n[g](guide.md) [x](../../docs/guide.html#g)\n",
+            &[],
+        );
+        check(
+            &ENGLISH,
+            "docs/r.md",
+            "# R\n\n*[日本語](../ja/docs/r.html)*\n\n[g](guide.md) [x](guide.md#g)\n",
+            &[],
+        );
+    }
+
+    #[test]
     fn table_of_contents_names_places_of_the_book() {
         let tree = Tree::new(FILES.iter().copied());
         let english = Book::of(&tree, &ENGLISH).summary(&tree);
         assert_eq!(
             english,
-            "# S\n\n- [T](README.md)\n- [G](docs/guide.md)\n- [H](docs/how-to/h.md)\n"
+            "# S\n\n- [T](README.md)\n- [G](docs/guide.md)\n- [H](docs/how-to/h.md)\n- [R](docs/r.md)\n"
         );
         let japanese = Book::of(&tree, &JAPANESE).summary(&tree);
-        assert_eq!(japanese, "# S\n\n- [T](README.md)\n- [G](docs/guide.md)\n");
+        assert_eq!(
+            japanese,
+            "# S\n\n- [T](README.md)\n- [G](docs/guide.md)\n- [R](docs/r.md)\n"
+        );
     }
 }

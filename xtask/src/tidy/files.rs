@@ -89,7 +89,27 @@ fn first_sentence(text: &str) -> String {
     {
         sentence.truncate(end + 1);
     }
-    sentence
+    without_rustdoc_links(&sentence)
+}
+
+/// The sentence with the text of each link that only rustdoc understands in its place.
+fn without_rustdoc_links(sentence: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = sentence;
+    while let Some((before, target)) = rest.split_once("](") {
+        let (Some(open), Some((target, behind))) = (before.rfind('['), target.split_once(')'))
+        else {
+            break;
+        };
+        if target.contains("::") {
+            plain.push_str(&before[..open]);
+            plain.push_str(&before[open + 1..]);
+        } else {
+            plain.push_str(&format!("{before}]({target})"));
+        }
+        rest = behind;
+    }
+    plain + rest
 }
 
 #[cfg(test)]
@@ -100,7 +120,7 @@ mod tests {
     const FILES: &[(&str, &str)] = &[
         (
             "crates/a/src/b.rs",
-            "//! The b of `a`, which\n//! goes on. More.\n//! Rule: none.\n",
+            "//! The b of [`a`](crate::a), which\n//! goes on. More.\n//! Rule: none.\n",
         ),
         ("crates/a/src/tests.rs", "//! Tests.\n"),
         ("crates/a/tests/c.rs", "//! More tests.\n"),

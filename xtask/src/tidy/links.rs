@@ -1,5 +1,6 @@
 //! Links between files of the repository. Addresses on the web are not asked.
-//! Rule: every relative link in a Markdown file leads to a file or directory of the project, and what stands behind its `#` is a heading there.
+//! Rule: every relative link in a Markdown file leads to a file or directory of the project, and what stands behind its `#` is a heading there; none is
+//! a path of Rust, which only rustdoc follows.
 
 use percent_encoding::percent_decode_str;
 
@@ -10,6 +11,10 @@ pub fn findings(tree: &Tree, found: &mut Findings) {
     for file in tree.files().filter(|file| file.extension() == "md") {
         for (line, target) in markdown::read(file.text).links {
             if is_absolute(&target) {
+                if target.contains("::") {
+                    let message = format!("the link {target} is one for rustdoc");
+                    found.add(file.path, line, message);
+                }
                 continue;
             }
             let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
@@ -104,6 +109,14 @@ mod tests {
     #[test]
     fn addresses_are_not_asked() {
         check("[a](https://example.com/x) [b](mailto:a@example.com)", &[]);
+    }
+
+    #[test]
+    fn paths_of_rust_are_refused() {
+        check(
+            "[a](crate::A)",
+            &["docs/a.md:1: the link crate::A is one for rustdoc"],
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The tables of contents of the documentation. That their links lead somewhere is the matter of `links`.
-//! Rule: every page below `docs/` is in the table of its language, once, and so is the README, where the site begins.
+//! Rule: every page below `docs/` is in the table of its language, once, and so is the README, where the site begins; no page is there in two languages,
+//! which would have one place on the site.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,13 @@ pub fn findings(tree: &Tree, found: &mut Findings) {
             if !listed.contains_key(file.path) {
                 let message = format!("this page is not in {}", language.summary);
                 found.add(file.path, 1, message);
+            }
+        }
+        let mut places: BTreeMap<String, &str> = BTreeMap::new();
+        for path in listed.keys() {
+            if let Some(other) = places.insert(language.place(path), path) {
+                let message = format!("{other} and {path} have one place on the site");
+                found.add(language.summary, 1, message);
             }
         }
         for (path, _) in listed.iter().filter(|(_, count)| **count > 1) {
@@ -66,6 +74,23 @@ mod tests {
                 "docs/SUMMARY.md:1: docs/a.md is listed twice",
                 "docs/b/d.md:1: this page is not in docs/SUMMARY.md",
             ],
+        );
+    }
+
+    #[test]
+    fn page_in_two_languages_is_refused() {
+        super::super::assert_findings(
+            findings,
+            &[
+                ("README.md", ""),
+                ("README.ja.md", ""),
+                ("docs/SUMMARY.md", "[r](../README.md)"),
+                (
+                    "docs/ja/SUMMARY.md",
+                    "[r](../../README.ja.md) [e](../../README.md)",
+                ),
+            ],
+            &["docs/ja/SUMMARY.md:1: README.ja.md and README.md have one place on the site"],
         );
     }
 
