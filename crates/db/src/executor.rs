@@ -4,11 +4,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_sql::{Dialect, Name, Statement};
 use tsumugi_trace::Span;
 
 use crate::batch::BatchSize;
-use crate::database::{Database, RowStream, Savepoint, Transaction};
+use crate::database::{Database, RowStream};
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::keys::{PrimaryKey, PrimaryKeys};
@@ -18,6 +19,7 @@ use crate::rows::Rows;
 use crate::sequence::{in_turn, undone};
 use crate::sql_text::SqlText;
 use crate::statement_span::{changed, note_failure, note_outcome, statement_span};
+use crate::transaction::{Savepoint, Transaction};
 use crate::value::Value;
 
 /// Where a statement runs. Cheap to clone.
@@ -34,14 +36,14 @@ pub enum Executor {
     Transaction(Rc<Transaction>),
 }
 
-/// Calls the method of whichever it is, or what it is for reads. What is boxed keeps the future of the first, which most callers wait for, small.
+/// Calls the method of whichever it is, or what it is for reads.
 macro_rules! on_each {
     ($self:ident, $method:ident($($argument:expr),*), $database:ident => $read:expr) => {
         match $self {
             Executor::Database(database) => database.$method($($argument),*).await,
-            Executor::Read($database) => Box::pin($read).await,
-            Executor::Session(session) => Box::pin(session.$method($($argument),*)).await,
-            Executor::Transaction(transaction) => Box::pin(transaction.$method($($argument),*)).await,
+            Executor::Read($database) => $read,
+            Executor::Session(session) => session.$method($($argument),*).await,
+            Executor::Transaction(transaction) => transaction.$method($($argument),*).await,
         }
     };
 }
@@ -68,14 +70,23 @@ impl Executor {
     ///
     /// # Errors
     /// As there, and in a transaction as [`Transaction::query`].
-    pub async fn query(
+    pub fn query(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Rows> {
-        let sql = sql.into();
+    ) -> impl Future<Output = Result<Rows>> {
+        self.query_text(sql.into(), values.into())
+    }
+
+    /// What is boxed keeps the future of the first, which most callers wait for, small.
+    async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let span = self.own_span(&sql);
-        let outcome = on_each!(self, query(sql, values), database => database.read(sql, values));
+        let outcome = match self {
+            Executor::Database(database) => database.query(sql, values).await,
+            Executor::Read(database) => database.read(sql, values).await,
+            Executor::Session(session) => session.query(sql, values).await,
+            Executor::Transaction(transaction) => transaction.query_boxed(sql, values).await,
+        };
         note_outcome(&span, &outcome, Rows::len);
         outcome
     }
@@ -84,15 +95,22 @@ impl Executor {
     ///
     /// # Errors
     /// As [`Executor::query`].
-    pub async fn execute(
+    pub fn execute(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<ExecuteResult> {
-        let sql = sql.into();
+    ) -> impl Future<Output = Result<ExecuteResult>> {
+        self.execute_text(sql.into(), values.into())
+    }
+
+    async fn execute_text(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         let span = self.own_span(&sql);
-        let outcome =
-            on_each!(self, execute(sql, values), database => async { database.refuse_write() });
+        let outcome = match self {
+            Executor::Database(database) => database.execute(sql, values).await,
+            Executor::Read(database) => database.refuse_write(),
+            Executor::Session(session) => session.execute(sql, values).await,
+            Executor::Transaction(transaction) => transaction.execute_boxed(sql, values).await,
+        };
         note_outcome(&span, &outcome, changed);
         outcome
     }
@@ -101,11 +119,13 @@ impl Executor {
     ///
     /// # Errors
     /// As there, and in a transaction as [`Transaction::execute_script`].
-    pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
-        let sql = sql.into();
+    pub fn execute_script(&self, sql: impl Into<SqlText>) -> LocalBoxFuture<'_, Result<()>> {
+        self.script(sql.into()).boxed_local()
+    }
+
+    async fn script(&self, sql: SqlText) -> Result<()> {
         let span = self.own_span(&sql);
-        let outcome =
-            on_each!(self, execute_script(sql), database => async { database.refuse_write() });
+        let outcome = on_each!(self, execute_script(sql), database => database.refuse_write());
         note_failure(&span, &outcome);
         outcome
     }
@@ -114,15 +134,24 @@ impl Executor {
     ///
     /// # Errors
     /// As there, and in a transaction as [`Transaction::stream_by`].
-    pub async fn stream_by(
+    pub fn stream_by(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
         by: BatchSize,
+    ) -> LocalBoxFuture<'_, Result<RowStream>> {
+        self.stream_text(sql.into(), values.into(), by)
+            .boxed_local()
+    }
+
+    async fn stream_text(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+        by: BatchSize,
     ) -> Result<RowStream> {
-        let sql = sql.into();
         let span = self.own_span(&sql);
-        let outcome = on_each!(self, stream_by(sql, values, by), database => database.read_stream(sql, values, by));
+        let outcome = on_each!(self, stream_by(sql, values, by), database => database.read_stream(sql, values, by).await);
         note_failure(&span, &outcome);
         outcome
     }
@@ -136,7 +165,18 @@ impl Executor {
         keys: &PrimaryKeys,
         table: &Name,
     ) -> Result<Option<Rc<PrimaryKey>>> {
-        keys.find(table, self.describe(table.clone())).await
+        match keys.known(table) {
+            Some(key) => Ok(Some(key)),
+            None => self.ask_for_key(keys, table).await,
+        }
+    }
+
+    fn ask_for_key<'e>(
+        &'e self,
+        keys: &'e PrimaryKeys,
+        table: &'e Name,
+    ) -> LocalBoxFuture<'e, Result<Option<Rc<PrimaryKey>>>> {
+        keys.find(table, self.describe(table.clone())).boxed_local()
     }
 
     /// Runs statements of the builder, all or none, and says how many rows they changed. One statement is all or none by itself.
@@ -145,9 +185,17 @@ impl Executor {
     /// Of the first that fails; those before it are undone then. A transaction of the caller's is what it is after one statement that fails:
     /// see [`Transaction`].
     pub async fn run_all(&self, statements: Vec<Statement>) -> Result<u64> {
+        match <[Statement; 1]>::try_from(statements) {
+            Ok([only]) => Ok(self.run(only).await?.affected),
+            Err(several) => self.run_several(several).await,
+        }
+    }
+
+    fn run_several(&self, statements: Vec<Statement>) -> LocalBoxFuture<'_, Result<u64>> {
         let run =
             async |executor: &Executor, statement| Ok(executor.run(statement).await?.affected);
-        Ok(self.all_or_none(statements, run).await?.iter().sum())
+        let run = async move { Ok(self.atomically(statements, run).await?.iter().sum()) };
+        run.boxed_local()
     }
 
     /// The rows of statements of the builder, of which all run or none.
@@ -155,20 +203,15 @@ impl Executor {
     /// # Errors
     /// As [`Executor::run_all`].
     pub async fn fetch_all(&self, statements: Vec<Statement>) -> Result<Vec<Rows>> {
-        let fetch = async |executor: &Executor, statement| executor.fetch(statement).await;
-        self.all_or_none(statements, fetch).await
+        match <[Statement; 1]>::try_from(statements) {
+            Ok([only]) => Ok(vec![self.fetch(only).await?]),
+            Err(several) => self.fetch_several(several).await,
+        }
     }
 
-    async fn all_or_none<T>(
-        &self,
-        statements: Vec<Statement>,
-        run: impl AsyncFn(&Executor, Statement) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        match <[Statement; 1]>::try_from(statements) {
-            Ok([only]) => Ok(vec![run(self, only).await?]),
-            Err(several) if several.is_empty() => Ok(Vec::new()),
-            Err(several) => self.atomically(several, run).await,
-        }
+    fn fetch_several(&self, statements: Vec<Statement>) -> LocalBoxFuture<'_, Result<Vec<Rows>>> {
+        let fetch = async |executor: &Executor, statement| executor.fetch(statement).await;
+        self.atomically(statements, fetch).boxed_local()
     }
 
     async fn atomically<T>(
@@ -176,6 +219,9 @@ impl Executor {
         statements: Vec<Statement>,
         run: impl AsyncFn(&Executor, Statement) -> Result<T>,
     ) -> Result<Vec<T>> {
+        if statements.is_empty() {
+            return Ok(Vec::new());
+        }
         let here = async |statement| run(self, statement).await;
         match self {
             Executor::Transaction(transaction) => transaction.atomically(statements, here).await,
@@ -205,7 +251,15 @@ impl Executor {
     ///
     /// # Errors
     /// As there.
-    pub async fn pipeline(
+    pub fn pipeline(
+        &self,
+        statements: Vec<(SqlText, Vec<Value>)>,
+        atomicity: PipelineAtomicity,
+    ) -> LocalBoxFuture<'_, Result<Vec<Result<Rows>>>> {
+        self.run_pipeline(statements, atomicity).boxed_local()
+    }
+
+    async fn run_pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: PipelineAtomicity,
@@ -217,9 +271,7 @@ impl Executor {
         };
         let outcome = match self {
             Executor::Database(database) => database.pipeline(statements, atomicity).await,
-            Executor::Read(database) => {
-                Box::pin(database.read_pipeline(statements, atomicity)).await
-            }
+            Executor::Read(database) => database.read_pipeline(statements, atomicity).await,
             Executor::Session(session) => session.pipeline(statements, atomicity).await,
             Executor::Transaction(transaction) => {
                 transaction.pipeline_by(statements, atomicity).await
@@ -247,11 +299,15 @@ impl Executor {
     ///
     /// # Errors
     /// [`Error::Closed`] in a transaction: they do not nest.
-    pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
+    pub fn begin(&self, options: TransactionOptions) -> LocalBoxFuture<'_, Result<Transaction>> {
+        self.begin_spanned(options).boxed_local()
+    }
+
+    async fn begin_spanned(&self, options: TransactionOptions) -> Result<Transaction> {
         let span = statement_span("BEGIN", self.dialect());
         let outcome = match self {
             Executor::Database(database) => database.begin(options).await,
-            Executor::Read(database) => Box::pin(database.read_begin(options)).await,
+            Executor::Read(database) => database.read_begin(options).await,
             Executor::Session(session) => session.begin(options).await,
             Executor::Transaction(_) => {
                 Err(Error::closed("transaction", "another one is running in it"))
@@ -265,48 +321,59 @@ impl Executor {
     ///
     /// # Errors
     /// As there; [`Error::Unsupported`] by SQLite and Firebird.
-    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
-        on_each!(self, copy_in(sql), database => async { database.refuse_write() })
+    pub fn copy_in(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyIn>> {
+        self.copy_in_text(sql.into())
+    }
+
+    fn copy_in_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyIn>> {
+        async { on_each!(self, copy_in(sql), database => database.refuse_write()) }.boxed_local()
     }
 
     /// See [`Database::copy_out`].
     ///
     /// # Errors
     /// As [`Executor::copy_in`].
-    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
-        on_each!(self, copy_out(sql), database => database.copy_out(sql))
+    pub fn copy_out(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyOut>> {
+        self.copy_out_text(sql.into())
+    }
+
+    fn copy_out_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyOut>> {
+        async { on_each!(self, copy_out(sql), database => database.copy_out(sql).await) }
+            .boxed_local()
     }
 
     /// Runs a statement about no table that the transaction has changed.
     ///
     /// # Errors
     /// As [`Executor::query`].
-    pub async fn run_beside_changes(
+    pub fn run_beside_changes(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Rows> {
+    ) -> LocalBoxFuture<'_, Result<Rows>> {
         match self {
-            Executor::Transaction(transaction) => transaction.run_beside_changes(sql, values).await,
+            Executor::Transaction(transaction) => transaction.run_beside_changes(sql, values),
             Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => {
-                self.query(sql, values).await
+                self.query_boxed(sql.into(), values.into())
             }
         }
     }
 
+    fn query_boxed(&self, sql: SqlText, values: Vec<Value>) -> LocalBoxFuture<'_, Result<Rows>> {
+        self.query_text(sql, values).boxed_local()
+    }
+
     /// Asks the catalog, which has what the transaction has changed.
-    pub(crate) async fn query_catalog(
+    pub(crate) fn query_catalog(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Rows> {
+    ) -> LocalBoxFuture<'_, Result<Rows>> {
         match self {
             Executor::Database(database) | Executor::Read(database) => {
-                database.query_catalog(sql, values).await
+                database.query_catalog(sql, values)
             }
-            Executor::Session(_) | Executor::Transaction(_) => {
-                self.run_beside_changes(sql, values).await
-            }
+            Executor::Session(_) | Executor::Transaction(_) => self.run_beside_changes(sql, values),
         }
     }
 

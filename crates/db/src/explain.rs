@@ -1,6 +1,7 @@
 //! How a database would go about a statement, for people. Runs no statement of a caller's.
 //! Rule: only what reads or changes rows is explained, within a limit of time, and no literal of the statement is in the answer.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::timeout;
 use tsumugi_sql::scan::{self, SentPiece};
 use tsumugi_sql::{SQLITE, Value as Bound, fingerprint};
@@ -22,37 +23,39 @@ impl Database {
     /// # Errors
     /// [`Error::Usage`] of what is no query and no change of rows; [`Error::Unsupported`] where the database says nothing; what it says to the statement; where
     /// it has not answered within [`EXPLAIN_MAX`], or no connection was free, [`Error::PoolTimeout`] or [`Error::Usage`].
-    pub async fn explain(&self, sql: &str) -> Result<String> {
-        let first = scan::words(sql, self.dialect().lexicon).next();
-        let is_explained = first.is_some_and(|(word, _)| {
-            EXPLAINED
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(word))
-        });
-        if !is_explained {
-            return Err(Error::usage(
-                "only statements that read or change rows can be explained",
-            ));
-        }
-        let plan = async {
-            match self {
-                Database::Sqlite(_) => self.query_plan(sql).await,
-                Database::Postgres(pool) => {
-                    let lines = pool.explain(sql).await?;
-                    Ok(whole_lines(lines)
-                        .iter()
-                        .map(|line| without_literals(line))
-                        .collect())
-                }
-                Database::Firebird(pool) => pool.explain(sql).await,
+    pub fn explain<'d>(&'d self, sql: &'d str) -> LocalBoxFuture<'d, Result<String>> {
+        async move {
+            let first = scan::words(sql, self.dialect().lexicon).next();
+            let is_explained = first.is_some_and(|(word, _)| {
+                EXPLAINED
+                    .iter()
+                    .any(|known| known.eq_ignore_ascii_case(word))
+            });
+            if !is_explained {
+                return Err(Error::usage(
+                    "only statements that read or change rows can be explained",
+                ));
             }
-        };
-        // Boxed, so that nothing that holds it grows.
-        let plan: Vec<String> = match timeout(EXPLAIN_MAX, Box::pin(plan)).await {
-            Ok(plan) => plan?,
-            Err(_) => return Err(Error::usage("the database has not explained it in time")),
-        };
-        Ok(plan.join("\n"))
+            let plan = async {
+                match self {
+                    Database::Sqlite(_) => self.query_plan(sql).await,
+                    Database::Postgres(pool) => {
+                        let lines = pool.explain(sql).await?;
+                        Ok(whole_lines(lines)
+                            .iter()
+                            .map(|line| without_literals(line))
+                            .collect())
+                    }
+                    Database::Firebird(pool) => pool.explain(sql).await,
+                }
+            };
+            let plan: Vec<String> = match timeout(EXPLAIN_MAX, plan).await {
+                Ok(plan) => plan?,
+                Err(_) => return Err(Error::usage("the database has not explained it in time")),
+            };
+            Ok(plan.join("\n"))
+        }
+        .boxed_local()
     }
 
     /// SQLite's plan, which has no values in it.

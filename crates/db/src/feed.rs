@@ -1,6 +1,8 @@
 //! Rows as one text: a body of CSV, of JSON or of NDJSON, batch by batch. Knows no driver and no body.
 //! Rule: what all calls append together is one whole text, also when there is no row.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+
 use crate::database::RowStream;
 use crate::error::Result;
 use crate::rows::{Columns, Rows};
@@ -66,26 +68,33 @@ impl RowFeed {
     ///
     /// # Errors
     /// As [`RowStream::next`] and [`Rows::write_json`]. What was read before is not the whole text then.
-    pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut out = Vec::new();
-        while out.is_empty() && !self.has_ended {
-            match &mut self.source {
-                RowSource::Stream(rows) => {
-                    let batch = rows.next().await?;
-                    self.has_ended = batch.is_none();
-                    self.encoder
-                        .write(rows.columns(), batch.as_ref(), &mut out)?;
-                }
-                RowSource::Whole(rows) => {
-                    self.has_ended = true;
-                    if !rows.is_empty() {
-                        self.encoder.write(rows.columns(), Some(rows), &mut out)?;
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "what comes next is waited for"
+    )]
+    pub fn next(&mut self) -> LocalBoxFuture<'_, Result<Option<Vec<u8>>>> {
+        async move {
+            let mut out = Vec::new();
+            while out.is_empty() && !self.has_ended {
+                match &mut self.source {
+                    RowSource::Stream(rows) => {
+                        let batch = rows.next().await?;
+                        self.has_ended = batch.is_none();
+                        self.encoder
+                            .write(rows.columns(), batch.as_ref(), &mut out)?;
                     }
-                    self.encoder.write(rows.columns(), None, &mut out)?;
+                    RowSource::Whole(rows) => {
+                        self.has_ended = true;
+                        if !rows.is_empty() {
+                            self.encoder.write(rows.columns(), Some(rows), &mut out)?;
+                        }
+                        self.encoder.write(rows.columns(), None, &mut out)?;
+                    }
                 }
             }
+            Ok(Some(out).filter(|out| !out.is_empty()))
         }
-        Ok(Some(out).filter(|out| !out.is_empty()))
+        .boxed_local()
     }
 }
 

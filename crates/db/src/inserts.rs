@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_sql::{Item, Name, Query, Record, Statement, col};
 
 use crate::error::Result;
@@ -52,20 +53,32 @@ impl KeyedExecutor {
     ///
     /// # Errors
     /// As [`Executor::fetch_all`].
-    pub async fn insert_keys(
-        &self,
-        query: &Query,
-        records: &[Record],
-    ) -> Result<Vec<Option<Rows>>> {
-        let key = self.query_key(query).await?;
-        self.insert(query, key.columns(), records).await
+    pub fn insert_keys<'e>(
+        &'e self,
+        query: &'e Query,
+        records: &'e [Record],
+    ) -> LocalBoxFuture<'e, Result<Vec<Option<Rows>>>> {
+        async move {
+            let key = self.query_key(query).await?;
+            self.insert_records(query, key.columns(), records).await
+        }
+        .boxed_local()
     }
 
     /// Inserts rows, and gives these columns of each, or what the query's `returning` says when there are none; none where that says nothing.
     ///
     /// # Errors
     /// As [`Executor::fetch_all`].
-    pub async fn insert(
+    pub fn insert<'e>(
+        &'e self,
+        query: &'e Query,
+        columns: &'e [Name],
+        records: &'e [Record],
+    ) -> LocalBoxFuture<'e, Result<Vec<Option<Rows>>>> {
+        self.insert_records(query, columns, records).boxed_local()
+    }
+
+    async fn insert_records(
         &self,
         query: &Query,
         columns: &[Name],

@@ -80,8 +80,7 @@ impl PrimaryKeys {
         table: &Name,
         describe: impl Future<Output = Result<Option<Description>>>,
     ) -> Result<Option<Rc<PrimaryKey>>> {
-        let known = |keys: &PrimaryKeys| keys.known.borrow().get(table.as_str()).cloned();
-        if let Some(key) = self.chain().find_map(known) {
+        if let Some(key) = self.known(table) {
             return Ok(Some(key));
         }
         let forgotten = self.forgotten.get();
@@ -93,6 +92,11 @@ impl PrimaryKeys {
             self.learn(table.as_str(), Rc::clone(&key));
         }
         Ok(Some(key))
+    }
+
+    pub(crate) fn known(&self, table: &Name) -> Option<Rc<PrimaryKey>> {
+        let known = |keys: &PrimaryKeys| keys.known.borrow().get(table.as_str()).cloned();
+        self.chain().find_map(known)
     }
 
     fn learn(&self, table: &str, key: Rc<PrimaryKey>) {

@@ -2,6 +2,9 @@
 //! Knows no HTTP, no Ruby and no SQL dialect beyond the driver's own. Rule: nothing here blocks the caller's thread,
 //! and dropping any future leaves every connection clean.
 //!
+//! A future that is not boxed here is compiled anew, with all below it, in each crate that waits for it: so all are, but for those of `query` and
+//! `execute`, which callers would pay for at each statement.
+//!
 //! ```
 //! use tsumugi_db::{Database, Options, TransactionOptions, values};
 //!
@@ -63,11 +66,12 @@ mod statement_outcome;
 mod statement_span;
 mod statement_table;
 mod test_databases;
+mod transaction;
 mod value;
 mod weak_database;
 
 pub use batch::BatchSize;
-pub use database::{Database, RowStream, Savepoint, Transaction};
+pub use database::{Database, RowStream};
 pub use database_watch::{DatabaseWatch, PoolRole, PoolScope};
 pub use error::{Code, Error, FailedStatement, Result};
 pub use execution::ExecuteResult;
@@ -92,5 +96,6 @@ pub use statement_table::{
     statement_report,
 };
 pub use test_databases::{TestContents, TestDatabase, TestDatabases};
+pub use transaction::{Savepoint, Transaction};
 pub use tsumugi_sql::{Family, Value, values};
 pub use value::{BindRoom, TypedValueRef, ValueKind, ValueRef};

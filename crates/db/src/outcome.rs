@@ -58,7 +58,7 @@ pub(crate) trait Abandon {
 pub(crate) struct CallGuard(Option<Weak<dyn Abandon>>);
 
 impl CallGuard {
-    pub(crate) fn begin<T: Abandon + 'static>(transaction: Weak<T>) -> CallGuard {
+    pub(crate) fn begin(transaction: Weak<dyn Abandon>) -> CallGuard {
         CallGuard(Some(transaction))
     }
 

@@ -2,17 +2,19 @@
 //! transaction or in a session. Builds nothing itself.
 //! Rule: what the builder wrote reaches the database as it is; nothing in it is a placeholder but its own.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
 use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement};
 
 use crate::batch::BatchSize;
-use crate::database::{Database, RowStream, Transaction};
+use crate::database::{Database, RowStream};
 use crate::error::Result;
 use crate::execution::ExecuteResult;
 use crate::executor::Executor;
 use crate::postgres::Session;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
+use crate::transaction::Transaction;
 use crate::value::{Value, ValueRef};
 
 /// SQL and values of a statement as the methods that take text want them: `query`, `execute`, `stream`, `pipeline`.
@@ -67,39 +69,50 @@ macro_rules! runs {
     ($($of:ty: $catalog:ident),*) => {
         $(impl $of {
             /// Runs a statement that only reads and gives its rows in batches, as many at a time as suit their size. See `stream_by`.
-            pub async fn stream(
+            pub fn stream(
                 &self,
                 sql: impl Into<SqlText>,
                 values: impl Into<Vec<Value>>,
-            ) -> Result<RowStream> {
-                self.stream_by(sql, values, BatchSize::default()).await
+            ) -> LocalBoxFuture<'_, Result<RowStream>> {
+                self.stream_by(sql, values, BatchSize::default())
             }
 
             /// Runs a statement of the builder and gives its rows, as `query` does.
-            pub async fn fetch(&self, statement: Statement) -> Result<Rows> {
+            pub fn fetch(&self, statement: Statement) -> impl Future<Output = Result<Rows>> {
                 let (sql, values) = sendable(statement);
-                self.query(sql, values).await
+                self.query(sql, values)
             }
 
             /// Runs a statement of the builder and says what it changed, as `execute` does.
-            pub async fn run(&self, statement: Statement) -> Result<ExecuteResult> {
+            pub fn run(&self, statement: Statement) -> impl Future<Output = Result<ExecuteResult>> {
                 let (sql, values) = sendable(statement);
-                self.execute(sql, values).await
+                self.execute(sql, values)
             }
 
             /// Runs a statement of the builder that only reads and gives its rows in batches, as `stream` does.
-            pub async fn follow(&self, statement: Statement) -> Result<RowStream> {
-                self.follow_by(statement, BatchSize::default()).await
+            pub fn follow(&self, statement: Statement) -> LocalBoxFuture<'_, Result<RowStream>> {
+                self.follow_by(statement, BatchSize::default())
             }
 
             /// The same, and says how many rows come at a time.
-            pub async fn follow_by(&self, statement: Statement, by: BatchSize) -> Result<RowStream> {
+            pub fn follow_by(
+                &self,
+                statement: Statement,
+                by: BatchSize,
+            ) -> LocalBoxFuture<'_, Result<RowStream>> {
                 let (sql, values) = sendable(statement);
-                self.stream_by(sql, values, by).await
+                self.stream_by(sql, values, by)
             }
 
             /// What the database says of a table; none if there is no such table.
-            pub async fn describe(&self, table: impl Into<Name>) -> Result<Option<Description>> {
+            pub fn describe(
+                &self,
+                table: impl Into<Name>,
+            ) -> LocalBoxFuture<'_, Result<Option<Description>>> {
+                self.read_description(table.into()).boxed_local()
+            }
+
+            async fn read_description(&self, table: Name) -> Result<Option<Description>> {
                 let dialect = self.dialect();
                 let catalog = Catalog::of(table, dialect)?;
                 // The catalog has what a transaction has changed.

@@ -1,14 +1,17 @@
 //! Reads that may go to a replica: what [`Executor::Read`](crate::Executor::Read) runs. A database without replicas runs them itself.
 //! Rule: what the text shows to write is refused on every database, so that an application finds it before it has replicas.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+
 use crate::batch::BatchSize;
-use crate::database::{Database, RowStream, Transaction};
+use crate::database::{Database, RowStream};
 use crate::error::{Error, Result};
 use crate::options::{Access, PipelineAtomicity, TransactionOptions};
 use crate::read_text::reads;
 use crate::rows::Rows;
 use crate::sequence::undone;
 use crate::sql_text::SqlText;
+use crate::transaction::Transaction;
 use crate::value::{Value, bounded, bounded_together};
 
 const ONLY_READS: &str = "db.read only reads: run what writes outside of it";
@@ -17,27 +20,30 @@ const READ_ONLY_TRANSACTIONS: &str = "db.read only reads: begin a transaction th
 
 impl Database {
     /// Like [`Database::query`], on a replica if one is recent enough.
-    pub(crate) async fn read(
+    pub(crate) fn read(
         &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
-    ) -> Result<Rows> {
-        let (sql, values) = (sql.into(), bounded(values)?);
-        check(&sql)?;
-        match self {
-            Database::Postgres(pool) => pool.read(sql, values).await,
-            Database::Sqlite(_) | Database::Firebird(_) => self.query(sql, values).await,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> LocalBoxFuture<'_, Result<Rows>> {
+        async move {
+            let values = bounded(values)?;
+            check(&sql)?;
+            match self {
+                Database::Postgres(pool) => pool.read(sql, values).await,
+                Database::Sqlite(_) | Database::Firebird(_) => self.query(sql, values).await,
+            }
         }
+        .boxed_local()
     }
 
     /// Like [`Database::stream_by`], on a replica if one is recent enough.
     pub(crate) async fn read_stream(
         &self,
-        sql: impl Into<SqlText>,
-        values: impl Into<Vec<Value>>,
+        sql: SqlText,
+        values: Vec<Value>,
         by: BatchSize,
     ) -> Result<RowStream> {
-        let (sql, values) = (sql.into(), bounded(values)?);
+        let values = bounded(values)?;
         check(&sql)?;
         match self {
             Database::Postgres(pool) => {
@@ -83,16 +89,24 @@ impl Database {
     }
 
     /// Like [`Database::query`], of what the database says of its tables. That is no write of a user's, and a replica may not have the tables yet.
-    pub(crate) async fn query_catalog(
+    pub(crate) fn query_catalog(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Rows> {
+    ) -> LocalBoxFuture<'_, Result<Rows>> {
+        self.query_catalog_text(sql.into(), values.into())
+    }
+
+    fn query_catalog_text(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> LocalBoxFuture<'_, Result<Rows>> {
         match self {
             Database::Postgres(pool) if pool.has_replicas() => {
-                Box::pin(pool.read_on_primary(sql.into(), bounded(values)?)).await
+                async move { pool.read_on_primary(sql, bounded(values)?).await }.boxed_local()
             }
-            _ => self.query(sql, values).await,
+            _ => self.query_boxed(sql, values),
         }
     }
 

@@ -3,11 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::database::{Database, Transaction};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::outcome::guarded;
 use crate::postgres::{CopyIn, CopyOut, Listener, Postgres, Session};
 use crate::server;
+use crate::transaction::Transaction;
 
 impl Database {
     /// A connection of the caller's own, for what a session keeps: settings, temporary tables, locks, prepared plans. It counts
@@ -15,28 +18,39 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::Unsupported`] by SQLite, whose connections all callers of a process share, and by Firebird. [`Error::PoolTimeout`].
-    pub async fn session(&self) -> Result<Session> {
-        let (sqlite, firebird) = (
-            "exclusive sessions: all callers share its connections",
-            "exclusive sessions here: use a transaction",
-        );
-        self.postgres(sqlite, firebird)?.session().await
+    pub fn session(&self) -> LocalBoxFuture<'_, Result<Session>> {
+        async move {
+            let (sqlite, firebird) = (
+                "exclusive sessions: all callers share its connections",
+                "exclusive sessions here: use a transaction",
+            );
+            self.postgres(sqlite, firebird)?.session().await
+        }
+        .boxed_local()
     }
 
     /// Begins a `COPY … FROM STDIN`, on a connection of its own until it ends or is dropped.
     ///
     /// # Errors
     /// What the server says to the statement; [`Error::Unsupported`] by SQLite and Firebird.
-    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
-        self.postgres("COPY", "COPY")?.copy_in(sql.into()).await
+    pub fn copy_in(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyIn>> {
+        self.copy_in_text(sql.into()).boxed_local()
+    }
+
+    async fn copy_in_text(&self, sql: Arc<str>) -> Result<CopyIn> {
+        self.postgres("COPY", "COPY")?.copy_in(sql).await
     }
 
     /// Begins a `COPY … TO STDOUT`, on a connection of its own until it ends or is dropped.
     ///
     /// # Errors
     /// As [`Database::copy_in`].
-    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
-        self.postgres("COPY", "COPY")?.copy_out(sql.into()).await
+    pub fn copy_out(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyOut>> {
+        self.copy_out_text(sql.into()).boxed_local()
+    }
+
+    async fn copy_out_text(&self, sql: Arc<str>) -> Result<CopyOut> {
+        self.postgres("COPY", "COPY")?.copy_out(sql).await
     }
 
     /// Listens to channels, on a connection beside those of the pool, which is opened again when it is lost. Names are taken as they
@@ -44,8 +58,8 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::Unreachable`]; [`Error::QueueFull`] beyond [`LISTENERS_MAX`](crate::limits::LISTENERS_MAX); [`Error::Unsupported`] by SQLite and Firebird.
-    pub async fn listen(&self, channels: &[String]) -> Result<Listener> {
-        self.postgres("LISTEN", "LISTEN")?.listen(channels).await
+    pub fn listen<'d>(&'d self, channels: &'d [String]) -> LocalBoxFuture<'d, Result<Listener>> {
+        async move { self.postgres("LISTEN", "LISTEN")?.listen(channels).await }.boxed_local()
     }
 
     /// The pool of a PostgreSQL server; else what SQLite or Firebird does not have.
@@ -67,18 +81,26 @@ impl Transaction {
     ///
     /// # Errors
     /// As there.
-    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
+    pub fn copy_in(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyIn>> {
+        self.copy_in_text(sql.into()).boxed_local()
+    }
+
+    async fn copy_in_text(&self, sql: Arc<str>) -> Result<CopyIn> {
         let own = self.postgres()?;
-        guarded!(own.owner(), own.copy_in(sql.into()))
+        guarded!(own.owner(), own.copy_in(sql))
     }
 
     /// Like [`Database::copy_out`], inside the transaction, which can do nothing else meanwhile.
     ///
     /// # Errors
     /// As there.
-    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
+    pub fn copy_out(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyOut>> {
+        self.copy_out_text(sql.into()).boxed_local()
+    }
+
+    async fn copy_out_text(&self, sql: Arc<str>) -> Result<CopyOut> {
         let own = self.postgres()?;
-        guarded!(own.owner(), own.copy_out(sql.into()))
+        guarded!(own.owner(), own.copy_out(sql))
     }
 
     fn postgres(&self) -> Result<&server::Transaction<Postgres>> {

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_firebird::TransactionOptions as Parameters;
 
 use super::backend::{Firebird, Inner, release_tables, with_blobs};
@@ -16,6 +17,7 @@ use super::rows::Rows;
 use super::stream::CursorRows;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
+use crate::execution::ExecuteResult;
 use crate::options::{Isolation, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
@@ -34,6 +36,22 @@ pub(crate) struct State {
 }
 
 impl Transaction<Firebird> {
+    pub(crate) fn query_boxed(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> LocalBoxFuture<'_, Result<crate::Rows>> {
+        self.query(sql, values).boxed_local()
+    }
+
+    pub(crate) fn execute_boxed(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> LocalBoxFuture<'_, Result<ExecuteResult>> {
+        self.execute(sql, values).boxed_local()
+    }
+
     /// Runs a statement beside changes of tables that are not committed yet, about what they do not touch.
     pub(crate) async fn run_beside_changes(
         &self,
@@ -246,10 +264,10 @@ impl Transactional for Firebird {
         }
     }
 
-    fn run_command(
-        open: &Rc<OpenTransaction>,
-        sql: &str,
-    ) -> impl Future<Output = tsumugi_firebird::Result<()>> {
+    fn run_command<'c>(
+        open: &'c Rc<OpenTransaction>,
+        sql: &'c str,
+    ) -> LocalBoxFuture<'c, tsumugi_firebird::Result<()>> {
         open.transaction.immediate(sql)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg::Connection;
 
 use super::backend::{Inner, Postgres};
@@ -119,14 +120,17 @@ impl Transaction<Postgres> {
 }
 
 impl CopyIn {
-    pub(super) async fn begin(
+    pub(super) fn begin(
         pool: &Rc<Inner>,
         connection: ExclusiveConnection,
         sql: Arc<str>,
-    ) -> Result<CopyIn> {
-        let open = async |on: &Connection, sql: &str| on.copy_in(sql).await;
-        let (copy, call) = CopyCall::open(pool, connection, sql, CopyEnd::Stdin, open).await?;
-        Ok(CopyIn { copy, call })
+    ) -> LocalBoxFuture<'_, Result<CopyIn>> {
+        async move {
+            let open = async |on: &Connection, sql: &str| on.copy_in(sql).await;
+            let (copy, call) = CopyCall::open(pool, connection, sql, CopyEnd::Stdin, open).await?;
+            Ok(CopyIn { copy, call })
+        }
+        .boxed_local()
     }
 
     /// Sends some data, which need not end where a row ends. Waits while the server is slower. In a transaction, dropping the future
@@ -134,51 +138,67 @@ impl CopyIn {
     ///
     /// # Errors
     /// What the server says to data sent before. The COPY is over then.
-    pub async fn send(&mut self, data: &[u8]) -> Result<()> {
-        let sent = guarded!(self.call.transaction.clone(), self.copy.send(data));
-        if let Err(error) = &sent {
-            self.call.ended(Err(error));
+    pub fn send<'c>(&'c mut self, data: &'c [u8]) -> LocalBoxFuture<'c, Result<()>> {
+        async move {
+            let sent = guarded!(self.call.transaction.clone(), self.copy.send(data));
+            if let Err(error) = &sent {
+                self.call.ended(Err(error));
+            }
+            sent.map_err(|error| self.call.failed(error))
         }
-        sent.map_err(|error| self.call.failed(error))
+        .boxed_local()
     }
 
     /// Ends the data and says how many rows were copied. In a transaction, dropping the future ends that.
     ///
     /// # Errors
     /// What the server says to the data; nothing is copied then.
-    pub async fn finish(self) -> Result<u64> {
-        let CopyIn { copy, call } = self;
-        let write = call.connection.begin_write();
-        let finished = guarded!(call.transaction.clone(), copy.finish());
-        let finished = call.connection.end_several(write, finished).await;
-        call.ended(finished.as_ref().map(|rows| Some(*rows)));
-        finished.map_err(|error| call.failed(error))
+    pub fn finish(self) -> LocalBoxFuture<'static, Result<u64>> {
+        async move {
+            let CopyIn { copy, call } = self;
+            let write = call.connection.begin_write();
+            let finished = guarded!(call.transaction.clone(), copy.finish());
+            let finished = call.connection.end_several(write, finished).await;
+            call.ended(finished.as_ref().map(|rows| Some(*rows)));
+            finished.map_err(|error| call.failed(error))
+        }
+        .boxed_local()
     }
 }
 
 impl CopyOut {
-    pub(super) async fn begin(
+    pub(super) fn begin(
         pool: &Rc<Inner>,
         connection: ExclusiveConnection,
         sql: Arc<str>,
-    ) -> Result<CopyOut> {
-        let open = async |on: &Connection, sql: &str| on.copy_out(sql).await;
-        let (copy, call) = CopyCall::open(pool, connection, sql, CopyEnd::Stdout, open).await?;
-        Ok(CopyOut { copy, call })
+    ) -> LocalBoxFuture<'_, Result<CopyOut>> {
+        async move {
+            let open = async |on: &Connection, sql: &str| on.copy_out(sql).await;
+            let (copy, call) = CopyCall::open(pool, connection, sql, CopyEnd::Stdout, open).await?;
+            Ok(CopyOut { copy, call })
+        }
+        .boxed_local()
     }
 
     /// Some more data, never empty; none after the last. They need not end where a row ends. Dropping the future loses nothing.
     ///
     /// # Errors
     /// What the server says. There are no more data after an error.
-    pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        let next = self.copy.next().await;
-        match &next {
-            Ok(Some(_)) => {}
-            Ok(None) => self.call.ended(Ok(Some(self.copy.rows()))),
-            Err(error) => self.call.ended(Err(error)),
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "what comes next is waited for"
+    )]
+    pub fn next(&mut self) -> LocalBoxFuture<'_, Result<Option<Bytes>>> {
+        async move {
+            let next = self.copy.next().await;
+            match &next {
+                Ok(Some(_)) => {}
+                Ok(None) => self.call.ended(Ok(Some(self.copy.rows()))),
+                Err(error) => self.call.ended(Err(error)),
+            }
+            next.map_err(|error| self.call.failed(error))
         }
-        next.map_err(|error| self.call.failed(error))
+        .boxed_local()
     }
 }
 

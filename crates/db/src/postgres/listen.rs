@@ -4,6 +4,8 @@
 
 use std::rc::Rc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+
 use super::backend::{Inner, Postgres};
 use crate::error::{Error, FailedStatement, Result};
 use crate::limits::LISTENERS_MAX;
@@ -83,10 +85,13 @@ impl Listener {
     ///
     /// # Errors
     /// [`Error::Unreachable`] and what the server says.
-    pub async fn lock(&self, number: i64) -> Result<()> {
-        let sql = format!("select pg_advisory_lock({number})");
-        let locked = self.listener.connection().script(&sql).await;
-        locked.map_err(|error| self.place.0.error("pg_advisory_lock", error))
+    pub fn lock(&self, number: i64) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let sql = format!("select pg_advisory_lock({number})");
+            let locked = self.listener.connection().script(&sql).await;
+            locked.map_err(|error| self.place.0.error("pg_advisory_lock", error))
+        }
+        .boxed_local()
     }
 
     /// Lets a lock go that [`Listener::lock`] has taken in this session; of one that it does not hold the server only says so in its log. No limit of time: drop
@@ -94,41 +99,50 @@ impl Listener {
     ///
     /// # Errors
     /// As [`Listener::lock`].
-    pub async fn unlock(&self, number: i64) -> Result<()> {
-        let sql = format!("select pg_advisory_unlock({number})");
-        let unlocked = self.listener.connection().script(&sql).await;
-        unlocked.map_err(|error| self.place.0.error("pg_advisory_unlock", error))
+    pub fn unlock(&self, number: i64) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let sql = format!("select pg_advisory_unlock({number})");
+            let unlocked = self.listener.connection().script(&sql).await;
+            unlocked.map_err(|error| self.place.0.error("pg_advisory_unlock", error))
+        }
+        .boxed_local()
     }
 
     /// Asks the listener's session for nothing, so that nothing on the way takes it for idle. No limit of time: drop the future to give up.
     ///
     /// # Errors
     /// [`Error::Unreachable`] where the connection is lost.
-    pub async fn check(&self) -> Result<()> {
-        let checked = self.listener.connection().script("select 1").await;
-        checked.map_err(|error| self.place.0.error("select 1", error))
+    pub fn check(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let checked = self.listener.connection().script("select 1").await;
+            checked.map_err(|error| self.place.0.error("select 1", error))
+        }
+        .boxed_local()
     }
 
     /// What came next. Dropping the future loses nothing.
     ///
     /// # Errors
     /// [`Error::Unreachable`] when the server understood and refused; otherwise a lost connection is opened again.
-    pub async fn recv(&mut self) -> Result<ListenerEvent> {
-        let heard = self.listener.recv().await;
-        let pool = &self.place.0;
-        match heard.map_err(|error| pool.error("LISTEN", error))? {
-            tsumugi_pg::ListenerEvent::Notification {
-                channel,
-                payload,
-                process_id,
-            } => Ok(ListenerEvent::Notification {
-                channel,
-                payload,
-                process_id,
-            }),
-            // A gap in time or in the queue: either way something may be missing.
-            _ => Ok(ListenerEvent::Gap),
+    pub fn recv(&mut self) -> LocalBoxFuture<'_, Result<ListenerEvent>> {
+        async move {
+            let heard = self.listener.recv().await;
+            let pool = &self.place.0;
+            match heard.map_err(|error| pool.error("LISTEN", error))? {
+                tsumugi_pg::ListenerEvent::Notification {
+                    channel,
+                    payload,
+                    process_id,
+                } => Ok(ListenerEvent::Notification {
+                    channel,
+                    payload,
+                    process_id,
+                }),
+                // A gap in time or in the queue: either way something may be missing.
+                _ => Ok(ListenerEvent::Gap),
+            }
         }
+        .boxed_local()
     }
 }
 

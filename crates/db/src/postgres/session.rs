@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_pg_proto::TransactionStatus;
 
 use super::backend::{Inner, Postgres};
@@ -16,7 +17,7 @@ use super::plan::StatementEffect;
 use super::stream::PortalRows;
 use super::transaction::{begin_within, begun_on};
 use crate::batch::BatchSize;
-use crate::database::{RowStream, Transaction};
+use crate::database::RowStream;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::log::opaque;
@@ -24,6 +25,7 @@ use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::rows::Rows;
 use crate::server::{self, Answer, Fault, Limits, Pool, Scope, StreamHandle, TransactionInner};
 use crate::sql_text::SqlText;
+use crate::transaction::Transaction;
 use crate::value::{Value, bounded, bounded_together};
 
 /// A connection that its caller has alone. See [`Database::session`](crate::Database::session).
@@ -60,34 +62,55 @@ impl Session {
     ///
     /// # Errors
     /// As [`Database::query`](crate::Database::query), but for the wait for a connection; [`Error::Usage`] while a stream of the session is open.
-    pub async fn query(
+    pub fn query(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Rows> {
-        let answer = self.answer(sql.into(), bounded(values)?).await;
-        answer.map(|answer| answer.rows)
+    ) -> LocalBoxFuture<'_, Result<Rows>> {
+        self.query_text(sql.into(), values.into())
+    }
+
+    fn query_text(&self, sql: SqlText, values: Vec<Value>) -> LocalBoxFuture<'_, Result<Rows>> {
+        async move {
+            let answer = self.answer(sql, values).await;
+            answer.map(|answer| answer.rows)
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::execute`](crate::Database::execute), and the statement may change the session.
     ///
     /// # Errors
     /// As [`Session::query`].
-    pub async fn execute(
+    pub fn execute(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<ExecuteResult> {
-        let answer = self.answer(sql.into(), bounded(values)?).await;
-        answer.map(|answer| answer.executed())
+    ) -> LocalBoxFuture<'_, Result<ExecuteResult>> {
+        self.execute_text(sql.into(), values.into())
+    }
+
+    fn execute_text(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> LocalBoxFuture<'_, Result<ExecuteResult>> {
+        async move {
+            let answer = self.answer(sql, values).await;
+            answer.map(|answer| answer.executed())
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::execute_script`](crate::Database::execute_script), on this connection.
     ///
     /// # Errors
     /// As [`Session::query`], of the first statement that fails; those after it do not run.
-    pub async fn execute_script(&self, sql: impl Into<SqlText>) -> Result<()> {
-        let sql = sql.into();
+    pub fn execute_script(&self, sql: impl Into<SqlText>) -> LocalBoxFuture<'_, Result<()>> {
+        self.run_script(sql.into()).boxed_local()
+    }
+
+    async fn run_script(&self, sql: SqlText) -> Result<()> {
         let run = self.pool.script(&self.connection, &sql, &sql).await;
         let finished = self.pool.finish_script(&sql, run.map_err(Fault::alone));
         finished.map_err(Error::of_parts)
@@ -98,13 +121,23 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::query`] of what fails before the first batch; later errors come from [`RowStream::next`].
-    pub async fn stream_by(
+    pub fn stream_by(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
         by: BatchSize,
+    ) -> LocalBoxFuture<'_, Result<RowStream>> {
+        self.stream_text(sql.into(), values.into(), by)
+            .boxed_local()
+    }
+
+    async fn stream_text(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+        by: BatchSize,
     ) -> Result<RowStream> {
-        let (sql, values) = (sql.into(), bounded(values)?);
+        let values = bounded(values)?;
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
         let started = self.pool.stats.start();
         let (connection, binds) = (Rc::clone(&self.connection), Binds(&values));
@@ -118,14 +151,17 @@ impl Session {
     ///
     /// # Errors
     /// Where nothing could be sent, as [`Session::query`]. What fails in a statement stands in its place among the outcomes.
-    pub async fn pipeline(
+    pub fn pipeline(
         &self,
         statements: Vec<(SqlText, Vec<Value>)>,
         atomicity: PipelineAtomicity,
-    ) -> Result<Vec<Result<Rows>>> {
-        let statements = bounded_together(statements)?;
-        let outcomes = pipeline_on(&self.pool, &self.connection, statements, atomicity).await?;
-        outcomes.map_err(|fault| self.pool.error("", fault.alone()))
+    ) -> LocalBoxFuture<'_, Result<Vec<Result<Rows>>>> {
+        async move {
+            let statements = bounded_together(statements)?;
+            let outcomes = pipeline_on(&self.pool, &self.connection, statements, atomicity).await?;
+            outcomes.map_err(|fault| self.pool.error("", fault.alone()))
+        }
+        .boxed_local()
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -137,39 +173,42 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Usage`] while a transaction of this session is open, by this call or by SQL; [`Error::Lost`].
-    pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction> {
-        if self.is_in_transaction().await? {
-            let running = self.transaction.borrow().upgrade();
-            let refusal = match running.is_some_and(|running| running.is_open()) {
-                true => {
-                    "a transaction of this session is open: end it first, or use its savepoints"
-                }
-                false => "a transaction that SQL began is open in this session: end it first",
-            };
-            return Err(Error::usage(refusal));
+    pub fn begin(&self, options: TransactionOptions) -> LocalBoxFuture<'_, Result<Transaction>> {
+        async move {
+            if self.is_in_transaction().await? {
+                let running = self.transaction.borrow().upgrade();
+                let refusal = match running.is_some_and(|running| running.is_open()) {
+                    true => {
+                        "a transaction of this session is open: end it first, or use its savepoints"
+                    }
+                    false => "a transaction that SQL began is open in this session: end it first",
+                };
+                return Err(Error::usage(refusal));
+            }
+            let open = begin_within(&self.pool, &self.connection, options).await;
+            let open = open.map_err(Error::undone)?;
+            self.pool.stats.count_transaction();
+            let transaction = server::Transaction::new(&self.pool, open, ());
+            self.transaction.replace(Rc::downgrade(transaction.inner()));
+            Ok(Transaction::Postgres(transaction))
         }
-        let open = begin_within(&self.pool, &self.connection, options).await;
-        let open = open.map_err(Error::undone)?;
-        self.pool.stats.count_transaction();
-        let transaction = server::Transaction::new(&self.pool, open, ());
-        self.transaction.replace(Rc::downgrade(transaction.inner()));
-        Ok(Transaction::Postgres(transaction))
+        .boxed_local()
     }
 
     /// Like [`Database::copy_in`](crate::Database::copy_in), on this connection.
     ///
     /// # Errors
     /// What the server says to the statement.
-    pub async fn copy_in(&self, sql: impl Into<Arc<str>>) -> Result<CopyIn> {
-        CopyIn::begin(&self.pool, Rc::clone(&self.connection), sql.into()).await
+    pub fn copy_in(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyIn>> {
+        CopyIn::begin(&self.pool, Rc::clone(&self.connection), sql.into())
     }
 
     /// Like [`Database::copy_out`](crate::Database::copy_out), on this connection.
     ///
     /// # Errors
     /// As [`Session::copy_in`].
-    pub async fn copy_out(&self, sql: impl Into<Arc<str>>) -> Result<CopyOut> {
-        CopyOut::begin(&self.pool, Rc::clone(&self.connection), sql.into()).await
+    pub fn copy_out(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyOut>> {
+        CopyOut::begin(&self.pool, Rc::clone(&self.connection), sql.into())
     }
 
     /// Whether a transaction is open, also one that SQL began.
@@ -192,6 +231,7 @@ impl Session {
     }
 
     async fn answer(&self, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
+        let values = bounded(values)?;
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
         let pool = &self.pool;
         let run = pool.run_on(&self.connection, &plan, &sql, &values).await;

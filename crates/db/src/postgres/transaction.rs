@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use futures_util::future::LocalBoxFuture;
 use tsumugi_pg::{Access as ServerAccess, Isolation as ServerIsolation};
 use tsumugi_pg_proto::TransactionStatus;
 
@@ -233,10 +234,10 @@ impl Transactional for Postgres {
         }
     }
 
-    fn run_command(
-        open: &OpenTransaction,
-        sql: &str,
-    ) -> impl Future<Output = tsumugi_pg::Result<()>> {
+    fn run_command<'c>(
+        open: &'c OpenTransaction,
+        sql: &'c str,
+    ) -> LocalBoxFuture<'c, tsumugi_pg::Result<()>> {
         open.script(sql)
     }
 

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use ring::digest::{SHA256, digest};
 use tsumugi_sql::schema::{Table, char, string, timestamp};
 use tsumugi_sql::{Record, col, table};
@@ -410,28 +411,35 @@ impl<M: AsRef<MigrationSource>> History<M> {
     }
 }
 
-async fn note_and_commit(executor: &Executor, direction: Direction, note: Note) -> Result<()> {
-    let (notes, dialect) = (table(NOTES), executor.dialect());
-    let change = match direction {
-        Direction::Up => {
-            let record = Record::new()
-                .set("version", note.version)
-                .set("name", note.name)
-                .set("checksum", note.checksum);
-            notes.to_insert(&record, dialect)
+fn note_and_commit(
+    executor: &Executor,
+    direction: Direction,
+    note: Note,
+) -> LocalBoxFuture<'_, Result<()>> {
+    async move {
+        let (notes, dialect) = (table(NOTES), executor.dialect());
+        let change = match direction {
+            Direction::Up => {
+                let record = Record::new()
+                    .set("version", note.version)
+                    .set("name", note.name)
+                    .set("checksum", note.checksum);
+                notes.to_insert(&record, dialect)
+            }
+            Direction::Down => {
+                let own = notes.filter(col("version").eq(note.version));
+                own.to_delete(dialect)
+            }
+        };
+        let (sql, values) = sendable(change?);
+        // Firebird would commit changes of tables before another statement, and the note apart from them.
+        executor.run_beside_changes(sql, values).await?;
+        match executor {
+            Executor::Transaction(transaction) => transaction.commit().await,
+            Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => Ok(()),
         }
-        Direction::Down => {
-            let own = notes.filter(col("version").eq(note.version));
-            own.to_delete(dialect)
-        }
-    };
-    let (sql, values) = sendable(change?);
-    // Firebird would commit changes of tables before another statement, and the note apart from them.
-    executor.run_beside_changes(sql, values).await?;
-    match executor {
-        Executor::Transaction(transaction) => transaction.commit().await,
-        Executor::Database(_) | Executor::Read(_) | Executor::Session(_) => Ok(()),
     }
+    .boxed_local()
 }
 
 /// The table of what was applied.
@@ -443,31 +451,37 @@ fn table_of_notes() -> Table {
         .column(timestamp("applied_at").default_now())
 }
 
-async fn read_notes_if_any(executor: &Executor) -> Result<Notes> {
-    match executor.describe(NOTES).await? {
-        Some(_) => read_notes(executor).await,
-        None => Ok(Notes::new()),
+fn read_notes_if_any(executor: &Executor) -> LocalBoxFuture<'_, Result<Notes>> {
+    async move {
+        match executor.describe(NOTES).await? {
+            Some(_) => read_notes(executor).await,
+            None => Ok(Notes::new()),
+        }
     }
+    .boxed_local()
 }
 
-async fn read_notes(executor: &Executor) -> Result<Notes> {
-    let notes = table(NOTES).select(["version", "name", "checksum", "applied_at"]);
-    let rows = executor.fetch(notes.to_rows(executor.dialect())?).await?;
-    let notes = rows.iter().map(|row| {
-        let mut texts = row.values().map(|value| match Value::from(value) {
-            Value::Text(text) => text,
-            _ => String::new(),
+fn read_notes(executor: &Executor) -> LocalBoxFuture<'_, Result<Notes>> {
+    async move {
+        let notes = table(NOTES).select(["version", "name", "checksum", "applied_at"]);
+        let rows = executor.fetch(notes.to_rows(executor.dialect())?).await?;
+        let notes = rows.iter().map(|row| {
+            let mut texts = row.values().map(|value| match Value::from(value) {
+                Value::Text(text) => text,
+                _ => String::new(),
+            });
+            let mut text = || texts.next().unwrap_or_default();
+            let note = Note {
+                version: text(),
+                name: without_end(&text()).to_owned(),
+                checksum: text(),
+                applied_at: text(),
+            };
+            (ordinal(&note.version), note)
         });
-        let mut text = || texts.next().unwrap_or_default();
-        let note = Note {
-            version: text(),
-            name: without_end(&text()).to_owned(),
-            checksum: text(),
-            applied_at: text(),
-        };
-        (ordinal(&note.version), note)
-    });
-    Ok(notes.collect())
+        Ok(notes.collect())
+    }
+    .boxed_local()
 }
 
 fn without_end(name: &str) -> &str {

@@ -6,12 +6,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use crate::database::{Database, Transaction};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::keys::PrimaryKeys;
 use crate::options::TransactionMode;
 use crate::schema::history::{Direction, History, MigrationSource, MigrationStatus};
+use crate::transaction::Transaction;
 
 /// What fails in an author's code.
 type Failure = Box<dyn std::error::Error>;
@@ -159,31 +162,40 @@ impl Migrator {
     /// # Errors
     /// [`Error::MigrationFailed`], also if one that is applied has another text now. Where the database could not be reached, was lost, or had
     /// no turn for it, that error; one whose commit was lost may or may not be applied, which [`Migrator::status`] tells.
-    pub async fn up(&self, steps: Option<usize>) -> Result<usize> {
-        let pending = self.history.pending(&self.executor(), steps).await?;
-        self.run(&pending, Direction::Up).await
+    pub fn up(&self, steps: Option<usize>) -> LocalBoxFuture<'_, Result<usize>> {
+        async move {
+            let pending = self.history.pending(&self.executor(), steps).await?;
+            self.run(&pending, Direction::Up).await
+        }
+        .boxed_local()
     }
 
     /// Undoes the last one, or the last so many, newest first. Gives how many.
     ///
     /// # Errors
     /// [`Error::MigrationFailed`], also if one of them is unknown here or nothing says how to undo it.
-    pub async fn down(&self, steps: Option<usize>) -> Result<usize> {
-        let newest = self.history.newest(&self.executor(), steps).await?;
-        self.run(&newest, Direction::Down).await
+    pub fn down(&self, steps: Option<usize>) -> LocalBoxFuture<'_, Result<usize>> {
+        async move {
+            let newest = self.history.newest(&self.executor(), steps).await?;
+            self.run(&newest, Direction::Down).await
+        }
+        .boxed_local()
     }
 
     /// Undoes the last one, or the last so many, and applies them again. Gives how many of both.
-    pub async fn redo(&self, steps: Option<usize>) -> Result<usize> {
-        let mut newest = self.history.newest(&self.executor(), steps).await?;
-        let undone = self.run(&newest, Direction::Down).await?;
-        newest.reverse();
-        Ok(undone + self.run(&newest, Direction::Up).await?)
+    pub fn redo(&self, steps: Option<usize>) -> LocalBoxFuture<'_, Result<usize>> {
+        async move {
+            let mut newest = self.history.newest(&self.executor(), steps).await?;
+            let undone = self.run(&newest, Direction::Down).await?;
+            newest.reverse();
+            Ok(undone + self.run(&newest, Direction::Up).await?)
+        }
+        .boxed_local()
     }
 
     /// All migrations in their order, with those that only the database knows. Changes nothing.
-    pub async fn status(&self) -> Result<Vec<MigrationStatus>> {
-        self.history.status(&self.executor()).await
+    pub fn status(&self) -> LocalBoxFuture<'_, Result<Vec<MigrationStatus>>> {
+        async move { self.history.status(&self.executor()).await }.boxed_local()
     }
 
     fn executor(&self) -> Executor {

@@ -8,14 +8,16 @@ mod turn;
 
 use std::rc::Rc;
 
-use tsumugi_sql::schema::{Alteration, Rebuild, Table, alter, drop_table};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+use tsumugi_sql::schema::{Alteration, Description, Rebuild, Table, alter, drop_table};
 use tsumugi_sql::{FIREBIRD, Name, SQLITE, Statement, table};
 
-use crate::database::{Database, Transaction};
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::options::TransactionMode;
 use crate::sequence::in_turn;
+use crate::transaction::Transaction;
 use crate::value::{Value, ValueRef};
 
 pub(crate) use history::NOTES;
@@ -48,19 +50,27 @@ impl Executor {
     ///
     /// # Errors
     /// As [`Database::create`]; in a transaction as [`Transaction::alter`] too.
-    pub async fn change_table(&self, change: &TableChange) -> Result<bool> {
-        let options = match self {
-            Executor::Transaction(transaction) => return transaction.change_table(change).await,
-            Executor::Database(database) | Executor::Read(database) => database.options(),
-            Executor::Session(session) => session.options(),
-        };
-        self.change_table_by(change, Patience::short(options)).await
+    pub fn change_table<'e>(&'e self, change: &'e TableChange) -> LocalBoxFuture<'e, Result<bool>> {
+        async move {
+            let options = match self {
+                Executor::Transaction(transaction) => {
+                    return transaction.change_table(change).await;
+                }
+                Executor::Database(database) | Executor::Read(database) => database.options(),
+                Executor::Session(session) => session.options(),
+            };
+            self.change_table_by(change, Patience::short(options)).await
+        }
+        .boxed_local()
     }
 
     /// Makes a table, and waits as long as migrations do.
-    async fn create_for_migrations(&self, table: Table) -> Result<bool> {
-        let change = TableChange::Create(table);
-        self.change_table_by(&change, Patience::long()).await
+    fn create_for_migrations(&self, table: Table) -> LocalBoxFuture<'_, Result<bool>> {
+        async move {
+            let change = TableChange::Create(table);
+            self.change_table_by(&change, Patience::long()).await
+        }
+        .boxed_local()
     }
 
     async fn change_table_by(&self, change: &TableChange, patience: Patience) -> Result<bool> {
@@ -79,34 +89,47 @@ impl Database {
     /// [`Error::Usage`] within a transaction that [`Database::inside`] knows of.
     /// [`Error::TableDiffers`] if there is another one of this name. [`Error::PoolTimeout`] if another caller has been changing the schema for
     /// longer than [`schema_wait`](crate::Options::schema_wait).
-    pub async fn create(&self, table: &Table) -> Result<bool> {
-        let executor = Executor::Database(self.clone());
-        let change = TableChange::Create(table.clone());
-        executor.change_table(&change).await
+    pub fn create<'d>(&'d self, table: &'d Table) -> LocalBoxFuture<'d, Result<bool>> {
+        async move {
+            let executor = Executor::Database(self.clone());
+            let change = TableChange::Create(table.clone());
+            executor.change_table(&change).await
+        }
+        .boxed_local()
     }
 
     /// Changes a table, in all steps or in none. What SQLite can only do by making the table anew it does so.
-    pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
-        let executor = Executor::Database(self.clone());
-        let change = TableChange::Alter(alteration.clone());
-        executor.change_table(&change).await.map(drop)
+    pub fn alter<'d>(&'d self, alteration: &'d Alteration) -> LocalBoxFuture<'d, Result<()>> {
+        async move {
+            let executor = Executor::Database(self.clone());
+            let change = TableChange::Alter(alteration.clone());
+            executor.change_table(&change).await.map(drop)
+        }
+        .boxed_local()
     }
 
     /// Drops a table with what is in it. One that others refer to stays.
-    pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
+    pub fn drop_table(&self, name: impl Into<Name>) -> LocalBoxFuture<'_, Result<()>> {
+        self.change_by(TableChange::Drop(name.into()))
+    }
+
+    fn change_by(&self, change: TableChange) -> LocalBoxFuture<'_, Result<()>> {
         let executor = Executor::Database(self.clone());
-        let change = TableChange::Drop(name.into());
-        executor.change_table(&change).await.map(drop)
+        async move { executor.change_table(&change).await.map(drop) }.boxed_local()
     }
 
     /// Gives a table another name.
-    pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
-        self.alter(&alter(name).rename(to)).await
+    pub fn rename_table(
+        &self,
+        name: impl Into<Name>,
+        to: impl Into<Name>,
+    ) -> LocalBoxFuture<'_, Result<()>> {
+        self.change_by(TableChange::Alter(alter(name).rename(to)))
     }
 
     /// Whether there is a table of this name.
-    pub async fn has_table(&self, name: impl Into<Name>) -> Result<bool> {
-        Ok(self.describe(name).await?.is_some())
+    pub fn has_table(&self, name: impl Into<Name>) -> LocalBoxFuture<'_, Result<bool>> {
+        is_described(self.describe(name))
     }
 
     /// Runs this in one transaction if the table is empty, and says whether it did. Of many processes that come at once one does.
@@ -129,12 +152,22 @@ impl Database {
     }
 }
 
+/// Whether the database says anything of a table.
+fn is_described(
+    description: LocalBoxFuture<'_, Result<Option<Description>>>,
+) -> LocalBoxFuture<'_, Result<bool>> {
+    async move { Ok(description.await?.is_some()) }.boxed_local()
+}
+
 /// The same in a transaction of the caller's, whose end the lock is kept to.
 impl Transaction {
     /// Like [`Database::create`].
-    pub async fn create(&self, table: &Table) -> Result<bool> {
-        let change = TableChange::Create(table.clone());
-        self.change_table(&change).await
+    pub fn create<'t>(&'t self, table: &'t Table) -> LocalBoxFuture<'t, Result<bool>> {
+        async move {
+            let change = TableChange::Create(table.clone());
+            self.change_table(&change).await
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::alter`].
@@ -142,25 +175,35 @@ impl Transaction {
     /// # Errors
     /// [`Error::NeedsRebuild`] if SQLite has to make a table anew that others refer to, and the transaction was not begun with
     /// [`TransactionMode::Rebuild`]. [`Database::alter`] and migrations do that themselves.
-    pub async fn alter(&self, alteration: &Alteration) -> Result<()> {
-        let change = TableChange::Alter(alteration.clone());
-        self.change_table(&change).await.map(drop)
+    pub fn alter<'t>(&'t self, alteration: &'t Alteration) -> LocalBoxFuture<'t, Result<()>> {
+        async move {
+            let change = TableChange::Alter(alteration.clone());
+            self.change_table(&change).await.map(drop)
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::drop_table`].
-    pub async fn drop_table(&self, name: impl Into<Name>) -> Result<()> {
-        let change = TableChange::Drop(name.into());
-        self.change_table(&change).await.map(drop)
+    pub fn drop_table(&self, name: impl Into<Name>) -> LocalBoxFuture<'_, Result<()>> {
+        self.change_by(TableChange::Drop(name.into()))
+    }
+
+    fn change_by(&self, change: TableChange) -> LocalBoxFuture<'_, Result<()>> {
+        async move { self.change_table(&change).await.map(drop) }.boxed_local()
     }
 
     /// Like [`Database::rename_table`].
-    pub async fn rename_table(&self, name: impl Into<Name>, to: impl Into<Name>) -> Result<()> {
-        self.alter(&alter(name).rename(to)).await
+    pub fn rename_table(
+        &self,
+        name: impl Into<Name>,
+        to: impl Into<Name>,
+    ) -> LocalBoxFuture<'_, Result<()>> {
+        self.change_by(TableChange::Alter(alter(name).rename(to)))
     }
 
     /// Like [`Database::has_table`].
-    pub async fn has_table(&self, name: impl Into<Name>) -> Result<bool> {
-        Ok(self.describe(name).await?.is_some())
+    pub fn has_table(&self, name: impl Into<Name>) -> LocalBoxFuture<'_, Result<bool>> {
+        is_described(self.describe(name))
     }
 
     async fn change_table(&self, change: &TableChange) -> Result<bool> {
@@ -185,17 +228,23 @@ impl Transaction {
     ///
     /// # Errors
     /// As [`Transaction::create`], [`Transaction::alter`] or [`Transaction::drop_table`] before they run one.
-    pub async fn plan(&self, change: &TableChange) -> Result<Vec<Statement>> {
-        let statements = match change {
-            TableChange::Create(table) => self.plan_create(table).await?,
-            TableChange::Alter(alteration) => self.plan_alter(alteration).await?,
-            TableChange::Drop(name) => self.plan_drop(name).await?,
-        };
-        let statement = |sql| Statement {
-            sql,
-            binds: Vec::new(),
-        };
-        Ok(statements.into_iter().map(statement).collect())
+    pub fn plan<'t>(
+        &'t self,
+        change: &'t TableChange,
+    ) -> LocalBoxFuture<'t, Result<Vec<Statement>>> {
+        async move {
+            let statements = match change {
+                TableChange::Create(table) => self.plan_create(table).await?,
+                TableChange::Alter(alteration) => self.plan_alter(alteration).await?,
+                TableChange::Drop(name) => self.plan_drop(name).await?,
+            };
+            let statement = |sql| Statement {
+                sql,
+                binds: Vec::new(),
+            };
+            Ok(statements.into_iter().map(statement).collect())
+        }
+        .boxed_local()
     }
 
     async fn plan_create(&self, table: &Table) -> Result<Vec<String>> {

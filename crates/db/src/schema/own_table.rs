@@ -1,6 +1,7 @@
 //! Tables that the product makes for itself in an author's database: leases, jobs. Knows none of them.
 //! Rule: they are made under the lock of the schema, so that processes that start together make them once, and not at all where they are there.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_sql::Family;
 
 use crate::error::Result;
@@ -13,7 +14,7 @@ impl Executor {
     ///
     /// # Errors
     /// As [`Executor::query`].
-    pub async fn has_table(&self, name: &str) -> Result<bool> {
+    pub fn has_table<'e>(&'e self, name: &'e str) -> LocalBoxFuture<'e, Result<bool>> {
         let sql = match self.dialect().family {
             Family::Postgres => "select case when to_regclass(?) is null then 0 else 1 end",
             Family::Sqlite => {
@@ -23,16 +24,18 @@ impl Executor {
                 "select count(*) from rdb$relations where trim(rdb$relation_name) = upper(cast(? as varchar(63)))"
             }
         };
-        let rows = self.query_catalog(sql, [Value::from(name)]).await?;
-        let count = rows.first().and_then(|row| row.value(0));
-        Ok(count.and_then(ValueRef::as_integer) != Some(0))
+        self.counts(sql, vec![Value::from(name)]).boxed_local()
     }
 
     /// Whether a table has a column of this name; both are of small letters.
     ///
     /// # Errors
     /// As [`Executor::query`].
-    pub async fn has_column(&self, table: &str, column: &str) -> Result<bool> {
+    pub fn has_column<'e>(
+        &'e self,
+        table: &'e str,
+        column: &'e str,
+    ) -> LocalBoxFuture<'e, Result<bool>> {
         let sql = match self.dialect().family {
             Family::Postgres => {
                 "select count(*) from pg_attribute where attrelid = to_regclass(?) and attname::text = ? and not attisdropped"
@@ -43,17 +46,15 @@ impl Executor {
                  and trim(rdb$field_name) = upper(cast(? as varchar(63)))"
             }
         };
-        let values = [Value::from(table), Value::from(column)];
-        let rows = self.query_catalog(sql, values).await?;
-        let count = rows.first().and_then(|row| row.value(0));
-        Ok(count.and_then(ValueRef::as_integer) != Some(0))
+        let values = vec![Value::from(table), Value::from(column)];
+        self.counts(sql, values).boxed_local()
     }
 
     /// Whether there is an index of this name, which is of small letters.
     ///
     /// # Errors
     /// As [`Executor::query`].
-    pub async fn has_index(&self, name: &str) -> Result<bool> {
+    pub fn has_index<'e>(&'e self, name: &'e str) -> LocalBoxFuture<'e, Result<bool>> {
         let sql = match self.dialect().family {
             Family::Postgres => "select case when to_regclass(?) is null then 0 else 1 end",
             Family::Sqlite => {
@@ -63,7 +64,12 @@ impl Executor {
                 "select count(*) from rdb$indices where trim(rdb$index_name) = upper(cast(? as varchar(63)))"
             }
         };
-        let rows = self.query_catalog(sql, [Value::from(name)]).await?;
+        self.counts(sql, vec![Value::from(name)]).boxed_local()
+    }
+
+    /// Whether a question about the catalog finds anything.
+    async fn counts(&self, sql: &str, values: Vec<Value>) -> Result<bool> {
+        let rows = self.query_catalog(sql, values).await?;
         let count = rows.first().and_then(|row| row.value(0));
         Ok(count.and_then(ValueRef::as_integer) != Some(0))
     }
@@ -72,28 +78,41 @@ impl Executor {
     ///
     /// # Errors
     /// As [`Executor::begin_change`], and of the statements.
-    pub async fn make_table(&self, name: &str, create: &[&str]) -> Result<bool> {
+    pub fn make_table<'e>(
+        &'e self,
+        name: &'e str,
+        create: &'e [&'e str],
+    ) -> LocalBoxFuture<'e, Result<bool>> {
         let is_missing = async |executor: &Executor| Ok(!executor.has_table(name).await?);
-        self.change_own(create, is_missing).await
+        self.change_own(create, is_missing).boxed_local()
     }
 
     /// Gives a table that an older version has made a column by these statements unless it has it, in the same way.
     ///
     /// # Errors
     /// As [`Executor::make_table`].
-    pub async fn make_column(&self, table: &str, column: &str, add: &[&str]) -> Result<bool> {
+    pub fn make_column<'e>(
+        &'e self,
+        table: &'e str,
+        column: &'e str,
+        add: &'e [&'e str],
+    ) -> LocalBoxFuture<'e, Result<bool>> {
         let is_missing =
             async |executor: &Executor| Ok(!executor.has_column(table, column).await?);
-        self.change_own(add, is_missing).await
+        self.change_own(add, is_missing).boxed_local()
     }
 
     /// Makes an index of a table that an older version has made, by these statements unless it is there, in the same way.
     ///
     /// # Errors
     /// As [`Executor::make_table`].
-    pub async fn make_index(&self, name: &str, make: &[&str]) -> Result<bool> {
+    pub fn make_index<'e>(
+        &'e self,
+        name: &'e str,
+        make: &'e [&'e str],
+    ) -> LocalBoxFuture<'e, Result<bool>> {
         let is_missing = async |executor: &Executor| Ok(!executor.has_index(name).await?);
-        self.change_own(make, is_missing).await
+        self.change_own(make, is_missing).boxed_local()
     }
 
     /// Runs the statements under the lock of the schema, where something is missing: before the lock, and with it.

@@ -4,10 +4,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::{Instant, sleep, timeout};
 use tsumugi_sql::SQLITE;
 
-use crate::database::{Database, Transaction};
+use crate::database::Database;
 use crate::error::{Error, FailedStatement, Result};
 use crate::executor::Executor;
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
@@ -16,6 +17,7 @@ use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
 use crate::outcome::guarded;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
+use crate::transaction::Transaction;
 use crate::value::{Value, ValueRef, bounded};
 
 /// The number of PostgreSQL's advisory lock that a changer of the schema holds until the end of the transaction.
@@ -127,8 +129,8 @@ impl Executor {
     /// # Errors
     /// As [`Executor::begin`]; [`Error::PoolTimeout`] if another caller has had the lock for longer than
     /// [`SCHEMA_LOCK_MAX`].
-    pub async fn begin_change(&self, mode: TransactionMode) -> Result<Transaction> {
-        self.begin_in_turn(mode, Patience::long()).await
+    pub fn begin_change(&self, mode: TransactionMode) -> LocalBoxFuture<'_, Result<Transaction>> {
+        self.begin_in_turn(mode, Patience::long()).boxed_local()
     }
 
     /// Waits outside of the transaction, which begins anew each time.
@@ -174,31 +176,37 @@ impl Executor {
     ///
     /// # Errors
     /// [`Error::PoolTimeout`] if another caller has had it for too long.
-    pub async fn lock_schema(&self) -> Result<()> {
-        match self {
-            Executor::Transaction(transaction) => transaction.wait_for_schema().await,
-            Executor::Session(session) => {
-                let mut patience = Patience::long();
-                let sql = "select pg_try_advisory_lock(?)";
-                while !is_held(&session.query(sql, [Value::from(LOCK)]).await?) {
-                    patience.wait().await?;
+    pub fn lock_schema(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            match self {
+                Executor::Transaction(transaction) => transaction.wait_for_schema().await,
+                Executor::Session(session) => {
+                    let mut patience = Patience::long();
+                    let sql = "select pg_try_advisory_lock(?)";
+                    while !is_held(&session.query(sql, [Value::from(LOCK)]).await?) {
+                        patience.wait().await?;
+                    }
+                    Ok(())
                 }
-                Ok(())
+                Executor::Database(_) | Executor::Read(_) => Ok(()),
             }
-            Executor::Database(_) | Executor::Read(_) => Ok(()),
         }
+        .boxed_local()
     }
 
     /// Gives back what a session holds.
     ///
     /// # Errors
     /// [`Error::Lost`], and then the server has given it back itself.
-    pub async fn unlock_schema(&self) -> Result<()> {
-        if let Executor::Session(session) = self {
-            let sql = "select pg_advisory_unlock(?)";
-            session.query(sql, [Value::from(LOCK)]).await?;
+    pub fn unlock_schema(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            if let Executor::Session(session) = self {
+                let sql = "select pg_advisory_unlock(?)";
+                session.query(sql, [Value::from(LOCK)]).await?;
+            }
+            Ok(())
         }
-        Ok(())
+        .boxed_local()
     }
 }
 
@@ -211,19 +219,25 @@ fn is_held(rows: &Rows) -> bool {
 impl Transaction {
     /// Runs a statement about no table that this transaction has changed. Firebird commits it together with those that
     /// it has, where [`Transaction::query`] would commit them first.
-    pub async fn run_beside_changes(
+    pub fn run_beside_changes(
         &self,
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
-    ) -> Result<Rows> {
+    ) -> LocalBoxFuture<'_, Result<Rows>> {
+        self.run_text_beside_changes(sql.into(), values.into())
+    }
+
+    fn run_text_beside_changes(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> LocalBoxFuture<'_, Result<Rows>> {
         match self {
             Transaction::Firebird(own) => {
-                guarded!(
-                    own.owner(),
-                    own.run_beside_changes(sql.into(), bounded(values)?)
-                )
+                async move { guarded!(own.owner(), own.run_beside_changes(sql, bounded(values)?)) }
+                    .boxed_local()
             }
-            Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query(sql, values).await,
+            Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query_boxed(sql, values),
         }
     }
 
@@ -236,16 +250,19 @@ impl Transaction {
     }
 
     /// Takes the lock until the end of the transaction, unless another session has it.
-    pub async fn has_schema(&self) -> Result<bool> {
-        match self {
-            Transaction::Sqlite(_) => return Ok(true),
-            Transaction::Firebird(own) => return guarded!(own.owner(), own.has_schema()),
-            Transaction::Postgres(_) => {}
+    pub fn has_schema(&self) -> LocalBoxFuture<'_, Result<bool>> {
+        async move {
+            match self {
+                Transaction::Sqlite(_) => return Ok(true),
+                Transaction::Firebird(own) => return guarded!(own.owner(), own.has_schema()),
+                Transaction::Postgres(_) => {}
+            }
+            let rows = self
+                .query("select pg_try_advisory_xact_lock(?)", [Value::from(LOCK)])
+                .await?;
+            Ok(is_held(&rows))
         }
-        let rows = self
-            .query("select pg_try_advisory_xact_lock(?)", [Value::from(LOCK)])
-            .await?;
-        Ok(is_held(&rows))
+        .boxed_local()
     }
 
     /// Takes the lock when it is free. Asks again and again, because a statement that waits would be stopped by its own time limit.

@@ -18,6 +18,7 @@ use crate::sql_text::SqlText;
 use crate::statement_context::StatementContext;
 use crate::value::{Value, ValueRef};
 
+use super::code::Code;
 use super::connections::{AcquireError, ConnectionPool, Exclusive, Link};
 use super::expiry::OpenStreams;
 use super::fault::{DriverError, Fault};
@@ -155,6 +156,7 @@ pub(crate) struct PoolInner<B: ServerBackend> {
     pub(crate) options: Options,
     pub(crate) stats: StatementStats,
     pub(crate) streams: OpenStreams,
+    pub(super) code: Code<B>,
 }
 
 impl<B: ServerBackend> PoolInner<B> {
@@ -178,6 +180,15 @@ impl<B: ServerBackend> PoolInner<B> {
 
     /// The plan of a statement that may run in this place.
     pub(crate) fn plan(&self, sql: &SqlText, values: &[Value], scope: Scope) -> Result<B::Plan> {
+        (self.code.plan)(self, sql, values, scope)
+    }
+
+    pub(super) fn plan_here(
+        &self,
+        sql: &SqlText,
+        values: &[Value],
+        scope: Scope,
+    ) -> Result<B::Plan> {
         let plan = self.backend.plan(sql, scope);
         plan.map_err(|refusal| self.statement(sql.clone(), values).usage(refusal))
     }
@@ -200,6 +211,15 @@ impl<B: ServerBackend> PoolInner<B> {
 
     /// No connection was to be had.
     pub(crate) fn not_acquired(&self, sql: &str, values: &[Value], error: AcquireError) -> Error {
+        (self.code.not_acquired)(self, sql, values, error)
+    }
+
+    pub(super) fn not_acquired_here(
+        &self,
+        sql: &str,
+        values: &[Value],
+        error: AcquireError,
+    ) -> Error {
         self.stats.count_refusal();
         let statement = || self.statement(sql, values).silent();
         match error {
@@ -320,6 +340,16 @@ impl<B: ServerBackend> PoolInner<B> {
 
     /// What a statement came to, logged.
     pub(crate) fn log(
+        &self,
+        started: Option<Instant>,
+        sql: &SqlText,
+        values: &[Value],
+        outcome: Outcome<B, B::Reply>,
+    ) -> Result<Answer> {
+        (self.code.log)(self, started, sql, values, outcome)
+    }
+
+    pub(super) fn log_here(
         &self,
         started: Option<Instant>,
         sql: &SqlText,

@@ -11,6 +11,7 @@
 //! | `savepoint.rs` | points in them |
 //! | `pending_commit.rs` | a commit whose caller may leave before it is answered |
 //! | `pool.rs` | single statements, and how the others begin |
+//! | `code.rs` | what they call that is compiled with them, not with their callers |
 
 #![expect(
     private_bounds,
@@ -18,6 +19,7 @@
 )]
 
 mod backend;
+mod code;
 pub(crate) mod connections;
 mod expiry;
 mod fault;

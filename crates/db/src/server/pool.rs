@@ -13,7 +13,8 @@ use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
-use super::backend::{Answer, Outcome, PoolInner, Scope, Target};
+use super::backend::{Answer, Outcome, PoolInner, Scope, ServerBackend, Target};
+use super::code::Code;
 use super::connections::{AcquireError, ConnectionPool, Settings};
 use super::expiry::OpenStreams;
 use super::fault::Fault;
@@ -73,6 +74,7 @@ impl<B: Transactional> Pool<B> {
             stats,
             streams: OpenStreams::default(),
             options,
+            code: Code::here(),
         }))
     }
 
@@ -101,8 +103,7 @@ impl<B: Transactional> Pool<B> {
         let pool = &self.0;
         let plan = pool.plan(&sql, &values, Scope::Shared)?;
         if B::needs_exclusive(&plan) {
-            // Boxed, so that the future of all others stays small.
-            return Box::pin(self.run_alone(&plan, sql, values)).await;
+            return (pool.code.run_alone)(pool, &plan, sql, values).await;
         }
         let connection = match pool.connections.shared().await {
             Ok(connection) => connection,
@@ -114,31 +115,12 @@ impl<B: Transactional> Pool<B> {
         if outcome.as_ref().is_err_and(Fault::is_unsent) {
             // The connection was ended for what another caller had left running on it: the next one has nothing to do with that.
             drop(connection);
-            outcome = match Box::pin(self.run_again(&plan, &sql, &values)).await {
+            outcome = match (pool.code.run_again)(pool, &plan, &sql, &values).await {
                 Ok(outcome) => outcome,
                 Err(error) => return Err(pool.not_acquired(&sql, &values, error)),
             };
         }
         pool.finish(started, &sql, &values, outcome.map_err(Fault::alone))
-    }
-
-    /// On another shared connection.
-    async fn run_again(
-        &self,
-        plan: &B::Plan,
-        sql: &SqlText,
-        values: &[Value],
-    ) -> Result<Outcome<B, B::Reply>, AcquireError> {
-        let connection = self.0.connections.shared().await?;
-        let outcome = self.0.bounded_query(&connection, plan, sql, values).await;
-        Ok(B::check(&connection, plan, outcome))
-    }
-
-    /// On a connection of its own, which is clean before another caller has it.
-    async fn run_alone(&self, plan: &B::Plan, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
-        let connection = self.0.exclusive(&sql, &values).await?;
-        let run = self.0.run_on(&connection, plan, &sql, &values).await;
-        run.map_err(Error::of_parts)
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
@@ -195,6 +177,30 @@ impl<B: Transactional> Pool<B> {
         let inner: Rc<dyn Figures> = Rc::<PoolInner<B>>::clone(&self.0);
         Rc::downgrade(&inner)
     }
+}
+
+/// Runs a statement on another shared connection.
+pub(super) async fn run_again<B: ServerBackend>(
+    pool: &PoolInner<B>,
+    plan: &B::Plan,
+    sql: &SqlText,
+    values: &[Value],
+) -> Result<Outcome<B, B::Reply>, AcquireError> {
+    let connection = pool.connections.shared().await?;
+    let outcome = pool.bounded_query(&connection, plan, sql, values).await;
+    Ok(B::check(&connection, plan, outcome))
+}
+
+/// Runs one on a connection of its own, which is clean before another caller has it.
+pub(super) async fn run_alone<B: ServerBackend>(
+    pool: &PoolInner<B>,
+    plan: &B::Plan,
+    sql: SqlText,
+    values: Vec<Value>,
+) -> Result<Answer> {
+    let connection = pool.exclusive(&sql, &values).await?;
+    let run = pool.run_on(&connection, plan, &sql, &values).await;
+    run.map_err(Error::of_parts)
 }
 
 impl<B: Transactional> std::fmt::Debug for Pool<B> {

@@ -62,8 +62,9 @@ impl<B: Transactional> Savepoint<B> {
         Ok(())
     }
 
-    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
-        self.transaction.clone()
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let transaction: Weak<TransactionInner<B>> = self.transaction.clone();
+        transaction
     }
 }
 

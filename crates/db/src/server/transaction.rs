@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
+use futures_util::future::LocalBoxFuture;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -21,6 +22,7 @@ use crate::sql_text::SqlText;
 use crate::value::Value;
 
 use super::backend::{Answer, Outcome, PoolInner, Scope};
+use super::code::TransactionCode;
 use super::connections::Exclusive;
 use super::expiry::Expiry;
 use super::fault::Fault;
@@ -120,7 +122,10 @@ pub(crate) trait Transactional: Streaming {
     fn savepoint_sql(command: SavepointCommand, name: SavepointName) -> String;
 
     /// Runs a command without values that returns nothing.
-    fn run_command(open: &Self::Open, sql: &str) -> impl Future<Output = Result<(), Self::Error>>;
+    fn run_command<'c>(
+        open: &'c Self::Open,
+        sql: &'c str,
+    ) -> LocalBoxFuture<'c, Result<(), Self::Error>>;
 
     /// Sends a command to be run before anything else is; false if that cannot be done without waiting.
     fn send_command(_: &Self::Open, _: &str) -> bool {
@@ -150,6 +155,7 @@ pub(crate) struct TransactionInner<B: Transactional> {
     /// When it was last used, if that matters.
     used: Cell<Option<Instant>>,
     pub(crate) state: B::State,
+    code: TransactionCode<B>,
 }
 
 impl<B: Transactional> Transaction<B> {
@@ -179,6 +185,7 @@ impl<B: Transactional> Transaction<B> {
             idle: Notify::new(),
             used: Cell::new(None),
             state,
+            code: TransactionCode::here(),
         });
         inner.note_use();
         B::on_begin(&inner);
@@ -283,8 +290,9 @@ impl<B: Transactional> Transaction<B> {
         rolled_back.map_err(|fault| pool.error("ROLLBACK", fault))
     }
 
-    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<B>> {
-        Rc::downgrade(&self.0)
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let own: Weak<TransactionInner<B>> = Rc::downgrade(&self.0);
+        own
     }
 }
 
@@ -375,11 +383,15 @@ impl<B: Transactional> TransactionInner<B> {
         self.note_use();
         let open = self.open().ok_or_else(|| self.ended.get().error())?;
         if let Some(name) = self.undo.take() {
-            let sql = B::savepoint_sql(SavepointCommand::RollBack, name);
-            let undone = self.command(&open, &sql).await;
-            undone.inspect_err(|_| self.end(EndReason::SavepointLost))?;
+            (self.code.go_back)(self, &open, name).await?;
         }
         Ok(open)
+    }
+
+    pub(super) async fn go_back(&self, open: &B::Open, name: SavepointName) -> Result<()> {
+        let sql = B::savepoint_sql(SavepointCommand::RollBack, name);
+        let undone = self.command(open, &sql).await;
+        undone.inspect_err(|_| self.end(EndReason::SavepointLost))
     }
 
     /// Takes the open transaction away from all others, to end it, once nothing is running in it.
@@ -423,6 +435,10 @@ impl<B: Transactional> TransactionInner<B> {
 
     /// Rolls back without waiting, unless it is over.
     pub(crate) fn end(&self, how: EndReason) {
+        (self.code.end)(self, how);
+    }
+
+    pub(super) fn end_here(&self, how: EndReason) {
         let Some(open) = self.open.borrow_mut().take() else {
             return;
         };
@@ -439,6 +455,10 @@ impl<B: Transactional> TransactionInner<B> {
 
     /// An error of a call in it: what is lost with the connection was rolled back, unless a commit is on its way behind the call.
     pub(crate) fn undone(&self, error: Error) -> Error {
+        (self.code.undone)(self, error)
+    }
+
+    pub(super) fn undone_here(&self, error: Error) -> Error {
         let is_ending = matches!(
             self.ended.get(),
             EndReason::Uncommitted | EndReason::Committed

@@ -25,6 +25,9 @@ use super::session::End;
 /// Where the answer goes. Closed as soon as the caller's future is dropped.
 pub(super) type Reply = oneshot::Sender<Result<Output>>;
 
+/// Where it is received.
+pub(super) type Answer = oneshot::Receiver<Result<Output>>;
+
 /// What a job can give. One type for all jobs, so that the statement that runs on a thread can watch its caller
 /// without knowing what it runs.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::RecvError};
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::sql_text::SqlText;
 use crate::value::Value;
 
 use super::engine::Engine;
-use super::job::{Call, Job, Output, Statement, Work};
+use super::job::{Answer, Call, Job, Output, Statement, Work};
 use super::policy::{self, Leading};
 use super::queue::Lane;
 use super::session::Transaction;
@@ -145,11 +145,20 @@ impl Pool {
         sql: SqlText,
         values: Vec<Value>,
     ) -> Result<Output> {
+        heard(self.push_statement(lane, call, sql, values).await)
+    }
+
+    /// No async function, so that what waits for the answer is compiled with the answer alone.
+    fn push_statement(&self, lane: Lane, call: Call, sql: SqlText, values: Vec<Value>) -> Answer {
         let statement = Statement::new(sql, values);
-        self.ask(lane, Work::Statement(call), statement).await
+        self.push(lane, Work::Statement(call), statement)
     }
 
     pub(super) async fn ask(&self, lane: Lane, work: Work, statement: Statement) -> Result<Output> {
+        heard(self.push(lane, work, statement).await)
+    }
+
+    fn push(&self, lane: Lane, work: Work, statement: Statement) -> Answer {
         let (reply, answer) = oneshot::channel();
         let job = Job {
             work,
@@ -159,7 +168,15 @@ impl Pool {
             enqueued: Instant::now(),
         };
         self.engine.push(lane, job);
-        let lost = Error::closed("database", "the statement met a bug and may have run");
-        answer.await.unwrap_or(Err(lost))
+        answer
     }
+}
+
+fn heard(answer: Result<Result<Output>, RecvError>) -> Result<Output> {
+    answer.unwrap_or_else(|_| {
+        Err(Error::closed(
+            "database",
+            "the statement met a bug and may have run",
+        ))
+    })
 }

@@ -19,7 +19,7 @@ use crate::sql_text::SqlText;
 use crate::value::Value;
 
 use super::engine::Engine;
-use super::job::{Call, Command, Output, Reply, Request, Statement, Work};
+use super::job::{Answer, Call, Command, Output, Reply, Request, Statement, Work};
 use super::pool::Pool;
 use super::queue::Lane;
 use super::stream::{Demand, RowStream};
@@ -99,13 +99,13 @@ impl Transaction {
     }
 
     pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
-        let request = Request::Statement(Call::Query, Statement::new(sql, values));
-        self.session.ask(request).await.map(Output::rows)
+        let answer = self.session.begin_statement(Call::Query, sql, values);
+        self.session.heard(answer).await.map(Output::rows)
     }
 
     pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
-        let request = Request::Statement(Call::Execute, Statement::new(sql, values));
-        self.session.ask(request).await.map(Output::executed)
+        let answer = self.session.begin_statement(Call::Execute, sql, values);
+        self.session.heard(answer).await.map(Output::executed)
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
@@ -159,8 +159,9 @@ impl Transaction {
         self.session.ask(Request::RollBack).await.map(drop)
     }
 
-    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
-        Rc::downgrade(&self.session)
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let session: Weak<Session> = Rc::downgrade(&self.session);
+        session
     }
 }
 
@@ -198,6 +199,18 @@ impl Session {
     }
 
     async fn ask(&self, request: Request) -> Result<Output> {
+        self.heard(self.begin(request)).await
+    }
+
+    async fn heard(&self, answer: Result<Answer>) -> Result<Output> {
+        answer?.await.unwrap_or_else(|_| Err(self.end.error()))
+    }
+
+    fn begin_statement(&self, call: Call, sql: SqlText, values: Vec<Value>) -> Result<Answer> {
+        self.begin(Request::Statement(call, Statement::new(sql, values)))
+    }
+
+    fn begin(&self, request: Request) -> Result<Answer> {
         if self
             .stream
             .borrow()
@@ -210,7 +223,7 @@ impl Session {
         }
         let (reply, answer) = oneshot::channel();
         match self.send(request, Some(reply)) {
-            Ok(()) => answer.await.unwrap_or_else(|_| Err(self.end.error())),
+            Ok(()) => Ok(answer),
             Err(TrySendError::Disconnected(_)) => Err(self.end.error()),
             Err(TrySendError::Full(command)) => {
                 let statement = match command.request {
@@ -267,8 +280,9 @@ impl Savepoint {
         Ok(session)
     }
 
-    pub(crate) fn owner(&self) -> Weak<impl Abandon + use<>> {
-        self.session.clone()
+    pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
+        let session: Weak<Session> = self.session.clone();
+        session
     }
 }
 

@@ -13,13 +13,14 @@ use super::address;
 use super::test_database::{
     PREFIX, TestContents, TestDatabase, refuse, run_of, texts, warn_of_stale,
 };
-use crate::database::{Database, Transaction};
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::limits::{TEST_DATABASE_PAUSE, TEST_DATABASE_TRIES_MAX, TIMEOUT_MAX};
 use crate::options::{Options, TransactionOptions};
 use crate::server::DriverError as _;
 use crate::sql_text::SqlText;
 use crate::statement_context::StatementContext;
+use crate::transaction::Transaction;
 use crate::value::{Value, ValueRef};
 
 /// A row for each database, under the name of its file.

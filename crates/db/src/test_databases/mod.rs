@@ -10,6 +10,7 @@ mod test_database;
 
 use std::path::Path;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use crate::error::Result;
@@ -39,69 +40,87 @@ impl TestDatabases {
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) of a database with tables that no test has made. As [`Database::connect`](crate::Database::connect).
-    pub async fn open(url: Option<&str>, folder: &Path) -> Result<TestDatabases> {
-        let engine = match url {
-            Some(url) if url.starts_with("postgres:") || url.starts_with("postgresql:") => {
-                Engine::Postgres(Box::new(PostgresTests::open(url, run_number()).await?))
-            }
-            Some(url) if url.starts_with("firebird:") => {
-                Engine::Firebird(Box::new(FirebirdTests::open(url, run_number()).await?))
-            }
-            url => Engine::Sqlite(SqliteTests::open(url, folder, run_number()).await?),
-        };
-        Ok(TestDatabases { engine, made: 0 })
+    pub fn open<'u>(
+        url: Option<&'u str>,
+        folder: &'u Path,
+    ) -> LocalBoxFuture<'u, Result<TestDatabases>> {
+        async move {
+            let engine = match url {
+                Some(url) if url.starts_with("postgres:") || url.starts_with("postgresql:") => {
+                    Engine::Postgres(Box::new(PostgresTests::open(url, run_number()).await?))
+                }
+                Some(url) if url.starts_with("firebird:") => {
+                    Engine::Firebird(Box::new(FirebirdTests::open(url, run_number()).await?))
+                }
+                url => Engine::Sqlite(SqliteTests::open(url, folder, run_number()).await?),
+            };
+            Ok(TestDatabases { engine, made: 0 })
+        }
+        .boxed_local()
     }
 
     /// A database to be migrated once, of which all that follow are copies; its URL. None where there is no copying: each is migrated then.
     ///
     /// # Errors
     /// As [`TestDatabases::create`].
-    pub async fn template(&mut self) -> Result<Option<String>> {
-        match &mut self.engine {
-            Engine::Sqlite(tests) => Ok(tests.template()),
-            Engine::Postgres(tests) => tests.template().await.map(Some),
-            Engine::Firebird(_) => Ok(None),
+    pub fn template(&mut self) -> LocalBoxFuture<'_, Result<Option<String>>> {
+        async move {
+            match &mut self.engine {
+                Engine::Sqlite(tests) => Ok(tests.template()),
+                Engine::Postgres(tests) => tests.template().await.map(Some),
+                Engine::Firebird(_) => Ok(None),
+            }
         }
+        .boxed_local()
     }
 
     /// A database that nothing has used: a copy of the template, or an empty one. A file is made in `folder`, which is the test's.
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) where the user of the URL may make none, which says what to grant; what the database says.
-    pub async fn create(&mut self, folder: &Path) -> Result<TestDatabase> {
-        self.made += 1;
-        match &mut self.engine {
-            Engine::Sqlite(tests) => tests.create(folder, self.made).await,
-            Engine::Postgres(tests) => tests.create(self.made).await,
-            Engine::Firebird(tests) => tests.create(self.made).await,
+    pub fn create<'t>(&'t mut self, folder: &'t Path) -> LocalBoxFuture<'t, Result<TestDatabase>> {
+        async move {
+            self.made += 1;
+            match &mut self.engine {
+                Engine::Sqlite(tests) => tests.create(folder, self.made).await,
+                Engine::Postgres(tests) => tests.create(self.made).await,
+                Engine::Firebird(tests) => tests.create(self.made).await,
+            }
         }
+        .boxed_local()
     }
 
     /// Removes one, whoever is still connected to it. A file goes with its folder.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn remove(&mut self, database: TestDatabase) -> Result<()> {
-        match &mut self.engine {
-            Engine::Sqlite(tests) => {
-                tests.remove(&database.name);
-                Ok(())
+    pub fn remove(&mut self, database: TestDatabase) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            match &mut self.engine {
+                Engine::Sqlite(tests) => {
+                    tests.remove(&database.name);
+                    Ok(())
+                }
+                Engine::Postgres(tests) => tests.remove(&database.name).await,
+                Engine::Firebird(tests) => tests.remove(&database.name).await,
             }
-            Engine::Postgres(tests) => tests.remove(&database.name).await,
-            Engine::Firebird(tests) => tests.remove(&database.name).await,
         }
+        .boxed_local()
     }
 
     /// Removes all that this run has made and that is still there.
     ///
     /// # Errors
     /// What the database says; the next run removes what was left.
-    pub async fn end(self) -> Result<()> {
-        match self.engine {
-            Engine::Sqlite(_) => Ok(()),
-            Engine::Postgres(tests) => tests.end().await,
-            Engine::Firebird(tests) => tests.end().await,
+    pub fn end(self) -> LocalBoxFuture<'static, Result<()>> {
+        async move {
+            match self.engine {
+                Engine::Sqlite(_) => Ok(()),
+                Engine::Postgres(tests) => tests.end().await,
+                Engine::Firebird(tests) => tests.end().await,
+            }
         }
+        .boxed_local()
     }
 }
 

@@ -33,15 +33,19 @@ impl<L: Link> Deref for Shared<L> {
 
 impl<L: Link> Drop for Shared<L> {
     fn drop(&mut self) {
-        let (link, connection) = (&self.pool.link, &self.member.connection);
-        let unanswered = link.is_usable(connection) && !link.is_clean(connection);
-        if unanswered && self.member.sharers() == 1 && has_runtime() {
-            // The last caller gave up: the next shall not wait behind a reply that is not wanted.
-            self.member.keep();
-            return clean(&self.pool, &self.member);
-        }
-        self.pool.give_back(&self.member, Kind::Shared);
+        (self.pool.code.leave_shared)(&self.pool, &self.member);
     }
+}
+
+pub(super) fn leave_shared<L: Link>(pool: &Rc<Inner<L>>, member: &Rc<Member<L::Connection>>) {
+    let (link, connection) = (&pool.link, &member.connection);
+    let unanswered = link.is_usable(connection) && !link.is_clean(connection);
+    if unanswered && member.sharers() == 1 && has_runtime() {
+        // The last caller gave up: the next shall not wait behind a reply that is not wanted.
+        member.keep();
+        return clean(pool, member);
+    }
+    pool.give_back(member, Kind::Shared);
 }
 
 fn has_runtime() -> bool {
@@ -82,9 +86,13 @@ impl<L: Link> Deref for Exclusive<L> {
 
 impl<L: Link> Drop for Exclusive<L> {
     fn drop(&mut self) {
-        if self.pool.link.is_clean(&self.member.connection) || !has_runtime() {
-            return self.pool.give_back(&self.member, Kind::Exclusive);
-        }
-        clean(&self.pool, &self.member);
+        (self.pool.code.leave_exclusive)(&self.pool, &self.member);
     }
+}
+
+pub(super) fn leave_exclusive<L: Link>(pool: &Rc<Inner<L>>, member: &Rc<Member<L::Connection>>) {
+    if pool.link.is_clean(&member.connection) || !has_runtime() {
+        return pool.give_back(member, Kind::Exclusive);
+    }
+    clean(pool, member);
 }

@@ -7,6 +7,7 @@
 //! callers, and is given to that one when the last has left. What a shared caller that gave up left unanswered is waited for, or stopped,
 //! before the connection counts as free.
 
+mod code;
 mod lease;
 mod member;
 mod opening;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tsumugi_trace::{SpanKind, in_wait, span};
 
+use code::Code;
 pub(crate) use lease::{Exclusive, Shared};
 use member::Member;
 use opening::Opening;
@@ -153,6 +155,7 @@ pub(crate) struct Inner<L: Link> {
     opening: Opening,
     counts: Counts,
     closed: Cell<bool>,
+    code: Code<L>,
 }
 
 #[derive(Default)]
@@ -178,6 +181,7 @@ impl<L: Link> ConnectionPool<L> {
             opening: Opening::default(),
             counts: Counts::default(),
             closed: Cell::new(false),
+            code: Code::here(),
         });
         upkeep::start(&inner);
         ConnectionPool(inner)
@@ -185,14 +189,10 @@ impl<L: Link> ConnectionPool<L> {
 
     /// A connection together with others, for one statement outside a transaction.
     pub(crate) async fn shared(&self) -> Result<Shared<L>, AcquireError> {
-        // Callers that wait already come first.
-        if self.0.queue.count(Kind::Shared) == 0
-            && let Some(member) = self.0.share()
-        {
-            add(&self.0.counts.acquired);
-            return Ok(Shared::new(&self.0, member));
-        }
-        let member = self.wait(Kind::Shared).await?;
+        let member = match (self.0.code.share)(&self.0) {
+            Some(member) => member,
+            None => (self.0.code.wait)(&self.0, Kind::Shared).await?,
+        };
         Ok(Shared::new(&self.0, member))
     }
 
@@ -205,37 +205,8 @@ impl<L: Link> ConnectionPool<L> {
             add(&self.0.counts.acquired);
             return Ok(Exclusive::new(&self.0, member));
         }
-        let member = self.wait(Kind::Exclusive).await?;
+        let member = (self.0.code.wait)(&self.0, Kind::Exclusive).await?;
         Ok(Exclusive::new(&self.0, member))
-    }
-
-    async fn wait(&self, kind: Kind) -> Result<Rc<Member<L::Connection>>, AcquireError> {
-        if self.0.closed.get() {
-            return Err(AcquireError::Closed);
-        }
-        let begun = Instant::now();
-        let waiter = self.0.queue.join(kind).ok_or(AcquireError::QueueFull)?;
-        // A caller that gives up between being served and being polled hands the connection back.
-        let waiting = waiting::Waiting::new(&self.0, waiter);
-        self.0.dispatch();
-        let served = tokio::time::timeout(self.0.settings.acquire_timeout, waiting.served());
-        match in_wait(|| span(SpanKind::Pool, "connection"), served).await {
-            Ok(served) => {
-                let counts = &self.0.counts;
-                counts.wait.set(counts.wait.get() + begun.elapsed());
-                if served.is_ok() {
-                    add(&counts.acquired);
-                }
-                served
-            }
-            Err(_) => {
-                add(&self.0.counts.timeouts);
-                Err(AcquireError::Timeout {
-                    waited: begun.elapsed(),
-                    reason: self.0.opening.last_failure(),
-                })
-            }
-        }
     }
 
     /// Lets connections go as they become free, and refuses new callers and those that wait.
@@ -277,12 +248,45 @@ impl<L: Link> ConnectionPool<L> {
 }
 
 impl<L: Link> Inner<L> {
-    /// Counts a caller into a connection that takes one more, without taking a free one from callers that wait.
+    /// Counts a caller into a connection that takes one more, without taking a free one from callers that wait. Those that wait already for one to share
+    /// come first.
     fn share(&self) -> Option<Rc<Member<L::Connection>>> {
-        if self.closed.get() {
+        if self.closed.get() || self.queue.count(Kind::Shared) > 0 {
             return None;
         }
-        self.share_or(|| self.queue.is_empty().then(|| self.idle()).flatten())
+        let member = self.share_or(|| self.queue.is_empty().then(|| self.idle()).flatten())?;
+        add(&self.counts.acquired);
+        Some(member)
+    }
+
+    /// Waits for a connection.
+    async fn wait(self: &Rc<Self>, kind: Kind) -> Result<Rc<Member<L::Connection>>, AcquireError> {
+        if self.closed.get() {
+            return Err(AcquireError::Closed);
+        }
+        let begun = Instant::now();
+        let waiter = self.queue.join(kind).ok_or(AcquireError::QueueFull)?;
+        // A caller that gives up between being served and being polled hands the connection back.
+        let waiting = waiting::Waiting::new(self, waiter);
+        self.dispatch();
+        let served = tokio::time::timeout(self.settings.acquire_timeout, waiting.served());
+        match in_wait(|| span(SpanKind::Pool, "connection"), served).await {
+            Ok(served) => {
+                let counts = &self.counts;
+                counts.wait.set(counts.wait.get() + begun.elapsed());
+                if served.is_ok() {
+                    add(&counts.acquired);
+                }
+                served
+            }
+            Err(_) => {
+                add(&self.counts.timeouts);
+                Err(AcquireError::Timeout {
+                    waited: begun.elapsed(),
+                    reason: self.opening.last_failure(),
+                })
+            }
+        }
     }
 
     /// One that is shared already and answers quickly, then a free one, then one that answers not quite as quickly. One that stalls
