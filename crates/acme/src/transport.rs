@@ -12,16 +12,14 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderValue, Request, Uri};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use instant_acme::{BodyWrapper, BytesResponse, HttpClient};
 use rustls::ClientConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
 use tokio::net::lookup_host;
 use tokio_rustls::TlsConnector;
-use tsumugi_http::connect_first;
+use tsumugi_http::{OutgoingHttp, OutgoingStream, connect_first};
 
 use crate::error::Error;
 use crate::limits::{ACME_ANSWER_BYTES_MAX, ANSWER_MAX, CONNECT_MAX};
@@ -83,7 +81,8 @@ async fn ask(
     let found: Vec<SocketAddr> = lookup_host((&*host, port)).await?.collect();
     let stream = connect_first(&found, CONNECT_MAX).await?;
     let name = ServerName::try_from(host)?;
-    let stream = connector.connect(name, stream).await.map_err(|error| {
+    let stream = OutgoingStream::encrypt(&connector, name, stream).await;
+    let stream = stream.map_err(|error| {
         let advice = "; --acme-ca names the authority of a directory that the system does not know";
         io::Error::new(error.kind(), format!("no TLS connection: {error}{advice}"))
     })?;
@@ -92,7 +91,13 @@ async fn ask(
     *request.uri_mut() = Uri::from(path);
     let host = HeaderValue::from_str(authority.as_str())?;
     request.headers_mut().insert(HOST, host);
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let (head, body) = request.into_parts();
+    let body = Full::new(body.collect().await?.to_bytes());
+    let request = Request::from_parts(head, body);
+    let OutgoingHttp {
+        mut sender,
+        connection,
+    } = stream.http1(None).await?;
     let answered = async {
         let (parts, body) = sender.send_request(request).await?.into_parts();
         let body = read(body, ACME_ANSWER_BYTES_MAX).await?;

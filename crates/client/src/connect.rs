@@ -7,19 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tsumugi_http::{connect_first, system_authorities};
+use tsumugi_http::{OutgoingHttp, OutgoingStream, connect_first, system_authorities};
 use tsumugi_worker::WorkerHandle;
 
 use super::target::{Scheme, TargetUrl};
@@ -99,13 +95,14 @@ impl HttpConnector {
         }
         let stream = self.tcp(&addresses).await.map_err(failed)?;
         match target.scheme {
-            Scheme::Http => self.handshake(stream, target).await,
+            Scheme::Http => self.handshake(stream.into(), target).await,
             Scheme::Https => {
                 let config = self.tls.get_or_try_init(|| self.configuration());
                 let config = Arc::clone(config.await.map_err(failed)?);
                 let name = ServerName::try_from(target.origin().host.clone())
                     .map_err(|_| failed("no certificate can be for this host name".to_owned()))?;
-                let connected = TlsConnector::from(config).connect(name, stream).await;
+                let connector = TlsConnector::from(config);
+                let connected = OutgoingStream::encrypt(&connector, name, stream).await;
                 let stream = connected.map_err(|error| failed(format!("TLS: {error}")))?;
                 self.handshake(stream, target).await
             }
@@ -146,20 +143,13 @@ impl HttpConnector {
         Ok(stream)
     }
 
-    async fn handshake<S>(&self, stream: S, target: &TargetUrl) -> Result<Sender, Error>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + 'static,
-    {
-        let mut builder = http1::Builder::new();
-        builder
-            .max_buf_size(self.header_bytes_max)
-            .max_header_size(self.header_bytes_max);
-        let (sender, connection) = builder
-            .handshake::<_, Full<Bytes>>(TokioIo::new(stream))
-            .await
-            .map_err(|error| Error::of(target.place(), error))?;
-        // It ends when the sender is dropped; what fails is reported to the request that waits.
-        drop(self.worker.spawn(async move { drop(connection.await) }));
+    async fn handshake(&self, stream: OutgoingStream, target: &TargetUrl) -> Result<Sender, Error> {
+        let begun = stream.http1(Some(self.header_bytes_max)).await;
+        let OutgoingHttp { sender, connection } =
+            begun.map_err(|error| Error::of(target.place(), error))?;
+        // What fails is reported to the request that waits.
+        let ended = async move { drop(connection.await) };
+        drop(self.worker.spawn_boxed(Box::pin(ended)));
         Ok(sender)
     }
 
@@ -173,7 +163,15 @@ impl HttpConnector {
 ///
 /// # Errors
 /// What is wrong with the certificates.
-pub async fn tls_configuration(
+pub fn tls_configuration<'t>(
+    worker: &'t WorkerHandle,
+    certificates: Option<PathBuf>,
+    protocols: &'t [&'t [u8]],
+) -> LocalBoxFuture<'t, Result<Arc<ClientConfig>, String>> {
+    configure(worker, certificates, protocols).boxed_local()
+}
+
+async fn configure(
     worker: &WorkerHandle,
     certificates: Option<PathBuf>,
     protocols: &[&[u8]],

@@ -1,6 +1,7 @@
 //! Calls to other servers: HTTP/1.1 over TCP or TLS, kept-alive connections, redirects, limits. Stays on its worker. Knows no Ruby.
 //! A call that is dropped closes its connection; a connection goes back to the pool only after a whole response. Where a
 //! call may go is for the caller to say ([`Reach`]). URLs are never logged, they may hold secrets.
+//! Futures at the edge of the crate are boxed, so that their code is made once, and not in each crate that awaits them.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
     HeaderValue, LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
@@ -166,21 +168,24 @@ impl HttpClient {
     }
 
     /// Sends a call and reads the whole answer.
-    pub async fn call(&self, call: ClientRequest) -> Result<ClientResponse, Error> {
-        let (timeout, place) = (call.timeout, call.target.place());
-        let (span, call) = traced(call, &place);
-        let outcome = match tokio::time::timeout(timeout, self.follow(call)).await {
-            Ok(result) => result,
-            Err(_) => Err(Error::Timeout {
-                place,
-                seconds: timeout.as_secs_f64(),
-            }),
-        };
-        match &outcome {
-            Ok(reply) => span.set("http.response.status_code", reply.status.as_u16()),
-            Err(error) => span.fail(&error.to_string()),
+    pub fn call(&self, call: ClientRequest) -> LocalBoxFuture<'_, Result<ClientResponse, Error>> {
+        async move {
+            let (timeout, place) = (call.timeout, call.target.place());
+            let (span, call) = traced(call, &place);
+            let outcome = match tokio::time::timeout(timeout, self.follow(call)).await {
+                Ok(result) => result,
+                Err(_) => Err(Error::Timeout {
+                    place,
+                    seconds: timeout.as_secs_f64(),
+                }),
+            };
+            match &outcome {
+                Ok(reply) => span.set("http.response.status_code", reply.status.as_u16()),
+                Err(error) => span.fail(&error.to_string()),
+            }
+            outcome
         }
-        outcome
+        .boxed_local()
     }
 
     async fn follow(&self, mut call: ClientRequest) -> Result<ClientResponse, Error> {

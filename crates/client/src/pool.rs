@@ -121,7 +121,7 @@ impl Pool {
         }
         let pool = Rc::downgrade(self);
         let pause = Duration::from_millis(self.limits.idle_ms_max);
-        drop(self.worker.spawn(async move {
+        drop(self.worker.spawn_boxed(Box::pin(async move {
             loop {
                 tokio::time::sleep(pause / 2).await;
                 let Some(pool) = pool.upgrade() else {
@@ -133,7 +133,7 @@ impl Pool {
                     return;
                 }
             }
-        }));
+        })));
     }
 
     fn sweep(&self, idle_max: Duration) {

@@ -1,5 +1,6 @@
 //! Sends mails from one worker: over a pool of connections, into a folder, or into a list for tests. Not what a mail is made of.
 //! Rule: a connection goes to its next mail only when the last one was taken whole; a mail is sent once, and never again by itself.
+//! [`Mailer::send`] is boxed, so that the code of all below it is made once, and not in each crate that awaits it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tsumugi_trace::{SpanKind, span};
@@ -118,18 +120,21 @@ impl Mailer {
     ///
     /// # Errors
     /// See [`Error`]. Of some of them another attempt may help: [`Error::is_transient`].
-    pub async fn send(&self, mut mail: Mail) -> Result<String, Error> {
-        if mail.from.is_none() {
-            mail.from = self.sender();
+    pub fn send(&self, mut mail: Mail) -> LocalBoxFuture<'_, Result<String, Error>> {
+        async move {
+            if mail.from.is_none() {
+                mail.from = self.sender();
+            }
+            let prepared = mail.prepare(self.numbers.take(), &self.settings.limits)?;
+            match &self.settings.target {
+                MailTarget::Nowhere => return Err(Error::NoServer),
+                MailTarget::Collected => self.collect(mail)?,
+                MailTarget::Folder(folder) => self.write(folder, &prepared).await?,
+                MailTarget::Server(_) => self.deliver(&prepared).await?,
+            }
+            Ok(prepared.id)
         }
-        let prepared = mail.prepare(self.numbers.take(), &self.settings.limits)?;
-        match &self.settings.target {
-            MailTarget::Nowhere => return Err(Error::NoServer),
-            MailTarget::Collected => self.collect(mail)?,
-            MailTarget::Folder(folder) => self.write(folder, &prepared).await?,
-            MailTarget::Server(_) => self.deliver(&prepared).await?,
-        }
-        Ok(prepared.id)
+        .boxed_local()
     }
 
     /// Who sends what does not say it. Where no server checks it, there is always one.
