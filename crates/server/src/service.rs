@@ -15,7 +15,7 @@ use tsumugi_http::access_log::{LogEntry, LogLane};
 use tsumugi_http::compress::{AcceptedCodings, Compressor};
 use tsumugi_http::{
     Acceptor, ConnectionInfo, FinishedRequest, HttpHandler, HttpLimits, HttpProtocol, HttpResponse,
-    HttpServer, OnWorker, PeerIdentity, Request, RequestScheme,
+    HttpServer, OnWorker, PeerIdentity, Request, RequestScheme, ServedStream,
     proxy_protocol::{self, ProxySource},
 };
 use tsumugi_worker::{
@@ -95,7 +95,7 @@ impl<P: Program> Service<P> {
         let apps = Rc::clone(&self.apps);
         let bodies = Arc::clone(self.server.bodies());
         let worker = self.worker.clone();
-        drop(self.worker.spawn(async move {
+        drop(self.worker.spawn_boxed(Box::pin(async move {
             loop {
                 let alive: Vec<_> = apps.borrow().iter().filter_map(Weak::upgrade).collect();
                 let shown: Vec<_> = alive.iter().map(|app| app.show()).collect();
@@ -106,31 +106,32 @@ impl<P: Program> Service<P> {
                     && let Some(queue) = queue
                 {
                     let column = Arc::clone(&column);
-                    drop(worker.spawn(async move { column.jobs.count(&queue).await }));
+                    let count = async move { column.jobs.count(&queue).await };
+                    drop(worker.spawn_boxed(Box::pin(count)));
                 }
                 column.bodies_bytes.store(bodies.bytes(), Relaxed);
                 column.bodies_refused.store(bodies.refused(), Relaxed);
                 tokio::time::sleep(FIGURES_EVERY).await;
             }
-        }));
+        })));
     }
 
     /// Has the application that was loaded last answer what the dashboard asks.
     fn listen(&self, mut asked: QuestionReceiver) {
         let apps = Rc::clone(&self.apps);
         let worker = self.worker.clone();
-        drop(self.worker.spawn(async move {
+        drop(self.worker.spawn_boxed(Box::pin(async move {
             while let Some((question, answer)) = asked.next().await {
                 let app = apps.borrow().last().and_then(Weak::upgrade);
-                drop(worker.spawn(async move {
+                drop(worker.spawn_boxed(Box::pin(async move {
                     let Some(app) = app else {
                         return;
                     };
                     // Whoever asked may have gone.
                     let _ = answer.send(app.ask(question).await);
-                }));
+                })));
             }
-        }));
+        })));
     }
 
     /// Resolves when connections are to end: once a drain has begun, and where another process serves then, once a request that was on its
@@ -386,25 +387,26 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
                 (self.tls.borrow().of(listener), HttpProtocol::Sniffed)
             }
         };
-        let Some(acceptor) = acceptor else {
-            origin.protocol = protocol;
-            self.server.serve(stream, origin, handler, shutdown).await;
-            drop(slot);
-            return;
-        };
-        let limits = Rc::clone(self.server.limits());
-        let accepted = tokio::select! {
-            accepted = acceptor.accept(stream, &limits) => accepted,
-            () = self.shutdown() => return,
-        };
-        match accepted {
-            Ok((stream, protocol)) => {
-                origin.protocol = protocol;
+        let (stream, protocol) = match acceptor {
+            None => (ServedStream::from(stream), protocol),
+            Some(acceptor) => {
+                let limits = Rc::clone(self.server.limits());
+                let accepted = tokio::select! {
+                    accepted = acceptor.accept(stream, &limits) => accepted,
+                    () = self.shutdown() => return,
+                };
                 origin.scheme = RequestScheme::Https;
-                self.server.serve(stream, origin, handler, shutdown).await;
+                match accepted {
+                    Ok(accepted) => accepted,
+                    Err(error) => {
+                        tracing::debug!(%peer, %error, "no TLS connection");
+                        return;
+                    }
+                }
             }
-            Err(error) => tracing::debug!(%peer, %error, "no TLS connection"),
-        }
+        };
+        origin.protocol = protocol;
+        self.server.serve(stream, origin, handler, shutdown).await;
         drop(slot);
     }
 

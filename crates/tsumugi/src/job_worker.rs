@@ -131,12 +131,13 @@ pub(crate) fn start<S: 'static>(
     let mut started = Vec::new();
     if runs {
         let (handle, signal) = (worker.inner().clone(), Rc::clone(stop));
-        started.push(worker.spawn(async move { run_jobs(&handle, &signal, jobs).await }));
+        let run = async move { run_jobs(&handle, &signal, jobs).await };
+        started.push(worker.spawn_boxed(Box::pin(run)));
     }
     if worker.id() == 0 && !schedules.is_empty() {
         let (handle, signal) = (worker.inner().clone(), Rc::clone(stop));
         let push = async move { push_schedules(&handle, &signal, queue, schedules).await };
-        started.push(worker.spawn(push));
+        started.push(worker.spawn_boxed(Box::pin(push)));
     }
     Ok(started)
 }

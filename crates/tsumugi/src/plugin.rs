@@ -3,6 +3,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -275,6 +276,11 @@ impl Worker {
                 .spawn(ComputationFuture::new(computation, future)),
             None => self.0.inner.spawn(future),
         }
+    }
+
+    /// The same for what begins seldom: all of it is tasks of one type, whose code is here and not in each application.
+    pub(crate) fn spawn_boxed(&self, future: Pin<Box<dyn Future<Output = ()>>>) -> JoinHandle<()> {
+        self.spawn(future)
     }
 
     /// Waits; other requests run meanwhile.

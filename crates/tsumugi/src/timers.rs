@@ -112,12 +112,12 @@ pub(crate) fn start<S: 'static>(
     let (state, stop) = (Rc::clone(state), Rc::clone(stop));
     let worker = worker.clone();
     let spawner = worker.clone();
-    Some(spawner.spawn(async move {
+    Some(spawner.spawn_boxed(Box::pin(async move {
         tokio::select! {
             () = run(&worker, &state, period, &timer, &stop) => {}
             () = tick_cut(worker.inner(), &stop) => {}
         }
-    }))
+    })))
 }
 
 async fn run<S: 'static>(

@@ -2,11 +2,13 @@
 //! A timer of the cluster waits for its turn among the processes.
 //! Rule: a tick never begins before the last one has ended, and a period that no clock can keep is refused where it is declared. None begins
 //! once a drain has: from then on the timers of the process that took over run.
+//! What runs jobs is boxed, so that its code is made here and not in each crate that awaits it.
 
 use std::future::pending;
 use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tsumugi_cluster::{Cluster, ClusterTimer, Lease, ReleaseKind};
 use tsumugi_jobs::{CronSchedule, JobKind, JobQueue, JobWorker, run_schedules};
@@ -139,60 +141,70 @@ pub async fn run_cluster_timer(
 const JOBS_BACK_PART: u32 = 10;
 
 /// Runs jobs until `stop` is given or the server drains: then none begins, and those that run go on for a while, in a drain up to nine tenths of its time.
-pub async fn run_jobs(worker: &WorkerHandle, stop: &StopSignal, jobs: JobWorker) {
-    tokio::select! {
-        biased;
-        () = stop.given() => return,
-        () = begin(worker) => {}
-    }
-    let drain = worker.drain_started();
-    let ending = async {
+pub fn run_jobs<'r>(
+    worker: &'r WorkerHandle,
+    stop: &'r StopSignal,
+    jobs: JobWorker,
+) -> LocalBoxFuture<'r, ()> {
+    async move {
         tokio::select! {
-            () = drain => {}
-            () = stop.given() => {}
+            biased;
+            () = stop.given() => return,
+            () = begin(worker) => {}
         }
-    };
-    let (last, longest) = (worker.drain_started(), worker.limits().drain_ms_max);
-    let longest = Duration::from_millis(longest);
-    let last = async {
-        last.await;
-        worker.sleep(longest - longest / JOBS_BACK_PART).await;
-    };
-    jobs.run_until(ending, last).await;
+        let drain = worker.drain_started();
+        let ending = async {
+            tokio::select! {
+                () = drain => {}
+                () = stop.given() => {}
+            }
+        };
+        let (last, longest) = (worker.drain_started(), worker.limits().drain_ms_max);
+        let longest = Duration::from_millis(longest);
+        let last = async {
+            last.await;
+            worker.sleep(longest - longest / JOBS_BACK_PART).await;
+        };
+        jobs.run_until(ending, last).await;
+    }
+    .boxed_local()
 }
 
 /// The same for the jobs of schedules, which one worker of a process pushes.
-pub async fn push_schedules(
-    worker: &WorkerHandle,
-    stop: &StopSignal,
+pub fn push_schedules<'p>(
+    worker: &'p WorkerHandle,
+    stop: &'p StopSignal,
     queue: JobQueue,
     schedules: Vec<(JobKind, CronSchedule)>,
-) {
-    tokio::select! {
-        biased;
-        () = stop.given() => return,
-        () = begin(worker) => {}
-    }
-    let _figures: Vec<_> = schedules
-        .iter()
-        .map(|(kind, schedule)| {
-            let description = TimerDescription {
-                name: Some(kind.name.clone()),
-                place: None,
-                kind: TimerKind::Cron,
-                worker: worker.id(),
-            };
-            TimerFigures::begin_schedule(description, schedule.clone())
-        })
-        .collect();
-    let drain = worker.drain_started();
-    let ending = async {
+) -> LocalBoxFuture<'p, ()> {
+    async move {
         tokio::select! {
-            () = drain => {}
-            () = stop.given() => {}
+            biased;
+            () = stop.given() => return,
+            () = begin(worker) => {}
         }
-    };
-    run_schedules(queue, schedules, ending).await;
+        let _figures: Vec<_> = schedules
+            .iter()
+            .map(|(kind, schedule)| {
+                let description = TimerDescription {
+                    name: Some(kind.name.clone()),
+                    place: None,
+                    kind: TimerKind::Cron,
+                    worker: worker.id(),
+                };
+                TimerFigures::begin_schedule(description, schedule.clone())
+            })
+            .collect();
+        let drain = worker.drain_started();
+        let ending = async {
+            tokio::select! {
+                () = drain => {}
+                () = stop.given() => {}
+            }
+        };
+        run_schedules(queue, schedules, ending).await;
+    }
+    .boxed_local()
 }
 
 async fn begin(worker: &WorkerHandle) {

@@ -11,15 +11,13 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_util::rt::TokioIo;
 use prost::Message as _;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
-use tsumugi_http::connect_first;
+use tsumugi_http::{OutgoingHttp, OutgoingStream, connect_first};
 use tsumugi_rpc::ClientLimits;
-use tsumugi_rpc::client::{GrpcClient, GrpcFailure, RpcTarget, Tls};
+use tsumugi_rpc::client::{GrpcAnswer, GrpcClient, GrpcFailure, GrpcMessage, RpcTarget, Tls};
 
 use super::messages::{ExportRequest, ExportResponse};
 use super::settings::{CollectorProtocol, CollectorSettings};
@@ -72,8 +70,10 @@ impl Transport {
     pub async fn send(&self, settings: &CollectorSettings, message: &ExportRequest) -> Result<u64> {
         let answer: ExportResponse = match self {
             Transport::Grpc(client) => {
-                let called = client.call(EXPORT, &settings.headers, message, settings.timeout);
-                called.await.map_err(failure)?
+                let message = GrpcMessage::of(message);
+                let called = client.call(EXPORT, &settings.headers, &message, settings.timeout);
+                let answer = called.await.and_then(GrpcAnswer::read);
+                answer.map_err(failure)?
             }
             Transport::Http(connector) => {
                 let posted = post(connector.as_ref(), settings, message);
@@ -139,27 +139,26 @@ async fn post(
     let stream = connect_first(&found, settings.timeout / 2).await;
     let stream = stream.context("cannot be reached")?;
     match connector {
-        None => exchange(stream, settings, message).await,
+        None => exchange(stream.into(), settings, message).await,
         Some(connector) => {
             let name = ServerName::try_from(host(settings).to_owned())
                 .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-            let stream = connector.connect(name, stream).await;
+            let stream = OutgoingStream::encrypt(connector, name, stream).await;
             exchange(stream.context("no TLS connection")?, settings, message).await
         }
     }
 }
 
-async fn exchange<S>(
-    stream: S,
+async fn exchange(
+    stream: OutgoingStream,
     settings: &CollectorSettings,
     message: &ExportRequest,
-) -> Result<ExportResponse>
-where
-    S: AsyncRead + AsyncWrite + Unpin + 'static,
-{
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-        .await
-        .context("no HTTP connection")?;
+) -> Result<ExportResponse> {
+    let begun = stream.http1(None).await.context("no HTTP connection")?;
+    let OutgoingHttp {
+        mut sender,
+        connection,
+    } = begun;
     let mut request = Request::new(Full::new(Bytes::from(message.encode_to_vec())));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = settings.path.parse().context("the path of the endpoint")?;

@@ -10,6 +10,7 @@ mod tally;
 
 use std::io::Write as _;
 use std::path::Path;
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::thread;
@@ -517,22 +518,26 @@ impl ThreadWork<'_> {
         let callers = usize::try_from(self.group.callers / self.group.connections)?;
         let depth = self.plan.depth;
         let mut tasks: JoinSet<Result<()>> = JoinSet::new();
+        // Boxed, all of them are tasks of one type.
+        let mut spawn = |caller: Pin<Box<dyn Future<Output = Result<()>>>>| {
+            tasks.spawn_local(caller);
+        };
         let each = |_| Rc::clone(caller);
         match (self.plan.form, self.operation) {
             (CallForm::Stream, KvOperation::Iterate) => (0..callers).map(each).for_each(|one| {
-                tasks.spawn_local(caller::iterate(one, depth));
+                spawn(Box::pin(caller::iterate(one, depth)));
             }),
             (_, KvOperation::Iterate) => (0..callers * depth).map(each).for_each(|one| {
-                tasks.spawn_local(caller::iterate(one, 1));
+                spawn(Box::pin(caller::iterate(one, 1)));
             }),
             (CallForm::Stream, _) => (0..callers).map(each).for_each(|one| {
-                tasks.spawn_local(caller::stream(one, depth));
+                spawn(Box::pin(caller::stream(one, depth)));
             }),
             (CallForm::Unary, _) => (0..callers * depth).map(each).for_each(|one| {
-                tasks.spawn_local(caller::unary(one));
+                spawn(Box::pin(caller::unary(one)));
             }),
             (CallForm::Batches(size), _) => (0..callers * depth).map(each).for_each(|one| {
-                tasks.spawn_local(caller::batches(one, size));
+                spawn(Box::pin(caller::batches(one, size)));
             }),
         }
         while let Some(ended) = tasks.join_next().await {
