@@ -1,7 +1,10 @@
 //! A channel as its users have it: what is published reaches the subscribers of all processes. Keeps no message.
 //! Rule: what is too large is refused before anything is sent.
 
+use std::future::ready;
 use std::rc::Rc;
+
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
 use crate::checks::{check_message, check_name};
 use crate::engine::ClusterEngine;
@@ -36,9 +39,11 @@ impl MessageChannel {
     ///
     /// # Errors
     /// [`Error::TooLarge`] beyond [`CHANNEL_MESSAGE_BYTES_MAX`](crate::limits::CHANNEL_MESSAGE_BYTES_MAX), [`Error::Usage`] of a text with a NUL, else what the engine says.
-    pub async fn publish(&self, message: &str) -> Result<()> {
-        check_message(message)?;
-        self.engine.publish(&self.name, message).await
+    pub fn publish<'a>(&'a self, message: &'a str) -> LocalBoxFuture<'a, Result<()>> {
+        match check_message(message) {
+            Ok(()) => self.engine.publish(&self.name, message),
+            Err(error) => ready(Err(error)).boxed_local(),
+        }
     }
 
     /// A channel of this name whose last so many messages are kept, for those who come back. It shares nothing with the one that keeps none.
@@ -53,9 +58,12 @@ impl MessageChannel {
     ///
     /// # Errors
     /// [`Error::TooMany`] of channels with subscribers, else what the engine says.
-    pub async fn subscribe(&self) -> Result<Subscription> {
-        let subscription = self.engine.subscribe(&self.name).await?;
-        let engine = Rc::clone(&self.engine);
-        Ok(subscription.with_bearer(Box::new(engine)))
+    pub fn subscribe(&self) -> LocalBoxFuture<'_, Result<Subscription>> {
+        async move {
+            let subscription = self.engine.subscribe(&self.name).await?;
+            let engine = Rc::clone(&self.engine);
+            Ok(subscription.with_bearer(Box::new(engine)))
+        }
+        .boxed_local()
     }
 }

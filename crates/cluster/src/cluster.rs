@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::{Instant, sleep};
 use tsumugi_db::Database;
 use tsumugi_trace::{SpanKind, in_wait, span};
@@ -78,26 +79,34 @@ impl Cluster {
     /// # Errors
     /// [`Error::Unavailable`] when another one has it for longer than the caller waits; [`Error::Usage`] and [`Error::TooLarge`] of a name or a
     /// time that is none; [`Error::Unsupported`] by an engine that only carries messages; [`Error::Unanswered`] and the engine's own errors, after which it may be held for `ttl`.
-    pub async fn acquire(&self, name: &str, ttl: Duration, wait: LockWait) -> Result<Lease> {
-        check_name("the name of a lock", name)?;
-        self.engine.check_leases()?;
-        if !(LEASE_TTL_MIN..=LEASE_TTL_MAX).contains(&ttl) {
-            return Err(Error::Usage(format!(
-                "a lock takes a ttl from {} to {} seconds, not {}",
-                LEASE_TTL_MIN.as_secs_f64(),
-                LEASE_TTL_MAX.as_secs(),
-                ttl.as_secs_f64()
-            )));
+    pub fn acquire<'a>(
+        &'a self,
+        name: &'a str,
+        ttl: Duration,
+        wait: LockWait,
+    ) -> LocalBoxFuture<'a, Result<Lease>> {
+        async move {
+            check_name("the name of a lock", name)?;
+            self.engine.check_leases()?;
+            if !(LEASE_TTL_MIN..=LEASE_TTL_MAX).contains(&ttl) {
+                return Err(Error::Usage(format!(
+                    "a lock takes a ttl from {} to {} seconds, not {}",
+                    LEASE_TTL_MIN.as_secs_f64(),
+                    LEASE_TTL_MAX.as_secs(),
+                    ttl.as_secs_f64()
+                )));
+            }
+            let request = TakeRequest {
+                name: name.to_owned(),
+                holder: String::new(),
+                ttl,
+                period: None,
+            };
+            let taken = self.take(name, request, wait);
+            let begin = || span(SpanKind::Lock, &format!("lock {}", shown_name(name)));
+            in_wait(begin, taken).await
         }
-        let request = TakeRequest {
-            name: name.to_owned(),
-            holder: String::new(),
-            ttl,
-            period: None,
-        };
-        let taken = self.take(name, request, wait);
-        let begin = || span(SpanKind::Lock, &format!("lock {}", shown_name(name)));
-        in_wait(begin, taken).await
+        .boxed_local()
     }
 
     async fn take(&self, name: &str, request: TakeRequest, wait: LockWait) -> Result<Lease> {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use ring::digest::{Context, SHA256};
 
 use crate::cluster::{Cluster, LockWait};
@@ -34,13 +35,19 @@ impl Cluster {
     ///
     /// # Errors
     /// As [`Cluster::acquire`], but for [`Error::Unavailable`].
-    pub async fn acquire_computation(&self, name: &str) -> Result<Option<Lease>> {
-        let wait = LockWait::UpTo(COMPUTATION_TTL);
-        match self.acquire(name, COMPUTATION_TTL, wait).await {
-            Ok(lease) => Ok(Some(lease)),
-            Err(Error::Unavailable { .. }) => Ok(None),
-            Err(error) => Err(error),
+    pub fn acquire_computation<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> LocalBoxFuture<'a, Result<Option<Lease>>> {
+        async move {
+            let wait = LockWait::UpTo(COMPUTATION_TTL);
+            match self.acquire(name, COMPUTATION_TTL, wait).await {
+                Ok(lease) => Ok(Some(lease)),
+                Err(Error::Unavailable { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
         }
+        .boxed_local()
     }
 
     /// Computes while no other process computes what has the same name, or without that lock. The work looks for the value first, which another one may

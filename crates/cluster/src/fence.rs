@@ -1,6 +1,7 @@
 //! Whether a fencing token is still the last one, asked in the transaction that depends on it. Renews nothing.
 //! Rule: from the answer to the end of the transaction no one else gets the lease.
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_db::{Executor, Transaction, values};
 
 use crate::error::{Error, Result};
@@ -11,38 +12,47 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Lost`] where another one has taken the lock; [`Error::Usage`] outside of a transaction, and of a database that keeps no locks because
 /// the cluster is over something else; what the database says.
-pub async fn fence(executor: &Executor, name: &str, token: i64) -> Result<()> {
-    let Executor::Transaction(transaction) = executor else {
-        return Err(Error::Usage(
-            "fence belongs in a transaction: what it has found holds until that ends".to_owned(),
-        ));
-    };
-    if matches!(&**transaction, Transaction::Firebird(_)) {
-        return Err(Error::Unsupported {
-            engine: "Firebird",
-            what: "locks of a cluster: fence is for the database of `cluster`",
-        });
-    }
-    let sql = match &**transaction {
-        // Its transactions that write take turns.
-        Transaction::Sqlite(_) => "select 1 from tsumugi_leases where name = ? and token = ?",
-        _ => "select 1 from tsumugi_leases where name = ? and token = ? for share",
-    };
-    let found = match transaction.query(sql, values![name, token]).await {
-        Err(error) if lacks_table(&error) => {
+pub fn fence<'a>(
+    executor: &'a Executor,
+    name: &'a str,
+    token: i64,
+) -> LocalBoxFuture<'a, Result<()>> {
+    async move {
+        let Executor::Transaction(transaction) = executor else {
             return Err(Error::Usage(
-                "this database keeps no locks: fence is for the database of `cluster`".to_owned(),
+                "fence belongs in a transaction: what it has found holds until that ends"
+                    .to_owned(),
             ));
+        };
+        if matches!(&**transaction, Transaction::Firebird(_)) {
+            return Err(Error::Unsupported {
+                engine: "Firebird",
+                what: "locks of a cluster: fence is for the database of `cluster`",
+            });
         }
-        found => found?,
-    };
-    match found.is_empty() {
-        false => Ok(()),
-        true => Err(Error::Lost {
-            name: name.to_owned(),
-            reason: Some(format!("{token} is not its last token")),
-        }),
+        let sql = match &**transaction {
+            // Its transactions that write take turns.
+            Transaction::Sqlite(_) => "select 1 from tsumugi_leases where name = ? and token = ?",
+            _ => "select 1 from tsumugi_leases where name = ? and token = ? for share",
+        };
+        let found = match transaction.query(sql, values![name, token]).await {
+            Err(error) if lacks_table(&error) => {
+                return Err(Error::Usage(
+                    "this database keeps no locks: fence is for the database of `cluster`"
+                        .to_owned(),
+                ));
+            }
+            found => found?,
+        };
+        match found.is_empty() {
+            false => Ok(()),
+            true => Err(Error::Lost {
+                name: name.to_owned(),
+                reason: Some(format!("{token} is not its last token")),
+            }),
+        }
     }
+    .boxed_local()
 }
 
 /// Whether the database has never kept a lock: `cluster` is over another one, or over a store. The statement is always the same, so that nothing else

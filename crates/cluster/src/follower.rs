@@ -4,9 +4,11 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::ready;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::sleep;
 
 use crate::checks::check_message;
@@ -89,11 +91,11 @@ impl KeptChannel {
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::Usage`] of a text with a NUL, [`Error::Unsupported`] of an engine that keeps none, else what the engine says.
-    pub async fn publish(&self, message: &str) -> Result<i64> {
-        check_message(message)?;
-        self.engine
-            .publish_kept(&self.name, message, self.keep)
-            .await
+    pub fn publish<'a>(&'a self, message: &'a str) -> LocalBoxFuture<'a, Result<i64>> {
+        match check_message(message) {
+            Ok(()) => self.engine.publish_kept(&self.name, message, self.keep),
+            Err(error) => ready(Err(error)).boxed_local(),
+        }
     }
 
     /// The number of the last message, 0 before the first. What is read after this has all that was written before that message was published; follow
@@ -101,38 +103,41 @@ impl KeptChannel {
     ///
     /// # Errors
     /// [`Error::Unsupported`] of an engine that keeps none, else what the engine says.
-    pub async fn last(&self) -> Result<i64> {
-        Ok(self.engine.kept_range(&self.name).await?.last)
+    pub fn last(&self) -> LocalBoxFuture<'_, Result<i64>> {
+        async move { Ok(self.engine.kept_range(&self.name).await?.last) }.boxed_local()
     }
 
     /// Receives all messages after the one with this number, or all that are published from now on.
     ///
     /// # Errors
     /// [`Error::TooMany`] of channels with subscribers, [`Error::Unsupported`] of an engine that keeps none, else what the engine says.
-    pub async fn follow(&self, after: Option<i64>) -> Result<Follower> {
-        let subscription = self.engine.subscribe(&self.name.sent_on).await?;
-        let subscription = subscription.with_bearer(Box::new(Rc::clone(&self.engine)));
-        let range = self.engine.kept_range(&self.name).await?;
-        let after = after.unwrap_or(range.last);
-        // Numbers can only be compared with those that are kept: without any, only the last one is known.
-        let is_known = match range.oldest {
-            _ if after == range.last => true,
-            Some(oldest) => (oldest - 1..range.last).contains(&after),
-            None => false,
-        };
-        let position = match (is_known, range.oldest) {
-            (true, _) => after,
-            (false, Some(oldest)) if after < range.last => oldest - 1,
-            (false, _) => range.last,
-        };
-        Ok(Follower {
-            channel: self.clone(),
-            subscription,
-            position,
-            read: VecDeque::new(),
-            is_behind: position < range.last,
-            has_gap: !is_known,
-        })
+    pub fn follow(&self, after: Option<i64>) -> LocalBoxFuture<'_, Result<Follower>> {
+        async move {
+            let subscription = self.engine.subscribe(&self.name.sent_on).await?;
+            let subscription = subscription.with_bearer(Box::new(Rc::clone(&self.engine)));
+            let range = self.engine.kept_range(&self.name).await?;
+            let after = after.unwrap_or(range.last);
+            // Numbers can only be compared with those that are kept: without any, only the last one is known.
+            let is_known = match range.oldest {
+                _ if after == range.last => true,
+                Some(oldest) => (oldest - 1..range.last).contains(&after),
+                None => false,
+            };
+            let position = match (is_known, range.oldest) {
+                (true, _) => after,
+                (false, Some(oldest)) if after < range.last => oldest - 1,
+                (false, _) => range.last,
+            };
+            Ok(Follower {
+                channel: self.clone(),
+                subscription,
+                position,
+                read: VecDeque::new(),
+                is_behind: position < range.last,
+                has_gap: !is_known,
+            })
+        }
+        .boxed_local()
     }
 }
 
@@ -203,22 +208,25 @@ impl Follower {
     }
 
     /// Reads what is kept after the last one.
-    async fn read_on(&mut self) {
-        let KeptChannel { engine, name, .. } = &self.channel;
-        let read = engine.kept_after(name, self.position, FOLLOW_BATCH_MAX);
-        match read.await {
-            Ok(messages) => {
-                self.is_behind = messages.len() >= FOLLOW_BATCH_MAX;
-                let before_first = messages.first().map(|message| message.id - 1);
-                let gap_end = before_first.filter(|id| *id > self.position);
-                self.has_gap = gap_end.is_some();
-                self.position = gap_end.unwrap_or(self.position);
-                self.read = messages.into();
-            }
-            Err(error) => {
-                tracing::warn!("kept messages of the channel are not read yet: {error}");
-                sleep(LISTEN_PAUSE).await;
+    fn read_on(&mut self) -> LocalBoxFuture<'_, ()> {
+        async move {
+            let KeptChannel { engine, name, .. } = &self.channel;
+            let read = engine.kept_after(name, self.position, FOLLOW_BATCH_MAX);
+            match read.await {
+                Ok(messages) => {
+                    self.is_behind = messages.len() >= FOLLOW_BATCH_MAX;
+                    let before_first = messages.first().map(|message| message.id - 1);
+                    let gap_end = before_first.filter(|id| *id > self.position);
+                    self.has_gap = gap_end.is_some();
+                    self.position = gap_end.unwrap_or(self.position);
+                    self.read = messages.into();
+                }
+                Err(error) => {
+                    tracing::warn!("kept messages of the channel are not read yet: {error}");
+                    sleep(LISTEN_PAUSE).await;
+                }
             }
         }
+        .boxed_local()
     }
 }

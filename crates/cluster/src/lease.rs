@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -104,7 +105,7 @@ impl Lease {
     }
 
     /// Renews it until it is lost, given back or dropped.
-    pub fn keeper(&self) -> impl Future<Output = ()> + 'static {
+    pub fn keeper(&self) -> LocalBoxFuture<'static, ()> {
         let lease = Rc::downgrade(&self.0);
         async move {
             loop {
@@ -115,6 +116,7 @@ impl Lease {
                 lease.renew().await;
             }
         }
+        .boxed_local()
     }
 
     /// Runs this while the lease is held and renews it meanwhile. When it is lost, what runs is dropped where it waits.
@@ -122,7 +124,7 @@ impl Lease {
     /// # Errors
     /// [`Error::Lost`], also where the work had just ended when the deadline had passed.
     pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T> {
-        let mut keeper = pin!(self.keeper());
+        let mut keeper = self.keeper();
         let mut work = pin!(work);
         let mut is_kept = true;
         poll_fn(|cx| {
@@ -144,7 +146,11 @@ impl Lease {
     }
 
     /// Gives it back, so that others need not wait for the end of its time. Does nothing more than once, and nothing where it was lost.
-    pub async fn release(&self, kind: ReleaseKind) {
+    pub fn release(&self, kind: ReleaseKind) -> LocalBoxFuture<'_, ()> {
+        self.give_back(kind).boxed_local()
+    }
+
+    async fn give_back(&self, kind: ReleaseKind) {
         let lease = &self.0;
         if lease.released.get() || self.is_lost() {
             return;

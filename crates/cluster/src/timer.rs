@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::sleep;
 
 use crate::attempt::{LeaseAttempt, TakeOutcome};
@@ -60,45 +61,48 @@ impl ClusterTimer {
 
     /// Waits until this process is to tick. The tick runs under the lease ([`Lease::hold`]) and gives it back with
     /// [`ReleaseKind::Ticked`](crate::ReleaseKind::Ticked). Dropping the future leaves the tick to others.
-    pub async fn turn(&self) -> Lease {
-        let mut attempt = LeaseAttempt::new(
-            &self.engine,
-            &self.name,
-            TakeRequest {
-                name: lease_name(&self.name),
-                holder: String::new(),
-                ttl: (self.period / 2).min(TICK_TTL_MAX),
-                period: Some(self.period),
-            },
-        );
-        let mut is_noted = false;
-        let mut is_failing = false;
-        loop {
-            let outcome = match is_noted {
-                true => attempt.take().await,
-                false => {
-                    let name = lease_name(&self.name);
-                    let noted = self.engine.begin_timer(&name, self.period).await;
-                    is_noted = noted.is_ok();
-                    noted.map(|()| TakeOutcome::Busy(Duration::ZERO))
-                }
-            };
-            let pause = match outcome {
-                Ok(TakeOutcome::Held(lease)) => return lease,
-                Ok(TakeOutcome::Busy(wait)) => {
-                    is_failing = false;
-                    wait.clamp(LOCK_POLL_MIN, self.period)
-                }
-                Err(error) => {
-                    // Once for each time that it begins to fail.
-                    if !std::mem::replace(&mut is_failing, true) {
-                        tracing::warn!("the timer {} waits for its turn: {error}", self.name);
+    pub fn turn(&self) -> LocalBoxFuture<'_, Lease> {
+        async move {
+            let mut attempt = LeaseAttempt::new(
+                &self.engine,
+                &self.name,
+                TakeRequest {
+                    name: lease_name(&self.name),
+                    holder: String::new(),
+                    ttl: (self.period / 2).min(TICK_TTL_MAX),
+                    period: Some(self.period),
+                },
+            );
+            let mut is_noted = false;
+            let mut is_failing = false;
+            loop {
+                let outcome = match is_noted {
+                    true => attempt.take().await,
+                    false => {
+                        let name = lease_name(&self.name);
+                        let noted = self.engine.begin_timer(&name, self.period).await;
+                        is_noted = noted.is_ok();
+                        noted.map(|()| TakeOutcome::Busy(Duration::ZERO))
                     }
-                    (self.period / 4).min(ENGINE_PAUSE_MAX)
-                }
-            };
-            sleep(pause).await;
+                };
+                let pause = match outcome {
+                    Ok(TakeOutcome::Held(lease)) => return lease,
+                    Ok(TakeOutcome::Busy(wait)) => {
+                        is_failing = false;
+                        wait.clamp(LOCK_POLL_MIN, self.period)
+                    }
+                    Err(error) => {
+                        // Once for each time that it begins to fail.
+                        if !std::mem::replace(&mut is_failing, true) {
+                            tracing::warn!("the timer {} waits for its turn: {error}", self.name);
+                        }
+                        (self.period / 4).min(ENGINE_PAUSE_MAX)
+                    }
+                };
+                sleep(pause).await;
+            }
         }
+        .boxed_local()
     }
 }
 
