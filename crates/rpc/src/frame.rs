@@ -51,15 +51,27 @@ pub(crate) fn with_last(message: &impl Message, tag: u32, value: Bytes) -> Frame
             tail: value,
         };
     }
-    let before = message.encoded_len() + key_len(tag) + encoded_len_varint(value.len() as u64);
-    let is_apart = value.len() > COPIED_BYTES_MAX;
-    let room = before + if is_apart { 0 } else { value.len() };
-    let mut head = BytesMut::with_capacity(PREFIX_BYTES + room);
-    put_prefix(before + value.len(), &mut head);
+    let mut head = room_before_last(message.encoded_len(), tag, &value);
     let _ = message.encode(&mut head);
+    put_last(head, tag, value)
+}
+
+/// The prefix, and room for what follows it.
+fn room_before_last(length: usize, tag: u32, value: &Bytes) -> BytesMut {
+    let before = length + key_len(tag) + encoded_len_varint(value.len() as u64);
+    let copied = match value.len() > COPIED_BYTES_MAX {
+        true => 0,
+        false => value.len(),
+    };
+    let mut head = BytesMut::with_capacity(PREFIX_BYTES + before + copied);
+    put_prefix(before + value.len(), &mut head);
+    head
+}
+
+fn put_last(mut head: BytesMut, tag: u32, value: Bytes) -> FramedMessage {
     encode_key(tag, WireType::LengthDelimited, &mut head);
     encode_varint(value.len() as u64, &mut head);
-    let tail = match is_apart {
+    let tail = match value.len() > COPIED_BYTES_MAX {
         true => value,
         false => {
             head.put_slice(&value);

@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use tsumugi_cluster::{Cluster, Error, Result};
 
+use crate::engine_handle::EngineHandle;
 use crate::etcd::EtcdEngine;
 use crate::redis::RedisEngine;
-use crate::store::{EngineHandle, Store};
+use crate::store::Store;
 
 impl Store {
     /// The processes that use this store's namespace of etcd, for locks, timers and channels; those that use its Redis, for channels alone. What stands in for such a store

@@ -12,6 +12,7 @@ mod address;
 mod capability;
 mod cluster;
 mod engine;
+mod engine_handle;
 mod error;
 mod etcd;
 pub mod limits;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_kv::limits::{EXCHANGE_RECORDS_MAX, VALUE_BYTES_MAX};
 use tsumugi_kv::{KeyRange, KvDatabase, Lifetime, Pair, SearchMode, Write, WriteResult};
 use tsumugi_worker::Pool;
@@ -50,10 +51,43 @@ impl LocalStore {
         Ok(self.pool.run(move || run(&database)).await??)
     }
 
+    fn records_off_worker(&self, keys: Vec<Bytes>) -> LocalBoxFuture<'_, Result<Vec<Pair>>> {
+        self.off_worker(move |database| records(database, keys))
+            .boxed_local()
+    }
+
+    fn page_off_worker(
+        &self,
+        range: KeyRange,
+        limit: usize,
+    ) -> LocalBoxFuture<'_, Result<Vec<Pair>>> {
+        self.off_worker(move |database| database.page(&range, limit))
+            .boxed_local()
+    }
+
+    fn count_off_worker(&self) -> LocalBoxFuture<'_, Result<u64>> {
+        self.off_worker(KvDatabase::count).boxed_local()
+    }
+
+    fn pop_within(
+        &self,
+        queue: Option<Bytes>,
+        wait: Duration,
+    ) -> LocalBoxFuture<'_, Result<WriteResult>> {
+        async move {
+            let over = tokio::time::sleep(wait);
+            Ok(self.database.pop_until(queue, over).await?)
+        }
+        .boxed_local()
+    }
+
     /// Writes the records of this moment to a folder that does not exist yet.
-    pub(crate) async fn backup(&self, folder: PathBuf) -> Result<()> {
-        let database = self.database.clone();
-        Ok(self.pool.run(move || database.backup(&folder)).await??)
+    pub(crate) fn backup(&self, folder: PathBuf) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let database = self.database.clone();
+            Ok(self.pool.run(move || database.backup(&folder)).await??)
+        }
+        .boxed_local()
     }
 
     /// Wakes those who wait for what was pushed.
@@ -62,6 +96,20 @@ impl LocalStore {
             self.database.notify_pushed(key);
         }
     }
+}
+
+/// The records of those keys that exist.
+fn records(database: &KvDatabase, keys: Vec<Bytes>) -> tsumugi_kv::Result<Vec<Pair>> {
+    let mut found = Vec::new();
+    let mut bytes = 0;
+    for key in keys {
+        if let Some(value) = database.get(&key)? {
+            bytes += key.len() + value.len();
+            Capabilities::check_bytes(bytes)?;
+            found.push((key, value));
+        }
+    }
+    Ok(found)
 }
 
 impl StoreEngine for LocalStore {
@@ -78,19 +126,10 @@ impl StoreEngine for LocalStore {
     }
 
     async fn records(&self, keys: Vec<Bytes>) -> Result<Vec<Pair>> {
-        self.off_worker(move |database| {
-            let mut found = Vec::new();
-            let mut bytes = 0;
-            for key in keys {
-                if let Some(value) = database.get(&key)? {
-                    bytes += key.len() + value.len();
-                    Capabilities::check_bytes(bytes)?;
-                    found.push((key, value));
-                }
-            }
-            Ok(found)
-        })
-        .await
+        match self.database.is_in_memory() {
+            true => Ok(records(&self.database, keys)?),
+            false => self.records_off_worker(keys).await,
+        }
     }
 
     async fn write(&self, write: Write) -> Result<WriteResult> {
@@ -104,20 +143,20 @@ impl StoreEngine for LocalStore {
             let write = queue.map_or(Write::PopFirst, |queue| Write::Pop { queue });
             return self.write(write).await;
         }
-        let over = tokio::time::sleep(wait);
-        Ok(self.database.pop_until(queue, over).await?)
+        self.pop_within(queue, wait).await
     }
 
     async fn page(&self, range: &KeyRange, limit: usize) -> Result<Vec<Pair>> {
-        let range = range.clone();
-        self.off_worker(move |database| database.page(&range, limit))
-            .await
+        match self.database.is_in_memory() {
+            true => Ok(self.database.page(range, limit)?),
+            false => self.page_off_worker(range.clone(), limit).await,
+        }
     }
 
     async fn count(&self) -> Result<u64> {
         match self.database.known_count() {
             Some(count) => Ok(count),
-            None => self.off_worker(KvDatabase::count).await,
+            None => self.count_off_worker().await,
         }
     }
 

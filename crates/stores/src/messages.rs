@@ -3,9 +3,10 @@
 
 use bytes::Bytes;
 
+use crate::engine_handle::EngineHandle;
 use crate::error::{Error, Result};
 use crate::redis::{RedisStore, RedisSubscription};
-use crate::store::{EngineHandle, Store};
+use crate::store::Store;
 
 impl Store {
     /// Sends a message to whoever subscribes to a channel at this moment, in this process and in others.

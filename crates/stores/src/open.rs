@@ -3,16 +3,18 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_kv::Spec;
 use tsumugi_rpc::ServiceNote;
 use tsumugi_worker::Pool;
 
 use crate::access::StoreAccess;
 use crate::address::StoreAddress;
+use crate::engine_handle::EngineHandle;
 use crate::error::Result;
 use crate::etcd::{EtcdAddress, EtcdStore};
 use crate::redis::{RedisAddress, RedisStore};
-use crate::store::{EngineHandle, Store, WeakStore};
+use crate::store::{Store, WeakStore};
 use crate::tkrzw::{TkrzwAddress, TkrzwStore};
 
 /// What stores of one application are opened with.
@@ -41,13 +43,16 @@ impl StoreOpener {
     ///
     /// # Errors
     /// As [`KvDatabase::open`](tsumugi_kv::KvDatabase::open) of a database of this process; why a server cannot be reached or does not let the application in.
-    pub async fn open(&self, address: StoreAddress) -> Result<Store> {
-        match address {
-            StoreAddress::Local(spec) => self.local(spec).await,
-            StoreAddress::Tkrzw(address) => self.tkrzw(&address).await,
-            StoreAddress::Etcd(address) => self.etcd(&address).await,
-            StoreAddress::Redis(address) => self.redis(&address).await,
+    pub fn open(&self, address: StoreAddress) -> LocalBoxFuture<'_, Result<Store>> {
+        async move {
+            match address {
+                StoreAddress::Local(spec) => self.local(spec).await,
+                StoreAddress::Tkrzw(address) => self.tkrzw(&address).await,
+                StoreAddress::Etcd(address) => self.etcd(&address).await,
+                StoreAddress::Redis(address) => self.redis(&address).await,
+            }
         }
+        .boxed_local()
     }
 
     /// A database of this process, or the one that another process has, through its service.

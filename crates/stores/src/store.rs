@@ -17,11 +17,9 @@ use tsumugi_worker::Pool;
 
 use crate::capability::{Capabilities, Capability};
 use crate::engine::StoreEngine as _;
+use crate::engine_handle::EngineHandle;
 use crate::error::Result;
-use crate::etcd::EtcdStore;
 use crate::local::LocalStore;
-use crate::redis::RedisStore;
-use crate::tkrzw::TkrzwStore;
 use crate::watch::StoreWatch;
 
 /// An open store. Clones share it, on one worker's thread.
@@ -39,23 +37,12 @@ struct StoreInner {
     is_stand_in: Cell<bool>,
 }
 
-/// The engines.
-pub(crate) enum EngineHandle {
-    Local(LocalStore),
-    Tkrzw(TkrzwStore),
-    Etcd(EtcdStore),
-    Redis(RedisStore),
-}
-
-/// Awaits a call of whichever engine it is. Those behind a network are boxed: a call of a database of this process is not to be moved about with
-/// the room that theirs need.
+/// Awaits a call of whichever engine it is. One of a database of this process is not boxed: it may take less than the box.
 macro_rules! on_engine {
-    ($store:expr, $engine:ident => $call:expr) => {
+    ($store:expr, $call:ident($($argument:expr),*)) => {
         match &$store.inner.engine {
-            EngineHandle::Local($engine) => $call.await,
-            EngineHandle::Tkrzw($engine) => Box::pin($call).await,
-            EngineHandle::Etcd($engine) => Box::pin($call).await,
-            EngineHandle::Redis($engine) => Box::pin($call).await,
+            EngineHandle::Local(local) => local.$call($($argument),*).await,
+            remote => remote.$call($($argument),*).await,
         }
     };
 }
@@ -149,12 +136,7 @@ impl Store {
     /// What its engine promises and refuses.
     #[must_use]
     pub fn capabilities(&self) -> &'static Capabilities {
-        match &self.inner.engine {
-            EngineHandle::Local(engine) => engine.capabilities(),
-            EngineHandle::Tkrzw(engine) => engine.capabilities(),
-            EngineHandle::Etcd(engine) => engine.capabilities(),
-            EngineHandle::Redis(engine) => engine.capabilities(),
-        }
+        self.inner.engine.capabilities()
     }
 
     /// Whether it can do this, its server included.
@@ -163,7 +145,7 @@ impl Store {
     /// [`Unsupported`](crate::Error::Unsupported), or the server's; as [`get`](Self::get) where that has to be asked.
     pub async fn require(&self, wanted: Capability) -> Result<()> {
         self.capabilities().check(wanted)?;
-        on_engine!(self, engine => engine.require(wanted))
+        self.inner.engine.require(wanted).await
     }
 
     /// The value at a key.
@@ -174,7 +156,7 @@ impl Store {
         let key = key.into();
         self.capabilities().check_key(&key)?;
         let span = self.span("get");
-        noted(&span, on_engine!(self, engine => engine.get(key)))
+        noted(&span, on_engine!(self, get(key)))
     }
 
     /// The records of those keys that exist, in the order of `keys`. No moment for all of them is promised.
@@ -185,7 +167,7 @@ impl Store {
         let table = self.capabilities();
         keys.iter().try_for_each(|key| table.check_key(key))?;
         let span = self.span("records");
-        let found = noted(&span, on_engine!(self, engine => engine.records(keys)))?;
+        let found = noted(&span, on_engine!(self, records(keys)))?;
         let bytes = found.iter().map(|(key, value)| key.len() + value.len());
         Capabilities::check_bytes(bytes.sum())?;
         Ok(found)
@@ -203,7 +185,7 @@ impl Store {
             self.capabilities().check_write(&write)?;
         }
         let span = self.span("write");
-        noted(&span, on_engine!(self, engine => engine.write(write)))
+        noted(&span, on_engine!(self, write(write)))
     }
 
     /// Removes the first record of a queue, or the one with the least key of all without a name: [`WriteResult::Popped`]. Waits for one for
@@ -215,7 +197,7 @@ impl Store {
         self.capabilities()
             .check_queue(queue.as_deref().unwrap_or_default())?;
         let span = self.span("pop");
-        noted(&span, on_engine!(self, engine => engine.pop(queue, wait)))
+        noted(&span, on_engine!(self, pop(queue, wait)))
     }
 
     /// How long the record at a key is still there; `None` when there is none.
@@ -227,7 +209,7 @@ impl Store {
         self.capabilities().check(Capability::TimeToLive)?;
         self.capabilities().check_key(&key)?;
         let span = self.span("lifetime");
-        noted(&span, on_engine!(self, engine => engine.lifetime(key)))
+        noted(&span, on_engine!(self, lifetime(key)))
     }
 
     /// The first records of a range: at most `limit`, and fewer where they are large; none only when there are no more. Go on with
@@ -241,7 +223,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let span = self.span("page");
-        noted(&span, on_engine!(self, engine => engine.page(range, limit)))
+        noted(&span, on_engine!(self, page(range, limit)))
     }
 
     /// How many records there are.
@@ -251,7 +233,7 @@ impl Store {
     pub async fn count(&self) -> Result<u64> {
         self.capabilities().check(Capability::Count)?;
         let span = self.span("count");
-        noted(&span, on_engine!(self, engine => engine.count()))
+        noted(&span, on_engine!(self, count()))
     }
 
     /// Keys that fit a pattern, at most `limit`. `mode` is a name of [`SearchMode`].
@@ -271,10 +253,7 @@ impl Store {
         }
         let pattern = pattern.into();
         let span = self.span("search");
-        noted(
-            &span,
-            on_engine!(self, engine => engine.search(mode, pattern, limit)),
-        )
+        noted(&span, self.inner.engine.search(mode, pattern, limit).await)
     }
 
     /// Answers once what was acknowledged before is as safe as the engine can make it.
@@ -283,7 +262,7 @@ impl Store {
     /// As [`get`](Self::get).
     pub async fn synchronize(&self) -> Result<()> {
         self.capabilities().check(Capability::Synchronize)?;
-        on_engine!(self, engine => engine.synchronize())
+        self.inner.engine.synchronize().await
     }
 
     /// Writes the records of this moment to a folder that does not exist yet.
@@ -302,7 +281,7 @@ impl Store {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn inspect(&self) -> Result<Vec<(String, String)>> {
-        on_engine!(self, engine => engine.inspect())
+        self.inner.engine.inspect().await
     }
 
     /// The changes of the keys that begin with `prefix`, from the answer on.
@@ -313,7 +292,7 @@ impl Store {
         let prefix = prefix.into();
         self.capabilities().check(Capability::Watch)?;
         self.capabilities().check_key(&prefix)?;
-        on_engine!(self, engine => engine.watch(prefix))
+        self.inner.engine.watch(prefix).await
     }
 }
 

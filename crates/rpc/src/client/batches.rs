@@ -2,6 +2,7 @@
 //! Each record is on its own; what a failed call held may be stored in part.
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use tsumugi_kv::SetMode;
 
@@ -44,11 +45,18 @@ pub(super) async fn outcomes<T>(
 
 impl Client {
     /// The records of those keys that exist, in the order of the keys.
-    pub async fn records(
+    pub fn records(
         &self,
         keys: impl IntoIterator<Item = Bytes>,
-    ) -> Result<Vec<(Bytes, Bytes)>> {
-        let calls = groups(keys, Bytes::len).into_iter().map(|keys| async move {
+    ) -> LocalBoxFuture<'_, Result<Vec<(Bytes, Bytes)>>> {
+        self.records_of(groups(keys, Bytes::len))
+    }
+
+    fn records_of(
+        &self,
+        groups: Vec<Vec<Bytes>>,
+    ) -> LocalBoxFuture<'_, Result<Vec<(Bytes, Bytes)>>> {
+        let calls = groups.into_iter().map(move |keys| async move {
             let request = GetMultiRequest {
                 dbm_index: self.index(),
                 keys,
@@ -57,35 +65,50 @@ impl Client {
             is_done(answer.status, TkrzwCode::NotFound)?;
             Ok(answer.records)
         });
-        let records = outcomes(calls, CALLS_MAX).await?.into_iter().flatten();
-        Ok(records.map(|pair| (pair.first, pair.second)).collect())
+        async move {
+            let records = outcomes(calls, CALLS_MAX).await?.into_iter().flatten();
+            Ok(records.map(|pair| (pair.first, pair.second)).collect())
+        }
+        .boxed_local()
     }
 
     /// Stores records. `false` when [`SetMode::IfAbsent`] left one as it was. Keys should differ: of two values for one key, either
     /// may be the last.
-    pub async fn set_multi(
+    pub fn set_multi(
         &self,
         records: impl IntoIterator<Item = (Bytes, Bytes)>,
         mode: SetMode,
-    ) -> Result<bool> {
-        let bytes = |(key, value): &(Bytes, Bytes)| key.len() + value.len();
-        let calls = groups(records, bytes)
-            .into_iter()
-            .map(|records| async move {
-                let request = SetMultiRequest {
-                    dbm_index: self.index(),
-                    records: pairs(records),
-                    overwrite: mode == SetMode::Overwrite,
-                };
-                let answer: SetMultiResponse = self.call("SetMulti", &request).await?;
-                is_done(answer.status, TkrzwCode::Duplication)
-            });
-        all(outcomes(calls, CALLS_MAX).await?)
+    ) -> LocalBoxFuture<'_, Result<bool>> {
+        self.set_groups(groups(records, pair_bytes), mode)
+    }
+
+    fn set_groups(
+        &self,
+        groups: Vec<Vec<(Bytes, Bytes)>>,
+        mode: SetMode,
+    ) -> LocalBoxFuture<'_, Result<bool>> {
+        let calls = groups.into_iter().map(move |records| async move {
+            let request = SetMultiRequest {
+                dbm_index: self.index(),
+                records: pairs(records),
+                overwrite: mode == SetMode::Overwrite,
+            };
+            let answer: SetMultiResponse = self.call("SetMulti", &request).await?;
+            is_done(answer.status, TkrzwCode::Duplication)
+        });
+        async move { all(outcomes(calls, CALLS_MAX).await?) }.boxed_local()
     }
 
     /// Removes records. `false` when one of them was not there.
-    pub async fn remove_multi(&self, keys: impl IntoIterator<Item = Bytes>) -> Result<bool> {
-        let calls = groups(keys, Bytes::len).into_iter().map(|keys| async move {
+    pub fn remove_multi(
+        &self,
+        keys: impl IntoIterator<Item = Bytes>,
+    ) -> LocalBoxFuture<'_, Result<bool>> {
+        self.remove_groups(groups(keys, Bytes::len))
+    }
+
+    fn remove_groups(&self, groups: Vec<Vec<Bytes>>) -> LocalBoxFuture<'_, Result<bool>> {
+        let calls = groups.into_iter().map(move |keys| async move {
             let request = RemoveMultiRequest {
                 dbm_index: self.index(),
                 keys,
@@ -93,31 +116,43 @@ impl Client {
             let answer: RemoveMultiResponse = self.call("RemoveMulti", &request).await?;
             is_done(answer.status, TkrzwCode::NotFound)
         });
-        all(outcomes(calls, CALLS_MAX).await?)
+        async move { all(outcomes(calls, CALLS_MAX).await?) }.boxed_local()
     }
 
     /// Adds to the ends of values.
-    pub async fn append_multi(
+    pub fn append_multi(
         &self,
         records: impl IntoIterator<Item = (Bytes, Bytes)>,
         delimiter: Bytes,
-    ) -> Result<()> {
-        let bytes = |(key, value): &(Bytes, Bytes)| key.len() + value.len();
-        let delimiter = &delimiter;
-        let calls = groups(records, bytes)
-            .into_iter()
-            .map(|records| async move {
+    ) -> LocalBoxFuture<'_, Result<()>> {
+        self.append_groups(groups(records, pair_bytes), delimiter)
+    }
+
+    fn append_groups(
+        &self,
+        groups: Vec<Vec<(Bytes, Bytes)>>,
+        delimiter: Bytes,
+    ) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            // One after the other: two parts for one key stay in order.
+            for records in groups {
                 let request = AppendMultiRequest {
                     dbm_index: self.index(),
                     records: pairs(records),
                     delim: delimiter.clone(),
                 };
                 let answer: AppendMultiResponse = self.call("AppendMulti", &request).await?;
-                done(answer.status)
-            });
-        // One after the other: two parts for one key stay in order.
-        outcomes(calls, 1).await.map(drop)
+                done(answer.status)?;
+            }
+            Ok(())
+        }
+        .boxed_local()
     }
+}
+
+/// What a record takes of a call.
+pub(super) fn pair_bytes((key, value): &(Bytes, Bytes)) -> usize {
+    key.len() + value.len()
 }
 
 pub(super) fn pairs(records: Vec<(Bytes, Bytes)>) -> Vec<BytesPair> {

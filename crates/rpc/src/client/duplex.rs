@@ -8,12 +8,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use h2::client::ResponseFuture;
 use h2::{RecvStream, SendStream};
 use prost::Message;
 
-use super::ClientInner;
 use super::call::{self, CallFailure};
+use super::{ClientInner, answer};
 use crate::error::{Error, Result};
 use crate::frame::{self, MessageReader};
 use crate::limits::GATHERED_BYTES_MAX;
@@ -21,6 +22,12 @@ use crate::method::Method;
 
 /// Requests `Q` and answers `R` of one call.
 pub struct Duplex<Q, R> {
+    stream: ByteStream,
+    kinds: PhantomData<fn(Q) -> R>,
+}
+
+/// The same whatever the messages are.
+struct ByteStream {
     inner: Rc<ClientInner>,
     requests: SendStream<Bytes>,
     answers: Answers,
@@ -29,7 +36,6 @@ pub struct Duplex<Q, R> {
     /// Answers that are owed.
     owed: usize,
     owed_max: usize,
-    kinds: PhantomData<fn(Q) -> R>,
 }
 
 pub(super) async fn within<T>(limit_ms: u64, wait: impl Future<Output = T>) -> Result<T> {
@@ -48,6 +54,75 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
         method: Method,
         owed_max: usize,
     ) -> Result<Duplex<Q, R>> {
+        Ok(Duplex {
+            stream: ByteStream::open(inner, method, owed_max).await?,
+            kinds: PhantomData,
+        })
+    }
+
+    /// Answers that are owed now.
+    pub fn owed(&self) -> usize {
+        self.stream.owed
+    }
+
+    /// Whether another request that wants an answer has to wait for one.
+    pub fn is_full(&self) -> bool {
+        self.stream.is_full()
+    }
+
+    /// Adds a request that has an answer. It goes when the next answer is asked for, or when enough have gathered.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when as many answers are owed as the stream was opened for.
+    pub async fn send(&mut self, request: &Q) -> Result<()> {
+        self.stream.owe()?;
+        self.send_silent(request).await
+    }
+
+    /// Adds a request without an answer.
+    pub async fn send_silent(&mut self, request: &Q) -> Result<()> {
+        frame::put(request, &mut self.stream.gathered);
+        if self.stream.gathered.len() >= GATHERED_BYTES_MAX {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Sends what was gathered. Waits while the server takes nothing, and fails like [`receive`](Self::receive) when that takes too long.
+    pub async fn flush(&mut self) -> Result<()> {
+        self.stream.flush().await
+    }
+
+    /// The next answer, after sending what was gathered. `None` once the server has ended the call in good order.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`] when it takes longer than `call_ms_max`; the stream is of no more use then.
+    pub async fn receive(&mut self) -> Result<Option<R>> {
+        let message = match self.stream.arrived()? {
+            Some(message) => Some(message),
+            None => self.stream.receive().await?,
+        };
+        let Some(message) = message else {
+            return Ok(None);
+        };
+        self.stream.owed = self.stream.owed.saturating_sub(1);
+        answer(message).map(Some)
+    }
+
+    /// Sends what was gathered, says that nothing follows, and returns the answers that are still owed.
+    pub async fn finish(mut self) -> Result<VecDeque<R>> {
+        self.flush().await?;
+        self.stream.end()?;
+        let mut rest = VecDeque::new();
+        while let Some(answer) = self.receive().await? {
+            rest.push_back(answer);
+        }
+        Ok(rest)
+    }
+}
+
+impl ByteStream {
+    async fn open(inner: &Rc<ClientInner>, method: Method, owed_max: usize) -> Result<ByteStream> {
         let opened = inner.link.open().await?;
         let request = inner.request(method);
         let (answer, requests) = match call::begin(&opened, request).await {
@@ -57,7 +132,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
                 return Err(failure.into_error(&inner.link));
             }
         };
-        Ok(Duplex {
+        Ok(ByteStream {
             inner: Rc::clone(inner),
             requests,
             answers: Answers::Awaited(Some(answer)),
@@ -65,96 +140,77 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
             gathered: BytesMut::new(),
             owed: 0,
             owed_max: owed_max.max(1),
-            kinds: PhantomData,
         })
     }
 
-    /// Answers that are owed now.
-    pub fn owed(&self) -> usize {
-        self.owed
-    }
-
-    /// Whether another request that wants an answer has to wait for one.
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.owed >= self.owed_max
     }
 
-    /// Adds a request that has an answer. It goes when the next answer is asked for, or when enough have gathered.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when as many answers are owed as the stream was opened for.
-    pub async fn send(&mut self, request: &Q) -> Result<()> {
+    fn owe(&mut self) -> Result<()> {
         if self.is_full() {
             return Err(Error::Usage(
                 "the stream owes as many answers as it was opened for; receive one first",
             ));
         }
         self.owed += 1;
-        self.gather(request).await
-    }
-
-    /// Adds a request without an answer.
-    pub async fn send_silent(&mut self, request: &Q) -> Result<()> {
-        self.gather(request).await
-    }
-
-    async fn gather(&mut self, request: &Q) -> Result<()> {
-        frame::put(request, &mut self.gathered);
-        if self.gathered.len() >= GATHERED_BYTES_MAX {
-            self.flush().await?;
-        }
         Ok(())
     }
 
-    /// Sends what was gathered. Waits while the server takes nothing, and fails like [`receive`](Self::receive) when that takes too long.
-    pub async fn flush(&mut self) -> Result<()> {
-        let mut piece = self.gathered.split().freeze();
-        while !piece.is_empty() {
-            self.requests.reserve_capacity(piece.len());
-            let room = match self.requests.capacity() {
-                0 => {
-                    let room = poll_fn(|context| self.requests.poll_capacity(context));
-                    within(self.inner.limits.call_ms_max, room).await?
-                }
-                room => Some(Ok(room)),
-            };
-            let sent = match room {
-                Some(Ok(room)) => {
-                    let part = piece.split_to(room.min(piece.len()));
-                    self.requests.send_data(part, false)
-                }
-                Some(Err(error)) => Err(error),
-                // The server has ended the call; its reason comes with the answer.
-                None => return Ok(()),
-            };
-            sent.map_err(|error| CallFailure::from(error).into_error(&self.inner.link))?;
-        }
-        Ok(())
-    }
-
-    /// The next answer, after sending what was gathered. `None` once the server has ended the call in good order.
-    ///
-    /// # Errors
-    /// [`Error::Deadline`] when it takes longer than `call_ms_max`; the stream is of no more use then.
-    pub async fn receive(&mut self) -> Result<Option<R>> {
-        if !self.gathered.is_empty() && !self.messages.is_broken_off() {
-            self.flush().await?;
-        }
-        let message = match self.messages.next()? {
-            Some(message) => Some(message),
-            None => {
-                let limit_ms = self.inner.limits.call_ms_max;
-                let next = within(limit_ms, self.next()).await?;
-                next.map_err(|failure| failure.into_error(&self.inner.link))?
+    fn flush(&mut self) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let mut piece = self.gathered.split().freeze();
+            while !piece.is_empty() {
+                self.requests.reserve_capacity(piece.len());
+                let room = match self.requests.capacity() {
+                    0 => {
+                        let room = poll_fn(|context| self.requests.poll_capacity(context));
+                        within(self.inner.limits.call_ms_max, room).await?
+                    }
+                    room => Some(Ok(room)),
+                };
+                let sent = match room {
+                    Some(Ok(room)) => {
+                        let part = piece.split_to(room.min(piece.len()));
+                        self.requests.send_data(part, false)
+                    }
+                    Some(Err(error)) => Err(error),
+                    // The server has ended the call; its reason comes with the answer.
+                    None => return Ok(()),
+                };
+                sent.map_err(|error| CallFailure::from(error).into_error(&self.inner.link))?;
             }
-        };
-        let Some(message) = message else {
-            return Ok(None);
-        };
-        self.owed = self.owed.saturating_sub(1);
-        R::decode(message)
-            .map(Some)
-            .map_err(|error| Error::Protocol(error.to_string()))
+            Ok(())
+        }
+        .boxed_local()
+    }
+
+    /// Whether something is to be sent before an answer is waited for.
+    fn is_behind(&self) -> bool {
+        !self.gathered.is_empty() && !self.messages.is_broken_off()
+    }
+
+    /// An answer that needs no waiting.
+    fn arrived(&mut self) -> Result<Option<Bytes>> {
+        match self.is_behind() {
+            true => Ok(None),
+            false => self.messages.next(),
+        }
+    }
+
+    fn receive(&mut self) -> LocalBoxFuture<'_, Result<Option<Bytes>>> {
+        async move {
+            if self.is_behind() {
+                self.flush().await?;
+            }
+            if let Some(message) = self.messages.next()? {
+                return Ok(Some(message));
+            }
+            let limit_ms = self.inner.limits.call_ms_max;
+            let next = within(limit_ms, self.next()).await?;
+            next.map_err(|failure| failure.into_error(&self.inner.link))
+        }
+        .boxed_local()
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, CallFailure> {
@@ -175,22 +231,16 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
         call::next(body, &mut self.messages).await
     }
 
-    /// Sends what was gathered, says that nothing follows, and returns the answers that are still owed.
-    pub async fn finish(mut self) -> Result<VecDeque<R>> {
-        self.flush().await?;
+    /// Nothing follows.
+    fn end(&mut self) -> Result<()> {
         self.requests
             .send_data(Bytes::new(), true)
-            .map_err(|error| CallFailure::from(error).into_error(&self.inner.link))?;
-        let mut rest = VecDeque::new();
-        while let Some(answer) = self.receive().await? {
-            rest.push_back(answer);
-        }
-        Ok(rest)
+            .map_err(|error| CallFailure::from(error).into_error(&self.inner.link))
     }
 }
 
 impl<Q, R> std::fmt::Debug for Duplex<Q, R> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Duplex({} owed)", self.owed)
+        write!(formatter, "Duplex({} owed)", self.stream.owed)
     }
 }

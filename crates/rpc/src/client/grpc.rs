@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use h2::{RecvStream, SendStream};
 use http::header::{CONTENT_TYPE, HeaderValue, TE};
 use http::{HeaderMap, Request, Uri};
@@ -15,7 +16,7 @@ use tonic::Code;
 
 use super::call::{self, CallFailure};
 use super::channel::{OpenChannel, RpcChannel};
-use super::{RpcTarget, Tls, attempt};
+use super::{RpcTarget, Tls, answer, attempt};
 use crate::error::Error;
 use crate::frame::{self, MessageReader};
 use crate::limits::ClientLimits;
@@ -81,21 +82,24 @@ impl GrpcClient {
     ///
     /// # Errors
     /// [`GrpcFailure`] after `limit` at the latest.
-    pub async fn call<Q: Message, R: Message + Default>(
-        &self,
-        path: &str,
-        metadata: &HeaderMap,
-        request: &Q,
+    pub fn call<'a>(
+        &'a self,
+        path: &'a str,
+        metadata: &'a HeaderMap,
+        request: &GrpcMessage,
         limit: Duration,
-    ) -> Result<R, GrpcFailure> {
-        let deadline = Instant::now() + limit;
-        let opened = self.open(deadline).await?;
-        let begin = self.request(path, metadata)?;
-        let body = frame::one(request);
-        let called = attempt(&opened, begin, body, self.limits.message_bytes_max);
-        let called = std::pin::pin!(called);
-        let answered = tokio::time::timeout_at(deadline, called).await;
-        self.outcome(&opened, answered)
+    ) -> LocalBoxFuture<'a, Result<GrpcAnswer, GrpcFailure>> {
+        let GrpcMessage(body) = request.clone();
+        async move {
+            let deadline = Instant::now() + limit;
+            let opened = self.open(deadline).await?;
+            let begin = self.request(path, metadata)?;
+            let called = attempt(&opened, begin, body, self.limits.message_bytes_max);
+            let called = std::pin::pin!(called);
+            let answered = tokio::time::timeout_at(deadline, called).await;
+            self.outcome(&opened, answered).map(GrpcAnswer)
+        }
+        .boxed_local()
     }
 
     /// Begins a call of many messages in both directions with its first message, and waits for the head of the answer.
@@ -109,25 +113,40 @@ impl GrpcClient {
         first: &Q,
         limit: Duration,
     ) -> Result<GrpcStream<Q, R>, GrpcFailure> {
-        let deadline = Instant::now() + limit;
-        let opened = self.open(deadline).await?;
-        let begin = self.request(path, metadata)?;
-        let begun = async {
-            let (answer, mut requests) = call::begin(&opened, begin).await?;
-            requests.send_data(frame::one(first), false)?;
-            let body = call::body(answer).await?;
-            Ok::<_, CallFailure>((requests, body))
-        };
-        let begun = tokio::time::timeout_at(deadline, begun).await;
-        let (requests, body) = self.outcome(&opened, begun)?;
         Ok(GrpcStream {
-            client: self.clone(),
-            opened,
-            requests,
-            body,
-            messages: MessageReader::new(self.limits.message_bytes_max),
+            stream: self.begin(path, metadata, frame::one(first), limit).await?,
             kinds: PhantomData,
         })
+    }
+
+    fn begin<'a>(
+        &'a self,
+        path: &'a str,
+        metadata: &'a HeaderMap,
+        first: Bytes,
+        limit: Duration,
+    ) -> LocalBoxFuture<'a, Result<ByteStream, GrpcFailure>> {
+        async move {
+            let deadline = Instant::now() + limit;
+            let opened = self.open(deadline).await?;
+            let begin = self.request(path, metadata)?;
+            let begun = async {
+                let (answer, mut requests) = call::begin(&opened, begin).await?;
+                requests.send_data(first, false)?;
+                let body = call::body(answer).await?;
+                Ok::<_, CallFailure>((requests, body))
+            };
+            let begun = tokio::time::timeout_at(deadline, begun).await;
+            let (requests, body) = self.outcome(&opened, begun)?;
+            Ok(ByteStream {
+                client: self.clone(),
+                opened,
+                requests,
+                body,
+                messages: MessageReader::new(self.limits.message_bytes_max),
+            })
+        }
+        .boxed_local()
     }
 
     async fn open(&self, deadline: Instant) -> Result<OpenChannel, GrpcFailure> {
@@ -179,14 +198,44 @@ impl std::fmt::Debug for GrpcClient {
     }
 }
 
+/// A request as it is sent. Cheap to clone, for one that is sent again.
+#[derive(Clone, Debug)]
+pub struct GrpcMessage(Bytes);
+
+impl GrpcMessage {
+    /// The request that a message is.
+    pub fn of(message: &impl Message) -> GrpcMessage {
+        GrpcMessage(frame::one(message))
+    }
+}
+
+/// An answer as it came.
+#[derive(Debug)]
+pub struct GrpcAnswer(Bytes);
+
+impl GrpcAnswer {
+    /// The message that it is.
+    ///
+    /// # Errors
+    /// [`GrpcFailure::Answer`] when it is none.
+    pub fn read<R: Message + Default>(self) -> Result<R, GrpcFailure> {
+        answer(self.0).map_err(GrpcFailure::Answer)
+    }
+}
+
 /// A call under way, with messages `Q` to the server and `R` from it. Dropping it ends the call.
 pub struct GrpcStream<Q, R> {
+    stream: ByteStream,
+    kinds: PhantomData<fn(Q) -> R>,
+}
+
+/// The same whatever the messages are.
+struct ByteStream {
     client: GrpcClient,
     opened: OpenChannel,
     requests: SendStream<Bytes>,
     body: RecvStream,
     messages: MessageReader,
-    kinds: PhantomData<fn(Q) -> R>,
 }
 
 impl<Q: Message, R: Message + Default> GrpcStream<Q, R> {
@@ -195,8 +244,7 @@ impl<Q: Message, R: Message + Default> GrpcStream<Q, R> {
     /// # Errors
     /// The call has ended.
     pub fn send(&mut self, message: &Q) -> Result<(), GrpcFailure> {
-        let sent = self.requests.send_data(frame::one(message), false);
-        sent.map_err(|error| self.failed(error.into()))
+        self.stream.send(frame::one(message))
     }
 
     /// The next message; `None` once the server has ended the call in good order. Dropping the future loses nothing.
@@ -204,19 +252,29 @@ impl<Q: Message, R: Message + Default> GrpcStream<Q, R> {
     /// # Errors
     /// The call has failed.
     pub async fn next(&mut self) -> Result<Option<R>, GrpcFailure> {
-        let message = match call::next(&mut self.body, &mut self.messages).await {
-            Ok(Some(message)) => message,
-            Ok(None) => return Ok(None),
-            Err(failure) => return Err(self.failed(failure)),
-        };
-        let message = R::decode(message);
-        let message = message.map_err(|error| Error::Protocol(error.to_string()));
-        message.map(Some).map_err(GrpcFailure::Answer)
+        let message = self.stream.next().await?;
+        let message = message.map(answer).transpose();
+        message.map_err(GrpcFailure::Answer)
     }
 
     /// The server does not answer: another connection is made for the next call.
     pub fn abandon(self) {
-        self.client.link.lost(&self.opened);
+        self.stream.client.link.lost(&self.stream.opened);
+    }
+}
+
+impl ByteStream {
+    fn send(&mut self, message: Bytes) -> Result<(), GrpcFailure> {
+        let sent = self.requests.send_data(message, false);
+        sent.map_err(|error| self.failed(error.into()))
+    }
+
+    fn next(&mut self) -> LocalBoxFuture<'_, Result<Option<Bytes>, GrpcFailure>> {
+        async move {
+            let next = call::next(&mut self.body, &mut self.messages).await;
+            next.map_err(|failure| self.failed(failure))
+        }
+        .boxed_local()
     }
 
     fn failed(&self, failure: CallFailure) -> GrpcFailure {
@@ -229,6 +287,6 @@ impl<Q: Message, R: Message + Default> GrpcStream<Q, R> {
 
 impl<Q, R> std::fmt::Debug for GrpcStream<Q, R> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "GrpcStream({})", self.client.link.target)
+        write!(formatter, "GrpcStream({})", self.stream.client.link.target)
     }
 }

@@ -1,5 +1,7 @@
 //! The client: the databases of a server, as a worker's tasks use them. Knows no engine.
 //! Cheap to clone and without a lock: all clones share one connection, made when it is needed and again when it was lost.
+//! Calls are boxed, and know bytes alone but at their edges: the body of a future is compiled anew in each crate that awaits it otherwise, and
+//! what is generic for each type of message.
 
 mod batches;
 mod call;
@@ -20,14 +22,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, TE};
 use http::{HeaderMap, Request, Uri};
-use prost::Message;
+use prost::{DecodeError, Message};
 use tokio::time::Instant;
 
 use self::channel::RpcChannel;
 pub use self::duplex::Duplex;
-pub use self::grpc::{GrpcClient, GrpcFailure, GrpcStream};
+pub use self::grpc::{GrpcAnswer, GrpcClient, GrpcFailure, GrpcMessage, GrpcStream};
 pub use self::records::{CompareExchange, ExchangeOutcome, NotifyMode, RekeyOutcome};
 pub use self::target::RpcTarget;
 pub use self::tls::{ClientIdentity, Tls};
@@ -90,39 +93,42 @@ impl ClientInner {
     }
 
     /// The answer to a call of one message that may take `more` than others, and the number of the connection that it came on.
-    async fn ask<R: Message + Default>(
+    fn ask(
         &self,
         uri: Uri,
         body: Bytes,
         more: Duration,
-    ) -> Result<(R, u64)> {
-        let limit = Duration::from_millis(self.limits.call_ms_max);
-        let deadline = Instant::now() + limit.saturating_add(more).min(LONGEST);
-        let mut again = Retry::Once;
-        loop {
-            let opened = self.link.open().await?;
-            let request = self.request_at(uri.clone());
-            let bytes_max = self.limits.message_bytes_max;
-            // Pinned here: a future of this size is not moved into the one that bounds its time.
-            let attempt = std::pin::pin!(attempt(&opened, request, body.clone(), bytes_max));
-            let failure = match tokio::time::timeout_at(deadline, attempt).await {
-                Ok(Ok(answer)) => return Ok((answer, opened.number)),
-                Ok(Err(failure)) => failure,
-                Err(_) => {
-                    // Perhaps the server is not there any more.
+    ) -> LocalBoxFuture<'_, Result<(Bytes, u64)>> {
+        async move {
+            let limit = Duration::from_millis(self.limits.call_ms_max);
+            let deadline = Instant::now() + limit.saturating_add(more).min(LONGEST);
+            let mut again = Retry::Once;
+            loop {
+                let opened = self.link.open().await?;
+                let request = self.request_at(uri.clone());
+                let bytes_max = self.limits.message_bytes_max;
+                // Pinned here: a future of this size is not moved into the one that bounds its time.
+                let attempt = std::pin::pin!(attempt(&opened, request, body.clone(), bytes_max));
+                let failure = match tokio::time::timeout_at(deadline, attempt).await {
+                    Ok(Ok(answer)) => return Ok((answer, opened.number)),
+                    Ok(Err(failure)) => failure,
+                    Err(_) => {
+                        // Perhaps the server is not there any more.
+                        self.link.lost(&opened);
+                        let limit_ms = self.limits.call_ms_max;
+                        return Err(Error::Deadline { limit_ms });
+                    }
+                };
+                if failure.is_of_connection() {
                     self.link.lost(&opened);
-                    let limit_ms = self.limits.call_ms_max;
-                    return Err(Error::Deadline { limit_ms });
                 }
-            };
-            if failure.is_of_connection() {
-                self.link.lost(&opened);
-            }
-            match (&failure, again) {
-                (CallFailure::NotBegun(_), Retry::Once) => again = Retry::No,
-                _ => return Err(failure.into_error(&self.link)),
+                match (&failure, again) {
+                    (CallFailure::NotBegun(_), Retry::Once) => again = Retry::No,
+                    _ => return Err(failure.into_error(&self.link)),
+                }
             }
         }
+        .boxed_local()
     }
 }
 
@@ -202,21 +208,24 @@ impl Client {
         more: Duration,
     ) -> Result<R> {
         let (uri, body) = (self.inner.uri(method), frame::one(request));
-        let (answer, _) = self.inner.ask(uri, body, more).await?;
-        Ok(answer)
+        let (message, _) = self.inner.ask(uri, body, more).await?;
+        answer(message)
     }
 
     /// A stream of calls, with at most so many answers owed at a time.
-    pub async fn stream(&self, owed_max: usize) -> Result<Duplex<StreamRequest, StreamResponse>> {
-        Duplex::open(&self.inner, Method::named("Stream"), owed_max).await
+    pub fn stream(
+        &self,
+        owed_max: usize,
+    ) -> LocalBoxFuture<'_, Result<Duplex<StreamRequest, StreamResponse>>> {
+        Duplex::open(&self.inner, Method::named("Stream"), owed_max).boxed_local()
     }
 
     /// A cursor, with at most so many answers owed at a time.
-    pub async fn iterate(
+    pub fn iterate(
         &self,
         owed_max: usize,
-    ) -> Result<Duplex<IterateRequest, IterateResponse>> {
-        Duplex::open(&self.inner, Method::named("Iterate"), owed_max).await
+    ) -> LocalBoxFuture<'_, Result<Duplex<IterateRequest, IterateResponse>>> {
+        Duplex::open(&self.inner, Method::named("Iterate"), owed_max).boxed_local()
     }
 }
 
@@ -230,12 +239,13 @@ enum Retry {
 /// Longer than any call.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-async fn attempt<R: Message + Default>(
+/// The one message of an answer.
+async fn attempt(
     opened: &channel::OpenChannel,
     request: Request<()>,
     body: Bytes,
     message_bytes_max: usize,
-) -> Result<R, CallFailure> {
+) -> Result<Bytes, CallFailure> {
     let (answer, mut stream) = call::begin(opened, request).await?;
     stream.send_data(body, true)?;
     let mut body = call::body(answer).await?;
@@ -243,12 +253,20 @@ async fn attempt<R: Message + Default>(
     let Some(message) = call::next(&mut body, &mut messages).await? else {
         return Err(Error::Protocol("the answer holds no message".to_owned()).into());
     };
-    let answer = R::decode(message).map_err(|error| Error::Protocol(error.to_string()))?;
     // The status at the end counts, whatever came before.
     match call::next(&mut body, &mut messages).await? {
-        None => Ok(answer),
+        None => Ok(message),
         Some(_) => Err(Error::Protocol("the answer holds a second message".to_owned()).into()),
     }
+}
+
+/// The answer that a message is.
+fn answer<R: Message + Default>(message: Bytes) -> Result<R> {
+    R::decode(message).map_err(undecodable)
+}
+
+fn undecodable(error: DecodeError) -> Error {
+    Error::Protocol(error.to_string())
 }
 
 impl std::fmt::Debug for Client {

@@ -4,15 +4,17 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use prost::Message;
 use tsumugi_kv::{Lifetime, SetMode};
 
-use super::Client;
-use super::batches::{groups, outcomes, pairs};
+use super::batches::{groups, outcomes, pair_bytes, pairs};
 use super::methods::{done, is_done};
 use super::records::{CompareExchange, ExchangeOutcome};
+use super::{Client, answer};
 use crate::code::TkrzwCode;
 use crate::error::{Error, Result};
+use crate::frame;
 use crate::limits::CALLS_MAX;
 use crate::method::Method;
 use crate::own_proto::*;
@@ -29,8 +31,8 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported) when it has not.
-    pub async fn require_own_service(&self) -> Result<()> {
-        self.inner.require(Method::named("SetWithTtl")).await
+    pub fn require_own_service(&self) -> LocalBoxFuture<'_, Result<()>> {
+        async move { self.inner.require(Method::named("SetWithTtl")).await }.boxed_local()
     }
 
     /// A call of our own service that may take `more` than others.
@@ -40,56 +42,84 @@ impl Client {
         request: &Q,
         more: Duration,
     ) -> Result<R> {
-        let method = Method::named(name);
-        self.inner.require(method).await?;
-        let answer = self.call_for(method, request, more).await;
-        answer.map_err(|error| self.inner.own_error(method, error))
+        let asked = self.ask_own(Method::named(name), frame::one(request), more);
+        answer(asked.await?)
+    }
+
+    fn ask_own(
+        &self,
+        method: Method,
+        body: Bytes,
+        more: Duration,
+    ) -> LocalBoxFuture<'_, Result<Bytes>> {
+        async move {
+            self.inner.require(method).await?;
+            let asked = self.inner.ask(self.inner.uri(method), body, more).await;
+            let (message, _) = asked.map_err(|error| self.inner.own_error(method, error))?;
+            Ok(message)
+        }
+        .boxed_local()
     }
 
     /// Stores a value for a time. `false` when a record is there and [`SetMode::IfAbsent`] leaves it.
-    pub async fn set_with_ttl(
+    pub fn set_with_ttl(
         &self,
         key: impl Into<Bytes>,
         value: impl Into<Bytes>,
         mode: SetMode,
         ttl: Duration,
-    ) -> Result<bool> {
-        let request = SetWithTtlRequest {
+    ) -> LocalBoxFuture<'_, Result<bool>> {
+        self.send_set_with_ttl(SetWithTtlRequest {
             dbm_index: self.index(),
             key: key.into(),
             value: value.into(),
             overwrite: mode == SetMode::Overwrite,
             ttl_ms: millis(ttl),
-        };
-        let answer = self.own_call("SetWithTtl", &request, Duration::ZERO);
-        let answer: SetWithTtlResponse = answer.await?;
-        is_done(answer.status, TkrzwCode::Duplication)
+        })
+    }
+
+    fn send_set_with_ttl(&self, request: SetWithTtlRequest) -> LocalBoxFuture<'_, Result<bool>> {
+        async move {
+            let answer = self.own_call("SetWithTtl", &request, Duration::ZERO);
+            let answer: SetWithTtlResponse = answer.await?;
+            is_done(answer.status, TkrzwCode::Duplication)
+        }
+        .boxed_local()
     }
 
     /// Stores records for a time, each on its own, and says how many were stored. All are tried; then the first error is returned.
-    pub async fn set_multi_with_ttl(
+    pub fn set_multi_with_ttl(
         &self,
         records: impl IntoIterator<Item = (Bytes, Bytes)>,
         mode: SetMode,
         ttl: Duration,
-    ) -> Result<u64> {
-        let bytes = |(key, value): &(Bytes, Bytes)| key.len() + value.len();
-        let calls = groups(records, bytes)
-            .into_iter()
-            .map(|records| async move {
-                let request = SetMultiWithTtlRequest {
-                    dbm_index: self.index(),
-                    records: pairs(records),
-                    overwrite: mode == SetMode::Overwrite,
-                    ttl_ms: millis(ttl),
-                };
-                let answer = self.own_call("SetMultiWithTtl", &request, Duration::ZERO);
-                let answer: SetMultiWithTtlResponse = answer.await?;
-                let stored = is_done(answer.status, TkrzwCode::Duplication);
-                Ok::<_, Error>(stored.map(|_| answer.stored))
-            });
-        let each = outcomes(calls, CALLS_MAX).await?;
-        each.into_iter().sum()
+    ) -> LocalBoxFuture<'_, Result<u64>> {
+        self.set_groups_with_ttl(groups(records, pair_bytes), mode, ttl)
+    }
+
+    fn set_groups_with_ttl(
+        &self,
+        groups: Vec<Vec<(Bytes, Bytes)>>,
+        mode: SetMode,
+        ttl: Duration,
+    ) -> LocalBoxFuture<'_, Result<u64>> {
+        let calls = groups.into_iter().map(move |records| async move {
+            let request = SetMultiWithTtlRequest {
+                dbm_index: self.index(),
+                records: pairs(records),
+                overwrite: mode == SetMode::Overwrite,
+                ttl_ms: millis(ttl),
+            };
+            let answer = self.own_call("SetMultiWithTtl", &request, Duration::ZERO);
+            let answer: SetMultiWithTtlResponse = answer.await?;
+            let stored = is_done(answer.status, TkrzwCode::Duplication);
+            Ok::<_, Error>(stored.map(|_| answer.stored))
+        });
+        async move {
+            let each = outcomes(calls, CALLS_MAX).await?;
+            each.into_iter().sum()
+        }
+        .boxed_local()
     }
 
     /// [`compare_exchange`](Client::compare_exchange) of what has a time to live.
@@ -122,76 +152,119 @@ impl Client {
     }
 
     /// Changes records if all are as expected; what is stored has this time to live. `false` when one is not.
-    pub async fn compare_exchange_multi_with_ttl(
+    pub fn compare_exchange_multi_with_ttl(
         &self,
         expected: Vec<RecordState>,
         desired: Vec<RecordState>,
         ttl: Duration,
-    ) -> Result<bool> {
-        let request = CompareExchangeMultiWithTtlRequest {
-            dbm_index: self.index(),
-            expected,
-            desired,
-            ttl_ms: millis(ttl),
-        };
-        let answer = self.own_call("CompareExchangeMultiWithTtl", &request, Duration::ZERO);
-        let answer: CompareExchangeMultiWithTtlResponse = answer.await?;
-        is_done(answer.status, TkrzwCode::Infeasible)
+    ) -> LocalBoxFuture<'_, Result<bool>> {
+        async move {
+            let request = CompareExchangeMultiWithTtlRequest {
+                dbm_index: self.index(),
+                expected,
+                desired,
+                ttl_ms: millis(ttl),
+            };
+            let answer = self.own_call("CompareExchangeMultiWithTtl", &request, Duration::ZERO);
+            let answer: CompareExchangeMultiWithTtlResponse = answer.await?;
+            is_done(answer.status, TkrzwCode::Infeasible)
+        }
+        .boxed_local()
     }
 
     /// Gives a record another time to live, counted from now; none without one. `false` when there is no record.
-    pub async fn touch(&self, key: impl Into<Bytes>, ttl: Option<Duration>) -> Result<bool> {
-        let request = TouchRequest {
+    pub fn touch(
+        &self,
+        key: impl Into<Bytes>,
+        ttl: Option<Duration>,
+    ) -> LocalBoxFuture<'_, Result<bool>> {
+        self.send_touch(TouchRequest {
             dbm_index: self.index(),
             key: key.into(),
             ttl_ms: ttl.map_or(0, millis),
-        };
-        let answer = self.own_call("Touch", &request, Duration::ZERO);
-        let answer: TouchResponse = answer.await?;
-        is_done(answer.status, TkrzwCode::NotFound)
+        })
+    }
+
+    fn send_touch(&self, request: TouchRequest) -> LocalBoxFuture<'_, Result<bool>> {
+        async move {
+            let answer = self.own_call("Touch", &request, Duration::ZERO);
+            let answer: TouchResponse = answer.await?;
+            is_done(answer.status, TkrzwCode::NotFound)
+        }
+        .boxed_local()
     }
 
     /// How long a record is still there; `None` when there is none.
-    pub async fn lifetime(&self, key: impl Into<Bytes>) -> Result<Option<Lifetime>> {
-        let request = LifetimeRequest {
+    pub fn lifetime(&self, key: impl Into<Bytes>) -> LocalBoxFuture<'_, Result<Option<Lifetime>>> {
+        self.send_lifetime(LifetimeRequest {
             dbm_index: self.index(),
             key: key.into(),
-        };
-        let answer = self.own_call("Lifetime", &request, Duration::ZERO);
-        let answer: LifetimeResponse = answer.await?;
-        let found = is_done(answer.status, TkrzwCode::NotFound)?;
-        let lifetime = match answer.expires {
-            true => Lifetime::Left(Duration::from_millis(answer.left_ms)),
-            false => Lifetime::Unlimited,
-        };
-        Ok(found.then_some(lifetime))
+        })
+    }
+
+    fn send_lifetime(
+        &self,
+        request: LifetimeRequest,
+    ) -> LocalBoxFuture<'_, Result<Option<Lifetime>>> {
+        async move {
+            let answer = self.own_call("Lifetime", &request, Duration::ZERO);
+            let answer: LifetimeResponse = answer.await?;
+            let found = is_done(answer.status, TkrzwCode::NotFound)?;
+            let lifetime = match answer.expires {
+                true => Lifetime::Left(Duration::from_millis(answer.left_ms)),
+                false => Lifetime::Unlimited,
+            };
+            Ok(found.then_some(lifetime))
+        }
+        .boxed_local()
     }
 
     /// Adds a record behind all others of a queue, wakes those who wait for one, and returns its key.
-    pub async fn push(&self, queue: impl Into<Bytes>, value: impl Into<Bytes>) -> Result<Bytes> {
-        let request = PushRequest {
+    pub fn push(
+        &self,
+        queue: impl Into<Bytes>,
+        value: impl Into<Bytes>,
+    ) -> LocalBoxFuture<'_, Result<Bytes>> {
+        self.send_push(PushRequest {
             dbm_index: self.index(),
             queue: queue.into(),
             value: value.into(),
-        };
-        let answer: PushResponse = self.own_call("Push", &request, Duration::ZERO).await?;
-        done(answer.status)?;
-        Ok(answer.key)
+        })
+    }
+
+    fn send_push(&self, request: PushRequest) -> LocalBoxFuture<'_, Result<Bytes>> {
+        async move {
+            let answer: PushResponse = self.own_call("Push", &request, Duration::ZERO).await?;
+            done(answer.status)?;
+            Ok(answer.key)
+        }
+        .boxed_local()
     }
 
     /// Takes the first record of a queue out, waiting for one for this long.
-    pub async fn pop(
+    pub fn pop(
         &self,
         queue: impl Into<Bytes>,
         wait: Duration,
-    ) -> Result<Option<(Bytes, Bytes)>> {
+    ) -> LocalBoxFuture<'_, Result<Option<(Bytes, Bytes)>>> {
         let request = PopRequest {
             dbm_index: self.index(),
             queue: queue.into(),
             retry_wait: wait.as_secs_f64(),
         };
-        let answer: PopResponse = self.own_call("Pop", &request, wait).await?;
-        let found = is_done(answer.status, TkrzwCode::NotFound)?;
-        Ok(found.then_some((answer.key, answer.value)))
+        self.send_pop(request, wait)
+    }
+
+    fn send_pop(
+        &self,
+        request: PopRequest,
+        wait: Duration,
+    ) -> LocalBoxFuture<'_, Result<Option<(Bytes, Bytes)>>> {
+        async move {
+            let answer: PopResponse = self.own_call("Pop", &request, wait).await?;
+            let found = is_done(answer.status, TkrzwCode::NotFound)?;
+            Ok(found.then_some((answer.key, answer.value)))
+        }
+        .boxed_local()
     }
 }

@@ -8,7 +8,7 @@ use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
 
-use super::ClientInner;
+use super::{ClientInner, answer};
 use crate::error::{Error, Result};
 use crate::frame;
 use crate::method::{Method, OWN_SERVICE};
@@ -37,8 +37,8 @@ impl ClientInner {
         };
         let (uri, body) = (self.reflection.clone(), frame::one(&request));
         let asked = self.ask(uri, body, Duration::ZERO).await;
-        let (answer, number): (ServerReflectionResponse, u64) = match asked {
-            Ok(answer) => answer,
+        let (message, number) = match asked {
+            Ok(answered) => answered,
             Err(Error::Refused {
                 code: Code::Unimplemented,
                 ..
@@ -47,6 +47,7 @@ impl ClientInner {
             }
             Err(error) => return Err(error),
         };
+        let answer: ServerReflectionResponse = answer(message)?;
         match answer.message_response {
             Some(MessageResponse::ListServicesResponse(list))
                 if list.service.iter().any(|service| service.name == name()) =>

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use h2::RecvStream;
 use prost::Message as _;
 use tonic::Code;
@@ -77,21 +78,28 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Unsupported`] of a server that is none of ours; [`Error::Refused`] beyond the server's `watches_max` or `connection_watches_max`.
-    pub async fn watch(&self, prefix: impl Into<Bytes>) -> Result<Watch> {
+    pub fn watch(&self, prefix: impl Into<Bytes>) -> LocalBoxFuture<'_, Result<Watch>> {
+        self.begin_watch(WatchRequest {
+            dbm_index: self.index,
+            prefix: prefix.into(),
+        })
+    }
+
+    fn begin_watch(&self, request: WatchRequest) -> LocalBoxFuture<'_, Result<Watch>> {
         let mut watch = Watch {
             inner: Rc::clone(&self.inner),
-            request: WatchRequest {
-                dbm_index: self.index,
-                prefix: prefix.into(),
-            },
+            request,
             stream: None,
         };
-        watch.stream = Some(match watch.open().await {
-            // The server was ending, or had ended since the last call.
-            Err(Error::Lost { .. }) => watch.open().await?,
-            opened => opened?,
-        });
-        Ok(watch)
+        async move {
+            watch.stream = Some(match watch.open().await {
+                // The server was ending, or had ended since the last call.
+                Err(Error::Lost { .. }) => watch.open().await?,
+                opened => opened?,
+            });
+            Ok(watch)
+        }
+        .boxed_local()
     }
 }
 
@@ -102,27 +110,34 @@ impl Watch {
     /// # Errors
     /// What the server says to a watch that begins again, such as [`Error::Refused`]; [`Error::Protocol`] of an answer that is none.
     pub async fn next(&mut self) -> Result<ChangeEvent> {
-        loop {
-            let Some(stream) = &mut self.stream else {
-                self.stream = Some(self.resume().await?);
-                return Ok(ChangeEvent::Gap);
-            };
-            let failure = match stream.next().await {
-                Ok(WatchMessage::Change(change)) => return Ok(change),
-                Ok(WatchMessage::Alive(_)) => continue,
-                Err(failure) => failure,
-            };
-            if failure.is_of_connection() {
-                self.inner.link.lost(&stream.opened);
+        self.read().await
+    }
+
+    fn read(&mut self) -> LocalBoxFuture<'_, Result<ChangeEvent>> {
+        async move {
+            loop {
+                let Some(stream) = &mut self.stream else {
+                    self.stream = Some(self.resume().await?);
+                    return Ok(ChangeEvent::Gap);
+                };
+                let failure = match stream.next().await {
+                    Ok(WatchMessage::Change(change)) => return Ok(change),
+                    Ok(WatchMessage::Alive(_)) => continue,
+                    Err(failure) => failure,
+                };
+                if failure.is_of_connection() {
+                    self.inner.link.lost(&stream.opened);
+                }
+                self.stream = None;
+                let error = failure.into_error(&self.inner.link);
+                if !is_passing(&error) {
+                    return Err(error);
+                }
+                let target = &self.inner.link.target;
+                tracing::warn!(%target, %error, "a watch was lost and is begun again");
             }
-            self.stream = None;
-            let error = failure.into_error(&self.inner.link);
-            if !is_passing(&error) {
-                return Err(error);
-            }
-            let target = &self.inner.link.target;
-            tracing::warn!(%target, %error, "a watch was lost and is begun again");
         }
+        .boxed_local()
     }
 
     /// Begins again once the server is there.

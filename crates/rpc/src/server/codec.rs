@@ -5,8 +5,8 @@
 use std::marker::PhantomData;
 
 use bytes::{Buf as _, Bytes};
-use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint};
+use prost::{DecodeError, Message};
 use tonic::Status;
 use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder};
 use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
@@ -73,7 +73,11 @@ impl<U: Message + Default> Decoder for CountingDecoder<U> {
 /// A refusal, when they are none or have too many entries.
 pub(crate) fn decoded<U: Message + Default>(message: Bytes) -> Result<U, Status> {
     counted(&message)?;
-    U::decode(message).map_err(|error| Status::internal(error.to_string()))
+    U::decode(message).map_err(undecodable)
+}
+
+fn undecodable(error: DecodeError) -> Status {
+    Status::internal(error.to_string())
 }
 
 fn counted(message: &[u8]) -> Result<(), Status> {

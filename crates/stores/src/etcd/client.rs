@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use http::{HeaderMap, HeaderValue};
 use prost::Message;
 use tokio::time::Instant;
-use tsumugi_rpc::client::{ClientIdentity, GrpcClient, GrpcFailure, GrpcStream, Tls};
+use tsumugi_rpc::client::{
+    ClientIdentity, GrpcAnswer, GrpcClient, GrpcFailure, GrpcMessage, GrpcStream, Tls,
+};
 use tsumugi_rpc::{ClientLimits, Error as RpcError, RpcTarget};
 use tsumugi_wire::Secret;
 use tsumugi_worker::Pool;
@@ -146,22 +149,43 @@ impl EtcdClient {
         request: &Q,
         repeat: Repeat,
     ) -> Result<R> {
+        let request = GrpcMessage::of(request);
         let mut clock = CallClock::start(self.settings.timeout_ms);
         loop {
-            let at = self.current.get();
-            let metadata = self.metadata(&mut clock).await?;
-            let attempt_ms = match repeat {
-                Repeat::Safe => self.attempt_ms(),
-                Repeat::Never => u64::MAX,
-            };
-            let limit = clock.left(attempt_ms).ok_or_else(|| clock.late())?;
-            let endpoint = self.endpoint(at);
-            let failure = match endpoint.call(path, &metadata, request, limit).await {
+            let (at, answer) = self.ask(&mut clock, path, &request, repeat).await?;
+            match answer.read() {
                 Ok(answer) => return Ok(answer),
-                Err(failure) => failure,
-            };
-            self.judge(&mut clock, at, failure, repeat).await?;
+                Err(failure) => self.judge(&mut clock, at, failure, repeat).await?,
+            }
         }
+    }
+
+    /// An answer, and which server gave it.
+    fn ask<'a>(
+        &'a self,
+        clock: &'a mut CallClock,
+        path: &'a str,
+        request: &'a GrpcMessage,
+        repeat: Repeat,
+    ) -> LocalBoxFuture<'a, Result<(usize, GrpcAnswer)>> {
+        async move {
+            loop {
+                let at = self.current.get();
+                let metadata = self.metadata(clock).await?;
+                let attempt_ms = match repeat {
+                    Repeat::Safe => self.attempt_ms(),
+                    Repeat::Never => u64::MAX,
+                };
+                let limit = clock.left(attempt_ms).ok_or_else(|| clock.late())?;
+                let endpoint = self.endpoint(at);
+                let failure = match endpoint.call(path, &metadata, request, limit).await {
+                    Ok(answer) => return Ok((at, answer)),
+                    Err(failure) => failure,
+                };
+                self.judge(clock, at, failure, repeat).await?;
+            }
+        }
+        .boxed_local()
     }
 
     /// A watch, and where it is: at a server that can be reached.
@@ -293,18 +317,18 @@ impl EtcdClient {
         let Some((name, password)) = &self.settings.login else {
             return Ok(None);
         };
-        let request = AuthenticateRequest {
+        let request = GrpcMessage::of(&AuthenticateRequest {
             name: name.clone(),
             password: password.reveal().to_owned(),
-        };
+        });
         loop {
             let at = self.current.get();
             let limit = clock.left(ETCD_ATTEMPT_MS).ok_or_else(|| clock.late())?;
-            let asked: std::result::Result<AuthenticateResponse, GrpcFailure> = self
+            let asked = self
                 .endpoint(at)
                 .call(path::AUTHENTICATE, &HeaderMap::new(), &request, limit)
                 .await;
-            let failure = match asked {
+            let failure = match asked.and_then(GrpcAnswer::read::<AuthenticateResponse>) {
                 Ok(answer) => {
                     let token = HeaderValue::try_from(answer.token);
                     let mut token = token.map_err(|_| Error::Server {

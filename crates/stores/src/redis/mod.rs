@@ -23,6 +23,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use redis::{Value, cmd};
 use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
@@ -117,16 +118,29 @@ impl RedisStore {
     }
 
     /// Sends a message to whoever subscribes to a channel at this moment.
-    pub(crate) async fn publish(&self, channel: &Bytes, message: &Bytes) -> Result<()> {
-        CAPABILITIES.check_key(channel)?;
-        CAPABILITIES.check_value(message.len())?;
-        self.hub.publish(self.key(channel), message).await
+    pub(crate) fn publish<'a>(
+        &'a self,
+        channel: &'a Bytes,
+        message: &'a Bytes,
+    ) -> LocalBoxFuture<'a, Result<()>> {
+        async move {
+            CAPABILITIES.check_key(channel)?;
+            CAPABILITIES.check_value(message.len())?;
+            self.hub.publish(self.key(channel), message).await
+        }
+        .boxed_local()
     }
 
     /// The messages of a channel from the answer on.
-    pub(crate) async fn subscribe(&self, channel: &Bytes) -> Result<RedisSubscription> {
-        CAPABILITIES.check_key(channel)?;
-        self.hub.subscribe(self.key(channel)).await
+    pub(crate) fn subscribe<'a>(
+        &'a self,
+        channel: &'a Bytes,
+    ) -> LocalBoxFuture<'a, Result<RedisSubscription>> {
+        async move {
+            CAPABILITIES.check_key(channel)?;
+            self.hub.subscribe(self.key(channel)).await
+        }
+        .boxed_local()
     }
 
     /// The values of keys of the server that one command may ask for.
