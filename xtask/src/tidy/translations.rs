@@ -81,7 +81,7 @@ fn compare(theirs: &str, english: &str, ours: &str, japanese: &str, found: &mut 
 }
 
 /// The lines without what stands behind `#` or `//` at their beginning or after a space.
-fn without_comments(text: &str) -> Vec<&str> {
+pub fn without_comments(text: &str) -> Vec<&str> {
     let code = |line| {
         let comments = ["# ", "// "].into_iter().flat_map(|mark| {
             let at: Vec<usize> = str::match_indices(line, mark).map(|(at, _)| at).collect();
