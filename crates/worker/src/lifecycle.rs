@@ -155,19 +155,20 @@ struct Life<'a, S: WorkerService> {
 
 type Loading<S> = JoinHandle<Result<Rc<<S as WorkerService>::App>, BoxError>>;
 
-type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
+/// A task of this thread, of whichever service.
+type LocalTask<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// One copy of a task's code for services of all types.
 fn spawn_accepting(
     tasks: &mut JoinSet<io::Result<()>>,
     worker: &WorkerHandle,
-    accepting: Boxed<io::Result<()>>,
+    accepting: LocalTask<io::Result<()>>,
 ) {
     tasks.spawn_local(worker.watched(accepting));
 }
 
 /// The same for what retires.
-fn spawn_retiring(tasks: &mut JoinSet<()>, worker: &WorkerHandle, retiring: Boxed<()>) {
+fn spawn_retiring(tasks: &mut JoinSet<()>, worker: &WorkerHandle, retiring: LocalTask<()>) {
     tasks.spawn_local(worker.watched(retiring));
 }
 
