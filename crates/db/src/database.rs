@@ -1,8 +1,6 @@
 //! The one face of all databases: each call goes to the driver that the URL chose. Holds no logic of its own.
 //! Rule: what a method promises here holds for every driver.
 
-use std::sync::Arc;
-
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
 use crate::batch::BatchSize;
@@ -10,34 +8,17 @@ use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
+use crate::on_each::on_each;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::postgres::Postgres;
-use crate::rows::{Columns, Rows};
+use crate::row_stream::RowStream;
+use crate::rows::Rows;
 use crate::sequence::undone;
 use crate::sql_text::SqlText;
 use crate::statement_span::{changed, note_failure, note_outcome, statement_span};
 use crate::transaction::Transaction;
 use crate::value::{Value, bounded, bounded_together};
 use crate::{server, sqlite};
-
-/// Calls the same on whichever it is; with `=>`, what comes of it becomes a variant too.
-macro_rules! on_each {
-    ($of:ident, $it:expr, $inner:ident => $call:expr) => {
-        match $it {
-            $of::Sqlite($inner) => $call,
-            $of::Postgres($inner) => $call,
-            $of::Firebird($inner) => $call,
-        }
-    };
-    ($of:ident => $to:ident, $it:expr, $inner:ident => $call:expr) => {
-        match $it {
-            $of::Sqlite($inner) => $call.map($to::Sqlite),
-            $of::Postgres($inner) => $call.map($to::Postgres),
-            $of::Firebird($inner) => $call.map($to::Firebird),
-        }
-    };
-}
-pub(crate) use on_each;
 
 /// A database with its pool of connections. Cheap to clone; connects to the same database share the connections.
 ///
@@ -306,41 +287,5 @@ impl Database {
             (Self::Firebird(one), Self::Firebird(other)) => one.shares_connections_with(other),
             _ => false,
         }
-    }
-}
-
-/// Rows in batches.
-#[non_exhaustive]
-#[derive(Debug)]
-pub enum RowStream {
-    /// Of an SQLite database.
-    Sqlite(sqlite::RowStream),
-    /// Of a PostgreSQL database.
-    Postgres(server::RowStream<Postgres>),
-    /// Of a Firebird database.
-    Firebird(server::RowStream<Firebird>),
-}
-
-impl RowStream {
-    /// The columns, known before the first batch and also when there is none.
-    pub fn columns(&self) -> &Arc<Columns> {
-        on_each!(RowStream, self, stream => stream.columns())
-    }
-
-    /// The next batch: at least one row, at most as many as [`BatchSize::of`] says. Without it the size of the rows decides, at about
-    /// [`BATCH_MAX_BYTES`](crate::limits::BATCH_MAX_BYTES) for a batch. None after the last.
-    ///
-    /// Rows are read from the database when this is called, not before, except for the first batch. Dropping the
-    /// future loses nothing: the next call goes on waiting.
-    ///
-    /// # Errors
-    /// As [`Database::query`], of the rows of this batch; [`Error::Closed`] where the stream was not read for `idle_timeout`; [`Error::Closed`] or
-    /// [`Error::RolledBack`] where its transaction or session has ended. The stream is over after an error.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "what comes next is waited for"
-    )]
-    pub fn next(&mut self) -> LocalBoxFuture<'_, Result<Option<Rows>>> {
-        async move { on_each!(RowStream, self, stream => stream.next().await) }.boxed_local()
     }
 }

@@ -9,12 +9,13 @@ use tsumugi_sql::{Dialect, Name, Statement};
 use tsumugi_trace::Span;
 
 use crate::batch::BatchSize;
-use crate::database::{Database, RowStream};
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::keys::{PrimaryKey, PrimaryKeys};
 use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::postgres::{CopyIn, CopyOut, Session};
+use crate::row_stream::RowStream;
 use crate::rows::Rows;
 use crate::sequence::{in_turn, undone};
 use crate::sql_text::SqlText;

@@ -3,8 +3,8 @@
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
-use crate::database::RowStream;
 use crate::error::Result;
+use crate::row_stream::RowStream;
 use crate::rows::{Columns, Rows};
 
 /// How rows are written.

@@ -7,11 +7,12 @@ use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
 use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement};
 
 use crate::batch::BatchSize;
-use crate::database::{Database, RowStream};
+use crate::database::Database;
 use crate::error::Result;
 use crate::execution::ExecuteResult;
 use crate::executor::Executor;
 use crate::postgres::Session;
+use crate::row_stream::RowStream;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::transaction::Transaction;

@@ -4,10 +4,11 @@
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
 use crate::batch::BatchSize;
-use crate::database::{Database, RowStream};
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::options::{Access, PipelineAtomicity, TransactionOptions};
 use crate::read_text::reads;
+use crate::row_stream::RowStream;
 use crate::rows::Rows;
 use crate::sequence::undone;
 use crate::sql_text::SqlText;

@@ -7,12 +7,13 @@ use std::rc::Weak;
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
 use crate::batch::BatchSize;
-use crate::database::{RowStream, on_each};
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::firebird::Firebird;
+use crate::on_each::on_each;
 use crate::outcome::{Abandon, CommitCallback, guarded};
 use crate::postgres::Postgres;
+use crate::row_stream::RowStream;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::statement_span::{changed, note_failure, note_outcome, statement_span};
@@ -40,10 +41,10 @@ pub enum Transaction {
 }
 
 impl Transaction {
-    /// Like [`Database::query`], inside the transaction.
+    /// Like [`Database::query`](crate::Database::query), inside the transaction.
     ///
     /// # Errors
-    /// As [`Database::query`]. [`Error::Closed`] or [`Error::RolledBack`] once the transaction is over, [`Error::Usage`] while a stream of it is open.
+    /// As [`Database::query`](crate::Database::query). [`Error::Closed`] or [`Error::RolledBack`] once the transaction is over, [`Error::Usage`] while a stream of it is open.
     pub fn query(
         &self,
         sql: impl Into<SqlText>,
@@ -73,7 +74,7 @@ impl Transaction {
         self.query_text(sql, values).boxed_local()
     }
 
-    /// Like [`Database::execute`], inside the transaction.
+    /// Like [`Database::execute`](crate::Database::execute), inside the transaction.
     ///
     /// # Errors
     /// As [`Transaction::query`].
@@ -115,7 +116,7 @@ impl Transaction {
         }
     }
 
-    /// Like [`Database::execute_script`], inside the transaction, so it must not say `BEGIN` or `COMMIT`.
+    /// Like [`Database::execute_script`](crate::Database::execute_script), inside the transaction, so it must not say `BEGIN` or `COMMIT`.
     ///
     /// # Errors
     /// As [`Transaction::query`], of the first statement that fails; those after it do not run.
@@ -131,7 +132,7 @@ impl Transaction {
         outcome
     }
 
-    /// Like [`Database::stream_by`], inside the transaction, which can do nothing else until the stream ends or is dropped. A stream that is kept beyond
+    /// Like [`Database::stream_by`](crate::Database::stream_by), inside the transaction, which can do nothing else until the stream ends or is dropped. A stream that is kept beyond
     /// the end of the transaction holds nothing, and its next batch is the error that says so.
     ///
     /// # Errors
@@ -162,7 +163,7 @@ impl Transaction {
         outcome
     }
 
-    /// Like [`Database::pipeline`], inside the transaction; nothing runs after the first that fails. PostgreSQL gets them in one write,
+    /// Like [`Database::pipeline`](crate::Database::pipeline), inside the transaction; nothing runs after the first that fails. PostgreSQL gets them in one write,
     /// and then all others have errors as well.
     ///
     /// # Errors

@@ -27,6 +27,7 @@
 
 #![forbid(unsafe_code)]
 
+mod asking;
 mod backoff;
 mod boot_clock;
 mod claims;

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tsumugi_trace::{Activity, Ending};
 
+use crate::asking::{Asking, Question};
 use crate::boot_clock::{earlier, slept, slept_between};
 use crate::claims::{ClaimAnswer, ClaimedJob, Claimer, Wanted};
 use crate::error::{Error, Result};
@@ -24,7 +25,6 @@ use crate::limits::{
     FAILURE_PAUSE_MAX, GIVE_BACK_MAX, JOB_KINDS_MAX, JOB_POLL_DEFAULT, JOB_POLL_WITH_NOTICES,
     RECORDS_MAX, RENEWAL_MIN, SLEEP_LOOKED_EVERY,
 };
-use crate::look_pace::LookPace;
 use crate::queue::JobQueue;
 use crate::renewal::{Renewal, RenewalMode};
 use crate::running::RunningClaim;
@@ -65,17 +65,6 @@ struct RunningJob {
     /// Given when the claim is lost.
     cut: Rc<Notify>,
     _here: RunningClaim,
-}
-
-/// When the worker asks for jobs the next time.
-struct Asking {
-    /// The question that is under way.
-    question: Option<Local<Result<ClaimAnswer>>>,
-    /// When it was begun, and for how long the machine had slept by then.
-    begun: (Instant, Duration),
-    at: Instant,
-    pace: LookPace,
-    failures: FailurePause,
 }
 
 impl JobWorker {
@@ -237,82 +226,12 @@ impl Inner {
                     }
                 }
                 () = wake.woken(), if is_idle => asking.at = Instant::now(),
-                () = sleep_until(next), if has_room => asking.ask(inner),
+                () = sleep_until(next), if has_room => asking.ask(inner.question()),
                 () = sleep(SLEEP_LOOKED_EVERY), if is_running => {}
             }
         }
         drop(attempts);
         Box::pin(inner.give_back_all(asking.question)).await;
-    }
-}
-
-impl Asking {
-    fn new() -> Asking {
-        let now = Instant::now();
-        Asking {
-            question: None,
-            begun: (now, Duration::ZERO),
-            at: now,
-            pace: LookPace::new(),
-            failures: FailurePause::new(),
-        }
-    }
-
-    /// When to ask, where a job that has failed here is due again at this time.
-    fn next(&self, retry_at: Option<Instant>) -> Instant {
-        let next = retry_at.map_or(self.at, |at| at.min(self.at));
-        self.pace.next(next)
-    }
-
-    /// Whatever the last look took.
-    fn ask_at_once(&mut self) {
-        self.at = Instant::now();
-        self.pace.reset();
-    }
-
-    fn ask(&mut self, inner: &Rc<Inner>) {
-        self.begun = (Instant::now(), slept());
-        let inner = Rc::clone(inner);
-        self.question = Some(Box::pin(async move {
-            let wanted = inner.wanted();
-            inner.claimer.claim(&wanted, inner.room()).await
-        }));
-    }
-
-    /// The jobs of the answer; sets when to ask again.
-    fn read(
-        &mut self,
-        queue: &JobQueue,
-        answer: Result<ClaimAnswer>,
-        poll: Duration,
-    ) -> Vec<ClaimedJob> {
-        self.question = None;
-        let now = Instant::now();
-        let (begun, slept_before) = self.begun;
-        match answer {
-            Ok(mut claimed) => {
-                self.failures.reset();
-                self.at = match claimed.has_more {
-                    true => now,
-                    false => now + claimed.next.map_or(poll, |next| next.min(poll)),
-                };
-                if claimed.jobs.is_empty() && !claimed.has_more {
-                    self.pace.note(now.duration_since(begun));
-                }
-                let slept = slept_between(slept_before, slept());
-                for job in &mut claimed.jobs {
-                    job.asked_at = earlier(job.asked_at, slept);
-                }
-                claimed.jobs
-            }
-            Err(error) => {
-                if self.failures.is_worth_a_line(queue, &error) {
-                    tracing::warn!("jobs cannot be claimed: {error}");
-                }
-                self.at = now + self.failures.take();
-                Vec::new()
-            }
-        }
     }
 }
 
@@ -323,6 +242,15 @@ impl Inner {
             false => JOB_POLL_DEFAULT,
         };
         self.options.poll.unwrap_or(poll)
+    }
+
+    /// For as many jobs as there is room when it is asked.
+    fn question(self: &Rc<Self>) -> Question {
+        let inner = Rc::clone(self);
+        Box::pin(async move {
+            let wanted = inner.wanted();
+            inner.claimer.claim(&wanted, inner.room()).await
+        })
     }
 
     /// How many more jobs may run.
@@ -477,7 +405,7 @@ impl Inner {
     }
 
     /// Gives back what runs, and what a question that is under way claims, as far as there is time.
-    async fn give_back_all(&self, question: Option<Local<Result<ClaimAnswer>>>) {
+    async fn give_back_all(&self, question: Option<Question>) {
         let running = self.running.take().into_keys();
         let here: Vec<JobClaim> = running.chain(self.refused.take()).collect();
         let give = async |claims: Vec<JobClaim>| {

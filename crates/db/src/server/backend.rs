@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::future::{Either, FutureExt as _, TryFutureExt as _};
+use futures_util::future::{Either, FutureExt as _, LocalBoxFuture, TryFutureExt as _};
 use tsumugi_sql::scan::Lexicon;
 
 use crate::error::{Error, Result};
@@ -18,7 +18,6 @@ use crate::sql_text::SqlText;
 use crate::statement_context::StatementContext;
 use crate::value::{Value, ValueRef};
 
-use super::code::Code;
 use super::connections::{AcquireError, ConnectionPool, Exclusive, Link};
 use super::expiry::OpenStreams;
 use super::fault::{DriverError, Fault};
@@ -157,6 +156,37 @@ pub(crate) struct PoolInner<B: ServerBackend> {
     pub(crate) stats: StatementStats,
     pub(crate) streams: OpenStreams,
     pub(super) code: Code<B>,
+}
+
+/// What a single statement calls besides its driver, behind pointers that are made with the pool: its future is compiled in each crate that waits
+/// for it, with all that is generic below, but for what it calls through here.
+#[expect(
+    clippy::type_complexity,
+    reason = "a pointer has the type of the function that it points to"
+)]
+pub(super) struct Code<B: ServerBackend> {
+    pub(super) plan: fn(&PoolInner<B>, &SqlText, &[Value], Scope) -> Result<B::Plan>,
+    pub(super) not_acquired: fn(&PoolInner<B>, &str, &[Value], AcquireError) -> Error,
+    pub(super) log: fn(
+        &PoolInner<B>,
+        Option<Instant>,
+        &SqlText,
+        &[Value],
+        Outcome<B, B::Reply>,
+    ) -> Result<Answer>,
+    pub(super) run_alone: for<'p> fn(
+        &'p PoolInner<B>,
+        &'p B::Plan,
+        SqlText,
+        Vec<Value>,
+    ) -> LocalBoxFuture<'p, Result<Answer>>,
+    pub(super) run_again:
+        for<'p> fn(
+            &'p PoolInner<B>,
+            &'p B::Plan,
+            &'p SqlText,
+            &'p [Value],
+        ) -> LocalBoxFuture<'p, Result<Outcome<B, B::Reply>, AcquireError>>,
 }
 
 impl<B: ServerBackend> PoolInner<B> {

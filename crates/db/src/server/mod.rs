@@ -7,11 +7,11 @@
 //! | `connections/` | which caller gets which connection, when one is opened and closed |
 //! | `backend.rs` | the trait of statements, and what a pool does around each of them |
 //! | `stream.rs` | rows in batches |
+//! | `transactional.rs` | the trait of transactions, and what is done around each call in one |
 //! | `transaction.rs` | transactions |
 //! | `savepoint.rs` | points in them |
 //! | `pending_commit.rs` | a commit whose caller may leave before it is answered |
 //! | `pool.rs` | single statements, and how the others begin |
-//! | `code.rs` | what they call that is compiled with them, not with their callers |
 
 #![expect(
     private_bounds,
@@ -19,7 +19,6 @@
 )]
 
 mod backend;
-mod code;
 pub(crate) mod connections;
 mod expiry;
 mod fault;
@@ -30,6 +29,7 @@ mod statement_stats;
 mod step;
 mod stream;
 mod transaction;
+mod transactional;
 
 pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
 pub(crate) use expiry::Expiry;
@@ -42,4 +42,4 @@ pub(crate) use step::{NextStep, SavepointCommand, SavepointName};
 pub use stream::RowStream;
 pub(crate) use stream::{Batch, RowCursor, StreamHandle, Streaming};
 pub use transaction::Transaction;
-pub(crate) use transaction::{Running, TransactionInner, Transactional};
+pub(crate) use transactional::{Running, TransactionInner, Transactional};

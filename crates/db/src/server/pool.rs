@@ -4,6 +4,8 @@
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
+use futures_util::future::FutureExt as _;
+
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
@@ -13,14 +15,14 @@ use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
-use super::backend::{Answer, Outcome, PoolInner, Scope, ServerBackend, Target};
-use super::code::Code;
+use super::backend::{Answer, Code, Outcome, PoolInner, Scope, ServerBackend, Target};
 use super::connections::{AcquireError, ConnectionPool, Settings};
 use super::expiry::OpenStreams;
 use super::fault::Fault;
 use super::statement_stats::StatementStats;
 use super::stream::RowStream;
-use super::transaction::{Transaction, Transactional};
+use super::transaction::Transaction;
+use super::transactional::Transactional;
 
 /// A pool of connections to one database, of the thread that made it. Clones are the same pool.
 pub struct Pool<B: Transactional>(Rc<PoolInner<B>>);
@@ -179,8 +181,21 @@ impl<B: Transactional> Pool<B> {
     }
 }
 
+impl<B: ServerBackend> Code<B> {
+    /// That of the crate which calls this.
+    fn here() -> Code<B> {
+        Code {
+            plan: PoolInner::plan_here,
+            not_acquired: PoolInner::not_acquired_here,
+            log: PoolInner::log_here,
+            run_alone: |pool, plan, sql, values| run_alone(pool, plan, sql, values).boxed_local(),
+            run_again: |pool, plan, sql, values| run_again(pool, plan, sql, values).boxed_local(),
+        }
+    }
+}
+
 /// Runs a statement on another shared connection.
-pub(super) async fn run_again<B: ServerBackend>(
+async fn run_again<B: ServerBackend>(
     pool: &PoolInner<B>,
     plan: &B::Plan,
     sql: &SqlText,
@@ -192,7 +207,7 @@ pub(super) async fn run_again<B: ServerBackend>(
 }
 
 /// Runs one on a connection of its own, which is clean before another caller has it.
-pub(super) async fn run_alone<B: ServerBackend>(
+async fn run_alone<B: ServerBackend>(
     pool: &PoolInner<B>,
     plan: &B::Plan,
     sql: SqlText,

@@ -8,7 +8,7 @@ use crate::log::opaque;
 use crate::outcome::Abandon;
 
 use super::step::{SavepointCommand, SavepointName};
-use super::transaction::{TransactionInner, Transactional};
+use super::transactional::{TransactionInner, Transactional};
 
 /// A point in a transaction. See [`crate::Savepoint`].
 pub struct Savepoint<B: Transactional> {

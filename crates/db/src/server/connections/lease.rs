@@ -4,9 +4,10 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
+use super::dispatch::Inner;
+use super::link::Link;
 use super::member::Member;
 use super::waiting::Kind;
-use super::{Inner, Link};
 
 /// A connection that others use as well.
 pub(crate) struct Shared<L: Link> {

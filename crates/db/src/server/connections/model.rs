@@ -7,9 +7,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::{JoinHandle, spawn_local, yield_now};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tsumugi_testkit::Dice;
 
+use super::dispatch::STALL;
+use super::member::Member;
 use super::*;
 
 const MAX: usize = 3;

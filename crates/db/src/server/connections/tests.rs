@@ -4,8 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
+use super::dispatch::STALL;
 use super::upkeep::PING_AFTER;
 use super::*;
 

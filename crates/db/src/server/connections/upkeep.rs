@@ -4,9 +4,10 @@
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
+use super::dispatch::Inner;
+use super::link::Link;
 use super::member::Member;
 use super::waiting::Kind;
-use super::{Inner, Link, opening};
 
 /// How often it looks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -69,12 +70,12 @@ fn turn<L: Link>(pool: &Weak<Inner<L>>) -> Option<()> {
     }
     let open = pool.members.borrow().len() + pool.opening.under_way();
     for _ in open..pool.settings.min {
-        opening::begin(&pool);
+        pool.open();
     }
     // Callers that share what there is do not wait for more while attempts fail: so the pool has to try again.
     let tries = pool.opening.is_failing() && pool.opening.under_way() == 0;
     if tries && open > 0 && open < pool.settings.max {
-        opening::begin(&pool);
+        pool.open();
     }
     // What became usable, or is no longer counted, without having been given back.
     if !pool.queue.is_empty() {

@@ -6,9 +6,25 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use super::member::Member;
-use super::{AcquireError, Inner, Link};
+
+/// Why a caller got no connection.
+#[derive(Clone, Debug)]
+pub(crate) enum AcquireError {
+    /// None became free in time. The reason is that of the last attempt to open one, if it failed.
+    Timeout {
+        waited: Duration,
+        reason: Option<Rc<str>>,
+    },
+    /// `waiting_max` callers wait already.
+    QueueFull,
+    /// No connection can be opened, and waiting cannot help.
+    Refused(Rc<str>),
+    /// The pool was closed.
+    Closed,
+}
 
 /// What a caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +33,16 @@ pub(crate) enum Kind {
     Exclusive,
 }
 
-type WaitOutcome<C> = Result<Rc<Member<C>>, AcquireError>;
+pub(super) type WaitOutcome<C> = Result<Rc<Member<C>>, AcquireError>;
 
 pub(super) struct Waiter<C> {
-    kind: Kind,
+    pub(super) kind: Kind,
     /// Smaller for callers that came earlier.
     number: u64,
-    served: RefCell<Option<WaitOutcome<C>>>,
+    pub(super) served: RefCell<Option<WaitOutcome<C>>>,
     waker: Cell<Option<Waker>>,
     /// Left without having been served, or after it was served.
-    gone: Cell<bool>,
+    pub(super) gone: Cell<bool>,
 }
 
 /// A line for each kind: a caller that waits for exclusive use does not hold up those that could share one.
@@ -113,7 +129,8 @@ impl<C> Queue<C> {
         }
     }
 
-    fn leave(&self, waiter: &Rc<Waiter<C>>) {
+    /// Takes out a caller that waits no longer.
+    pub(super) fn leave(&self, waiter: &Rc<Waiter<C>>) {
         let mut line = self.line(waiter.kind).borrow_mut();
         if let Some(at) = line.iter().position(|other| Rc::ptr_eq(other, waiter)) {
             line.remove(at);
@@ -122,6 +139,18 @@ impl<C> Queue<C> {
 }
 
 impl<C> Waiter<C> {
+    /// Waits for its turn.
+    pub(super) async fn served(&self) -> WaitOutcome<C> {
+        poll_fn(|cx| match self.served.take() {
+            Some(served) => Poll::Ready(served),
+            None => {
+                self.waker.set(Some(cx.waker().clone()));
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
     fn serve(&self, served: WaitOutcome<C>) -> bool {
         if self.gone.get() {
             return false;
@@ -131,42 +160,5 @@ impl<C> Waiter<C> {
             waker.wake();
         }
         true
-    }
-}
-
-/// A caller's place in the queue.
-pub(super) struct Waiting<'a, L: Link> {
-    pool: &'a Rc<Inner<L>>,
-    waiter: Rc<Waiter<L::Connection>>,
-}
-
-impl<'a, L: Link> Waiting<'a, L> {
-    pub(super) fn new(pool: &'a Rc<Inner<L>>, waiter: Rc<Waiter<L::Connection>>) -> Self {
-        Waiting { pool, waiter }
-    }
-
-    /// Waits for its turn.
-    pub(super) async fn served(&self) -> WaitOutcome<L::Connection> {
-        poll_fn(|cx| match self.waiter.served.take() {
-            Some(served) => Poll::Ready(served),
-            None => {
-                self.waiter.waker.set(Some(cx.waker().clone()));
-                Poll::Pending
-            }
-        })
-        .await
-    }
-}
-
-impl<L: Link> Drop for Waiting<'_, L> {
-    fn drop(&mut self) {
-        self.waiter.gone.set(true);
-        self.pool.queue.leave(&self.waiter);
-        if let Some(Ok(member)) = self.waiter.served.take() {
-            self.pool.give_back(&member, self.waiter.kind);
-        } else if self.waiter.kind == Kind::Exclusive && !self.pool.closed.get() {
-            // What was reserved for it may be open to others again.
-            self.pool.dispatch();
-        }
     }
 }
