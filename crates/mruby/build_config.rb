@@ -7,7 +7,7 @@ prefixes = { MRUBY_ROOT => "mruby", ENV["MRUBY_BUILD_DIR"] => "mruby-build" }.ma
 
 compile = lambda do |conf|
   conf.toolchain :gcc
-  conf.cc.flags = %w[-std=gnu99 -O3 -g1 -fPIC -fno-semantic-interposition -fvisibility=hidden -fno-strict-aliasing -w] + prefixes
+  conf.cc.flags = %W[-std=gnu99 -O#{ENV.fetch("OPT_LEVEL") == "1" ? 1 : 3} -g1 -fPIC -fno-semantic-interposition -fvisibility=hidden -fno-strict-aliasing -w] + prefixes
   conf.cc.defines.concat(defines)
 end
 

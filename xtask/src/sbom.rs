@@ -51,7 +51,7 @@ const CARRIED: [CarriedLibrary; 3] = [
     },
 ];
 
-/// The C library of the zig in scripts/dist-tools.txt.
+/// The C library that comes with the Rust of rust-toolchain.toml for its musl targets, and whose headers the zig of scripts/dist-tools.txt has.
 const MUSL_VERSION: &str = "1.2.5";
 
 /// Prints the list for a target. `time` is a time of ISO 8601.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use tsumugi_ruby::{Mode, Program, Settings};
+use tsumugi_ruby::{Mode, Settings};
 use tsumugi_server::Options;
 
 use crate::kv::embedded;
@@ -49,7 +49,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let handle = prepared.handle();
     let kv = kv.map(|kv| kv.start(handle)).transpose()?;
-    let code = prepared.run(move |_| Program::new(settings.clone()));
+    let code = tsumugi_ruby::serve(prepared, settings);
     let kv = kv.map(embedded::RunningService::finish).transpose();
     // What is wrong with the application is reported first.
     Ok(match (code?, kv?) {

@@ -37,6 +37,7 @@ macro_rules! either {
 }
 
 impl AsyncRead for ServedStream {
+    #[inline]
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -47,6 +48,7 @@ impl AsyncRead for ServedStream {
 }
 
 impl AsyncWrite for ServedStream {
+    #[inline]
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -55,6 +57,7 @@ impl AsyncWrite for ServedStream {
         either!(self.get_mut(), stream => Pin::new(stream).poll_write(cx, bytes))
     }
 
+    #[inline]
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -63,10 +66,12 @@ impl AsyncWrite for ServedStream {
         either!(self.get_mut(), stream => Pin::new(stream).poll_write_vectored(cx, slices))
     }
 
+    #[inline]
     fn is_write_vectored(&self) -> bool {
         either!(self, stream => stream.is_write_vectored())
     }
 
+    #[inline]
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         either!(self.get_mut(), stream => Pin::new(stream).poll_flush(cx))
     }

@@ -44,7 +44,7 @@ pub use console::{Console, ConsoleReply};
 pub use error::Error;
 pub use limits::Limits;
 pub use maintenance::{Maintenance, MaintenanceEvent, MaintenanceOutcome};
-pub use program::Program;
+pub use program::{Program, serve};
 pub use settings::{Settings, SharedDatabases};
 pub use test_file::{TestFile, TestOutcome};
 pub use tsumugi_client::CallMode;

@@ -1,13 +1,15 @@
 //! The application file as its server loads it: on each worker, at start and at each reload. Serves nothing itself.
 //! Rule: timers run once the application has loaded, not before.
 
+use std::process::ExitCode;
 use std::rc::Rc;
 
 use tsumugi_http::{HttpResponse, Request};
-use tsumugi_server::{AdminView, Application, VmFigures};
+use tsumugi_server::{AdminView, Application, PreparedServer, VmFigures};
 use tsumugi_worker::{BoxError, WorkerHandle};
 
 use crate::app::App;
+use crate::limits::Limits;
 use crate::settings::{Settings, SharedDatabases};
 
 /// An application file, to be loaded on one worker.
@@ -30,6 +32,15 @@ impl Program {
     pub fn sharing(self, shared: SharedDatabases) -> Program {
         Program { shared, ..self }
     }
+}
+
+/// Serves an application file on all workers until a signal; as [`PreparedServer::run`] for it. What requests go through is compiled here, by the
+/// optimisation of this crate, and not in the program that calls this.
+///
+/// # Errors
+/// When serving cannot begin.
+pub fn serve(prepared: PreparedServer<Limits>, settings: Settings) -> anyhow::Result<ExitCode> {
+    prepared.run(move |_| Program::new(settings.clone()))
 }
 
 impl tsumugi_server::Program for Program {

@@ -118,6 +118,7 @@ pub(crate) fn enter<T>(activity: &Arc<Activity>, run: impl FnOnce() -> T) -> T {
     run()
 }
 
+#[inline]
 fn begin_activity(activity: &Arc<Activity>) -> Option<Restore> {
     let restore = LOCAL.try_with(|local| {
         let before = local.current.take();
