@@ -7,9 +7,11 @@ use tsumugi_worker::ERRORS;
 /// Exit code after Ctrl-C, as shells give it to what a signal ended.
 const INTERRUPTED: i32 = 130;
 
-/// Has `statement` printed when Ctrl-C or SIGTERM comes. Without a thread or a handler to spare, the signal ends the process as usual.
+/// Has `statement` printed when Ctrl-C or SIGTERM comes, from when this returns. Without a thread or a handler to spare, the signal ends the process as
+/// usual.
 pub fn tell(statement: impl FnOnce() -> String + Send + 'static) {
     use tokio::signal::unix::{SignalKind, signal};
+    let (ready, begun) = std::sync::mpsc::channel::<()>();
     let watch = move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -17,6 +19,7 @@ pub fn tell(statement: impl FnOnce() -> String + Send + 'static) {
         runtime.block_on(async {
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
+            drop(ready);
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
@@ -29,4 +32,6 @@ pub fn tell(statement: impl FnOnce() -> String + Send + 'static) {
     };
     let named = std::thread::Builder::new().name("kv-signals".to_owned());
     drop(named.spawn(move || -> std::io::Result<()> { watch() }));
+    // Ends once the handlers are there, or will not be.
+    let _ = begun.recv();
 }
