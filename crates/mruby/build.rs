@@ -405,6 +405,7 @@ fn build_mruby(source: &Path, here: &Path, build: &Path, cross: Option<&CrossToo
     }
     let output = ruby
         .arg("minirake")
+        .arg("--multitask")
         .arg(format!(
             "-j{}",
             env::var("NUM_JOBS").unwrap_or_else(|_| "2".into())
