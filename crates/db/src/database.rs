@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
-use crate::on_each::on_each;
+use crate::on_each::on_database;
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::postgres::Postgres;
 use crate::row_stream::RowStream;
 use crate::rows::Rows;
-use crate::sequence::undone;
+use crate::sequence::mark_rolled_back;
 use crate::sql_text::SqlText;
 use crate::statement_span::{changed, note_failure, note_outcome, statement_span};
 use crate::transaction::Transaction;
@@ -76,7 +76,7 @@ impl Database {
 
     /// What was chosen when it was connected.
     pub(crate) fn options(&self) -> &Options {
-        on_each!(Database, self, pool => pool.options())
+        on_database!(Database, self, pool => pool.options())
     }
 
     /// How URLs of this database begin: `sqlite`, `postgres` or `firebird`.
@@ -105,7 +105,7 @@ impl Database {
         self.query_text(sql.into(), values.into())
     }
 
-    async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
+    pub(crate) async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let values = bounded(values)?;
         let span = statement_span(&sql, self.dialect());
         let outcome = match self {
@@ -115,15 +115,6 @@ impl Database {
         };
         note_outcome(&span, &outcome, Rows::len);
         outcome
-    }
-
-    /// The same, compiled here alone.
-    pub(crate) fn query_boxed(
-        &self,
-        sql: SqlText,
-        values: Vec<Value>,
-    ) -> LocalBoxFuture<'_, Result<Rows>> {
-        self.query_text(sql, values).boxed_local()
     }
 
     /// Runs a statement and says what it changed. Rows that it gives are dropped.
@@ -157,14 +148,17 @@ impl Database {
     /// # Errors
     /// As [`Database::query`], of the first statement that fails; those after it do not run.
     pub fn execute_script(&self, sql: impl Into<SqlText>) -> LocalBoxFuture<'_, Result<()>> {
-        self.script(sql.into()).boxed_local()
+        self.script_text(sql.into())
     }
 
-    async fn script(&self, sql: SqlText) -> Result<()> {
-        let span = statement_span(&sql, self.dialect());
-        let outcome = on_each!(Database, self, pool => pool.execute_script(sql).await);
-        note_failure(&span, &outcome);
-        outcome
+    fn script_text(&self, sql: SqlText) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let span = statement_span(&sql, self.dialect());
+            let outcome = on_database!(Database, self, pool => pool.execute_script(sql).await);
+            note_failure(&span, &outcome);
+            outcome
+        }
+        .boxed_local()
     }
 
     /// Runs a statement that only reads and gives its rows in batches of this size, all of one snapshot. Keeps a reader until the
@@ -179,21 +173,25 @@ impl Database {
         by: BatchSize,
     ) -> LocalBoxFuture<'_, Result<RowStream>> {
         self.stream_text(sql.into(), values.into(), by)
-            .boxed_local()
     }
 
-    async fn stream_text(
+    fn stream_text(
         &self,
         sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
-    ) -> Result<RowStream> {
-        let values = bounded(values)?;
-        let span = statement_span(&sql, self.dialect());
-        let outcome =
-            on_each!(Database => RowStream, self, pool => pool.stream(sql, values, by).await);
-        note_failure(&span, &outcome);
-        outcome
+    ) -> LocalBoxFuture<'_, Result<RowStream>> {
+        async move {
+            let values = bounded(values)?;
+            let span = statement_span(&sql, self.dialect());
+            let outcome = on_database!(
+                Database => RowStream, self,
+                pool => pool.stream(sql, values, by).await
+            );
+            note_failure(&span, &outcome);
+            outcome
+        }
+        .boxed_local()
     }
 
     /// Begins a transaction, on a connection of its own until it ends.
@@ -202,7 +200,7 @@ impl Database {
     /// [`Error::PoolTimeout`], [`Error::QueueFull`] or [`Error::Unreachable`] where no connection was to be had; [`Error::SerializationFailure`] where
     /// another process kept SQLite's file locked for longer than `busy_timeout`; [`Error::Lost`].
     pub fn begin(&self, options: TransactionOptions) -> LocalBoxFuture<'_, Result<Transaction>> {
-        async move { on_each!(Database => Transaction, self, pool => pool.begin(options).await) }
+        async move { on_database!(Database => Transaction, self, pool => pool.begin(options).await) }
             .boxed_local()
     }
 
@@ -246,7 +244,7 @@ impl Database {
         let outcomes = transaction.pipeline(statements).await?;
         if outcomes.iter().any(Result::is_err) {
             transaction.roll_back().await?;
-            return Ok(undone(outcomes, count));
+            return Ok(mark_rolled_back(outcomes, count));
         }
         transaction.commit().await?;
         Ok(outcomes)
@@ -254,7 +252,7 @@ impl Database {
 
     /// Figures of this database since it was opened.
     pub fn snapshot(&self) -> Snapshot {
-        on_each!(Database, self, pool => pool.snapshot())
+        on_database!(Database, self, pool => pool.snapshot())
     }
 
     /// Lets the connections go as they become free, and refuses further statements. Dropping the last clone does the same; SQLite's

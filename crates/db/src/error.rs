@@ -438,7 +438,7 @@ impl Error {
     }
 
     /// The same for a call in a transaction that was not committed: where the connection was lost, the server rolls that back.
-    pub(crate) fn undone(self) -> Error {
+    pub(crate) fn into_rolled_back(self) -> Error {
         match self {
             Error::Lost { reason, .. } => Error::Lost {
                 reason,

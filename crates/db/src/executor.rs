@@ -17,7 +17,7 @@ use crate::options::{PipelineAtomicity, TransactionOptions};
 use crate::postgres::{CopyIn, CopyOut, Session};
 use crate::row_stream::RowStream;
 use crate::rows::Rows;
-use crate::sequence::{in_turn, undone};
+use crate::sequence::{in_turn, mark_rolled_back};
 use crate::sql_text::SqlText;
 use crate::statement_span::{changed, note_failure, note_outcome, statement_span};
 use crate::transaction::{Savepoint, Transaction};
@@ -38,7 +38,7 @@ pub enum Executor {
 }
 
 /// Calls the method of whichever it is, or what it is for reads.
-macro_rules! on_each {
+macro_rules! on_executor {
     ($self:ident, $method:ident($($argument:expr),*), $database:ident => $read:expr) => {
         match $self {
             Executor::Database(database) => database.$method($($argument),*).await,
@@ -79,8 +79,8 @@ impl Executor {
         self.query_text(sql.into(), values.into())
     }
 
-    /// What is boxed keeps the future of the first, which most callers wait for, small.
-    async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
+    /// Only the arm of `Database` is unboxed: most statements run there, and the others would make this future larger.
+    pub(crate) async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let span = self.own_span(&sql);
         let outcome = match self {
             Executor::Database(database) => database.query(sql, values).await,
@@ -121,14 +121,18 @@ impl Executor {
     /// # Errors
     /// As there, and in a transaction as [`Transaction::execute_script`].
     pub fn execute_script(&self, sql: impl Into<SqlText>) -> LocalBoxFuture<'_, Result<()>> {
-        self.script(sql.into()).boxed_local()
+        self.script_text(sql.into())
     }
 
-    async fn script(&self, sql: SqlText) -> Result<()> {
-        let span = self.own_span(&sql);
-        let outcome = on_each!(self, execute_script(sql), database => database.refuse_write());
-        note_failure(&span, &outcome);
-        outcome
+    fn script_text(&self, sql: SqlText) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let span = self.own_span(&sql);
+            let outcome =
+                on_executor!(self, execute_script(sql), database => database.refuse_write());
+            note_failure(&span, &outcome);
+            outcome
+        }
+        .boxed_local()
     }
 
     /// See [`Database::stream_by`].
@@ -142,19 +146,24 @@ impl Executor {
         by: BatchSize,
     ) -> LocalBoxFuture<'_, Result<RowStream>> {
         self.stream_text(sql.into(), values.into(), by)
-            .boxed_local()
     }
 
-    async fn stream_text(
+    fn stream_text(
         &self,
         sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
-    ) -> Result<RowStream> {
-        let span = self.own_span(&sql);
-        let outcome = on_each!(self, stream_by(sql, values, by), database => database.read_stream(sql, values, by).await);
-        note_failure(&span, &outcome);
-        outcome
+    ) -> LocalBoxFuture<'_, Result<RowStream>> {
+        async move {
+            let span = self.own_span(&sql);
+            let outcome = on_executor!(
+                self, stream_by(sql, values, by),
+                database => database.read_stream(sql, values, by).await
+            );
+            note_failure(&span, &outcome);
+            outcome
+        }
+        .boxed_local()
     }
 
     /// The primary key of a table, which the database is asked for unless it is known; none where there is no such table.
@@ -327,7 +336,8 @@ impl Executor {
     }
 
     fn copy_in_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyIn>> {
-        async { on_each!(self, copy_in(sql), database => database.refuse_write()) }.boxed_local()
+        async { on_executor!(self, copy_in(sql), database => database.refuse_write()) }
+            .boxed_local()
     }
 
     /// See [`Database::copy_out`].
@@ -339,7 +349,7 @@ impl Executor {
     }
 
     fn copy_out_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyOut>> {
-        async { on_each!(self, copy_out(sql), database => database.copy_out(sql).await) }
+        async { on_executor!(self, copy_out(sql), database => database.copy_out(sql).await) }
             .boxed_local()
     }
 
@@ -358,10 +368,6 @@ impl Executor {
                 self.query_boxed(sql.into(), values.into())
             }
         }
-    }
-
-    fn query_boxed(&self, sql: SqlText, values: Vec<Value>) -> LocalBoxFuture<'_, Result<Rows>> {
-        self.query_text(sql, values).boxed_local()
     }
 
     /// Asks the catalog, which has what the transaction has changed.
@@ -411,7 +417,7 @@ impl Transaction {
         let outcomes = self.pipeline(statements).await?;
         if outcomes.iter().any(Result::is_err) {
             savepoint.roll_back().await?;
-            return Ok(undone(outcomes, count));
+            return Ok(mark_rolled_back(outcomes, count));
         }
         savepoint.release().await?;
         Ok(outcomes)

@@ -2,8 +2,14 @@
 //! Knows no HTTP, no Ruby and no SQL dialect beyond the driver's own. Rule: nothing here blocks the caller's thread,
 //! and dropping any future leaves every connection clean.
 //!
-//! A future that is not boxed here is compiled anew, with all below it, in each crate that waits for it: so all are, but for those of `query` and
-//! `execute`, which callers would pay for at each statement.
+//! The body of a future that is not boxed is compiled anew, with all generic code below it, in each crate that awaits it. So futures leave this crate by a
+//! boxed edge, a function that is neither `async` nor generic: a method that is generic in its arguments only converts them, and calls one that boxes, which of
+//! SQL is called `…_text`. Not boxed are
+//!
+//! - `query`, `execute`, `fetch` and `run`, where callers would pay for a box at each statement, and for the same reason [`Executor::run_all`],
+//!   [`Executor::fetch_all`] and the look-up of a primary key. Those of a [`Session`] are boxed.
+//! - [`Executor::savepoint`] and the methods of [`schema::History`], which only await a box.
+//! - What takes a future or a function of the caller's, such as [`Database::inside`] and [`Database::seed`].
 //!
 //! ```
 //! use tsumugi_db::{Database, Options, TransactionOptions, values};
@@ -28,6 +34,7 @@
 
 mod absent_file;
 mod batch;
+mod boxed_statements;
 mod code;
 mod csv;
 mod database;

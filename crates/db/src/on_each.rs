@@ -2,7 +2,7 @@
 //! Rule: a driver that is added is added here, and the compiler names each enum that lacks it.
 
 /// Calls the same on whichever it is; with `=>`, what comes of it becomes a variant too.
-macro_rules! on_each {
+macro_rules! on_database {
     ($of:ident, $it:expr, $inner:ident => $call:expr) => {
         match $it {
             $of::Sqlite($inner) => $call,
@@ -18,4 +18,4 @@ macro_rules! on_each {
         }
     };
 }
-pub(crate) use on_each;
+pub(crate) use on_database;

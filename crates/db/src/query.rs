@@ -110,24 +110,27 @@ macro_rules! runs {
                 &self,
                 table: impl Into<Name>,
             ) -> LocalBoxFuture<'_, Result<Option<Description>>> {
-                self.read_description(table.into()).boxed_local()
+                self.describe_name(table.into())
             }
 
-            async fn read_description(&self, table: Name) -> Result<Option<Description>> {
-                let dialect = self.dialect();
-                let catalog = Catalog::of(table, dialect)?;
-                // The catalog has what a transaction has changed.
-                let rows = async |question: Statement| {
-                    let (sql, values) = sendable(question);
-                    self.$catalog(sql, values).await.map(|rows| texts(&rows))
-                };
-                let rows = CatalogRows {
-                    columns: rows(catalog.columns).await?,
-                    keys: rows(catalog.keys).await?,
-                    foreign_keys: rows(catalog.foreign_keys).await?,
-                    checks: rows(catalog.checks).await?,
-                };
-                Ok(Description::read(&rows, dialect))
+            fn describe_name(&self, table: Name) -> LocalBoxFuture<'_, Result<Option<Description>>> {
+                async move {
+                    let dialect = self.dialect();
+                    let catalog = Catalog::of(table, dialect)?;
+                    // The catalog has what a transaction has changed.
+                    let rows = async |question: Statement| {
+                        let (sql, values) = sendable(question);
+                        self.$catalog(sql, values).await.map(|rows| texts(&rows))
+                    };
+                    let rows = CatalogRows {
+                        columns: rows(catalog.columns).await?,
+                        keys: rows(catalog.keys).await?,
+                        foreign_keys: rows(catalog.foreign_keys).await?,
+                        checks: rows(catalog.checks).await?,
+                    };
+                    Ok(Description::read(&rows, dialect))
+                }
+                .boxed_local()
             }
         })*
     };

@@ -10,7 +10,7 @@ use crate::options::{Access, PipelineAtomicity, TransactionOptions};
 use crate::read_text::reads;
 use crate::row_stream::RowStream;
 use crate::rows::Rows;
-use crate::sequence::undone;
+use crate::sequence::mark_rolled_back;
 use crate::sql_text::SqlText;
 use crate::transaction::Transaction;
 use crate::value::{Value, bounded, bounded_together};
@@ -83,7 +83,7 @@ impl Database {
             let stops = outcome.is_err() && atomicity == PipelineAtomicity::All;
             outcomes.push(outcome);
             if stops {
-                return Ok(undone(outcomes, count));
+                return Ok(mark_rolled_back(outcomes, count));
             }
         }
         Ok(outcomes)

@@ -7,7 +7,7 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
 use crate::error::Result;
 use crate::firebird::Firebird;
-use crate::on_each::on_each;
+use crate::on_each::on_database;
 use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
 use crate::{server, sqlite};
@@ -27,7 +27,7 @@ pub enum RowStream {
 impl RowStream {
     /// The columns, known before the first batch and also when there is none.
     pub fn columns(&self) -> &Arc<Columns> {
-        on_each!(RowStream, self, stream => stream.columns())
+        on_database!(RowStream, self, stream => stream.columns())
     }
 
     /// The next batch: at least one row, at most as many as [`BatchSize::of`](crate::BatchSize::of) says. Without it the size of the rows decides, at about
@@ -44,6 +44,6 @@ impl RowStream {
         reason = "what comes next is waited for"
     )]
     pub fn next(&mut self) -> LocalBoxFuture<'_, Result<Option<Rows>>> {
-        async move { on_each!(RowStream, self, stream => stream.next().await) }.boxed_local()
+        async move { on_database!(RowStream, self, stream => stream.next().await) }.boxed_local()
     }
 }

@@ -18,16 +18,16 @@ pub(crate) async fn in_turn<T>(
 }
 
 /// What `count` statements of a pipeline have for outcomes when the last one here failed and all were undone.
-pub(crate) fn undone(mut outcomes: Vec<Result<Rows>>, count: usize) -> Vec<Result<Rows>> {
+pub(crate) fn mark_rolled_back(mut outcomes: Vec<Result<Rows>>, count: usize) -> Vec<Result<Rows>> {
     let failure = outcomes.pop();
     let at = outcomes.len();
-    let undone = || {
+    let rolled_back = || {
         Err(Error::rolled_back(
             "another statement of the pipeline failed",
         ))
     };
     outcomes.clear();
-    outcomes.resize_with(count, undone);
+    outcomes.resize_with(count, rolled_back);
     if let (Some(place), Some(failure)) = (outcomes.get_mut(at), failure) {
         *place = failure;
     }

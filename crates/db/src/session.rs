@@ -34,11 +34,11 @@ impl Database {
     /// # Errors
     /// What the server says to the statement; [`Error::Unsupported`] by SQLite and Firebird.
     pub fn copy_in(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyIn>> {
-        self.copy_in_text(sql.into()).boxed_local()
+        self.copy_in_text(sql.into())
     }
 
-    async fn copy_in_text(&self, sql: Arc<str>) -> Result<CopyIn> {
-        self.postgres("COPY", "COPY")?.copy_in(sql).await
+    fn copy_in_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyIn>> {
+        async move { self.postgres("COPY", "COPY")?.copy_in(sql).await }.boxed_local()
     }
 
     /// Begins a `COPY … TO STDOUT`, on a connection of its own until it ends or is dropped.
@@ -46,11 +46,11 @@ impl Database {
     /// # Errors
     /// As [`Database::copy_in`].
     pub fn copy_out(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyOut>> {
-        self.copy_out_text(sql.into()).boxed_local()
+        self.copy_out_text(sql.into())
     }
 
-    async fn copy_out_text(&self, sql: Arc<str>) -> Result<CopyOut> {
-        self.postgres("COPY", "COPY")?.copy_out(sql).await
+    fn copy_out_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyOut>> {
+        async move { self.postgres("COPY", "COPY")?.copy_out(sql).await }.boxed_local()
     }
 
     /// Listens to channels, on a connection beside those of the pool, which is opened again when it is lost. Names are taken as they
@@ -82,12 +82,15 @@ impl Transaction {
     /// # Errors
     /// As there.
     pub fn copy_in(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyIn>> {
-        self.copy_in_text(sql.into()).boxed_local()
+        self.copy_in_text(sql.into())
     }
 
-    async fn copy_in_text(&self, sql: Arc<str>) -> Result<CopyIn> {
-        let own = self.postgres()?;
-        guarded!(own.owner(), own.copy_in(sql))
+    fn copy_in_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyIn>> {
+        async move {
+            let own = self.postgres()?;
+            guarded!(own.owner(), own.copy_in(sql))
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::copy_out`], inside the transaction, which can do nothing else meanwhile.
@@ -95,12 +98,15 @@ impl Transaction {
     /// # Errors
     /// As there.
     pub fn copy_out(&self, sql: impl Into<Arc<str>>) -> LocalBoxFuture<'_, Result<CopyOut>> {
-        self.copy_out_text(sql.into()).boxed_local()
+        self.copy_out_text(sql.into())
     }
 
-    async fn copy_out_text(&self, sql: Arc<str>) -> Result<CopyOut> {
-        let own = self.postgres()?;
-        guarded!(own.owner(), own.copy_out(sql))
+    fn copy_out_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyOut>> {
+        async move {
+            let own = self.postgres()?;
+            guarded!(own.owner(), own.copy_out(sql))
+        }
+        .boxed_local()
     }
 
     fn postgres(&self) -> Result<&server::Transaction<Postgres>> {

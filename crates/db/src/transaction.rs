@@ -10,7 +10,7 @@ use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
 use crate::firebird::Firebird;
-use crate::on_each::on_each;
+use crate::on_each::on_database;
 use crate::outcome::{Abandon, CommitCallback, guarded};
 use crate::postgres::Postgres;
 use crate::row_stream::RowStream;
@@ -53,7 +53,7 @@ impl Transaction {
         self.query_text(sql.into(), values.into())
     }
 
-    async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
+    pub(crate) async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let values = bounded(values)?;
         let span = statement_span(&sql, self.dialect());
         let outcome = match self {
@@ -63,15 +63,6 @@ impl Transaction {
         };
         note_outcome(&span, &outcome, Rows::len);
         outcome
-    }
-
-    /// The same, compiled here alone.
-    pub(crate) fn query_boxed(
-        &self,
-        sql: SqlText,
-        values: Vec<Value>,
-    ) -> LocalBoxFuture<'_, Result<Rows>> {
-        self.query_text(sql, values).boxed_local()
     }
 
     /// Like [`Database::execute`](crate::Database::execute), inside the transaction.
@@ -86,7 +77,11 @@ impl Transaction {
         self.execute_text(sql.into(), values.into())
     }
 
-    async fn execute_text(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
+    pub(crate) async fn execute_text(
+        &self,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> Result<ExecuteResult> {
         let values = bounded(values)?;
         let span = statement_span(&sql, self.dialect());
         let outcome = match self {
@@ -96,15 +91,6 @@ impl Transaction {
         };
         note_outcome(&span, &outcome, changed);
         outcome
-    }
-
-    /// The same, compiled here alone.
-    pub(crate) fn execute_boxed(
-        &self,
-        sql: SqlText,
-        values: Vec<Value>,
-    ) -> LocalBoxFuture<'_, Result<ExecuteResult>> {
-        self.execute_text(sql, values).boxed_local()
     }
 
     /// What a call ends that is not waited for.
@@ -121,15 +107,20 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::query`], of the first statement that fails; those after it do not run.
     pub fn execute_script(&self, sql: impl Into<SqlText>) -> LocalBoxFuture<'_, Result<()>> {
-        self.script(sql.into()).boxed_local()
+        self.script_text(sql.into())
     }
 
-    async fn script(&self, sql: SqlText) -> Result<()> {
-        let span = statement_span(&sql, self.dialect());
-        let outcome =
-            on_each!(Transaction, self, own => guarded!(own.owner(), own.execute_script(sql)));
-        note_failure(&span, &outcome);
-        outcome
+    fn script_text(&self, sql: SqlText) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let span = statement_span(&sql, self.dialect());
+            let outcome = on_database!(
+                Transaction, self,
+                own => guarded!(own.owner(), own.execute_script(sql))
+            );
+            note_failure(&span, &outcome);
+            outcome
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::stream_by`](crate::Database::stream_by), inside the transaction, which can do nothing else until the stream ends or is dropped. A stream that is kept beyond
@@ -144,23 +135,25 @@ impl Transaction {
         by: BatchSize,
     ) -> LocalBoxFuture<'_, Result<RowStream>> {
         self.stream_text(sql.into(), values.into(), by)
-            .boxed_local()
     }
 
-    async fn stream_text(
+    fn stream_text(
         &self,
         sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
-    ) -> Result<RowStream> {
-        let values = bounded(values)?;
-        let span = statement_span(&sql, self.dialect());
-        let outcome = on_each!(
-            Transaction => RowStream, self,
-            own => guarded!(own.owner(), own.stream(sql, values, by))
-        );
-        note_failure(&span, &outcome);
-        outcome
+    ) -> LocalBoxFuture<'_, Result<RowStream>> {
+        async move {
+            let values = bounded(values)?;
+            let span = statement_span(&sql, self.dialect());
+            let outcome = on_database!(
+                Transaction => RowStream, self,
+                own => guarded!(own.owner(), own.stream(sql, values, by))
+            );
+            note_failure(&span, &outcome);
+            outcome
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::pipeline`](crate::Database::pipeline), inside the transaction; nothing runs after the first that fails. PostgreSQL gets them in one write,
@@ -202,7 +195,7 @@ impl Transaction {
     /// also after a statement that failed.
     pub fn savepoint(&self) -> LocalBoxFuture<'_, Result<Savepoint>> {
         async move {
-            on_each!(
+            on_database!(
                 Transaction => Savepoint, self,
                 own => guarded!(own.owner(), own.savepoint())
             )
@@ -214,7 +207,7 @@ impl Transaction {
     /// where its commit fails or it is not known whether it was committed, nor what was asked for within a savepoint that is rolled back or dropped.
     /// What it keeps is kept until the transaction has ended. One that panics ends the commit's future, behind the others.
     pub fn after_commit(&self, run: impl FnOnce() + 'static) {
-        let savepoints = on_each!(Transaction, self, own => own.savepoints());
+        let savepoints = on_database!(Transaction, self, own => own.savepoints());
         savepoints.borrow_mut().after_commit(Box::new(run));
     }
 
@@ -224,7 +217,7 @@ impl Transaction {
     }
 
     fn take_after_commit(&self) -> Vec<CommitCallback> {
-        let savepoints = on_each!(Transaction, self, own => own.savepoints());
+        let savepoints = on_database!(Transaction, self, own => own.savepoints());
         savepoints.borrow_mut().take_callbacks()
     }
 
@@ -241,7 +234,8 @@ impl Transaction {
     pub fn commit(&self) -> LocalBoxFuture<'_, Result<()>> {
         async move {
             let span = statement_span("COMMIT", self.dialect());
-            let outcome = on_each!(Transaction, self, own => guarded!(own.owner(), own.commit()));
+            let outcome =
+                on_database!(Transaction, self, own => guarded!(own.owner(), own.commit()));
             note_failure(&span, &outcome);
             if outcome.is_ok() {
                 run_all(self.take_after_commit());
@@ -259,7 +253,7 @@ impl Transaction {
         async move {
             let span = statement_span("ROLLBACK", self.dialect());
             let rolled_back =
-                on_each!(Transaction, self, own => guarded!(own.owner(), own.roll_back()));
+                on_database!(Transaction, self, own => guarded!(own.owner(), own.roll_back()));
             note_failure(&span, &rolled_back);
             self.forget_after_commit();
             match rolled_back {
@@ -303,7 +297,7 @@ impl Savepoint {
     /// # Errors
     /// [`Error::Closed`] or [`Error::RolledBack`] where the transaction, or a savepoint around this one, has ended; [`Error::Lost`].
     pub fn release(self) -> LocalBoxFuture<'static, Result<()>> {
-        async move { on_each!(Savepoint, self, own => guarded!(own.owner(), own.release())) }
+        async move { on_database!(Savepoint, self, own => guarded!(own.owner(), own.release())) }
             .boxed_local()
     }
 
@@ -320,7 +314,7 @@ impl Savepoint {
     /// # Errors
     /// As [`Savepoint::release`].
     pub fn roll_back(self) -> LocalBoxFuture<'static, Result<()>> {
-        async move { on_each!(Savepoint, self, own => guarded!(own.owner(), own.roll_back())) }
+        async move { on_database!(Savepoint, self, own => guarded!(own.owner(), own.roll_back())) }
             .boxed_local()
     }
 }

@@ -3,7 +3,6 @@
 
 use std::rc::Rc;
 
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_firebird::{Connector, Error as Driver, StatementFate};
 use tsumugi_firebird_proto::Value as Sent;
 use tsumugi_sql::FIREBIRD;
@@ -16,9 +15,8 @@ use super::plan::{self, StatementEffect};
 use super::rows::{Rows, Shapes};
 use super::settings;
 use crate::error::Result;
-use crate::execution::ExecuteResult;
 use crate::options::Options;
-use crate::server::{Answer, Limits, Pool, PoolInner, Scope, ServerBackend, Target};
+use crate::server::{Answer, Limits, PoolInner, Scope, ServerBackend, Target};
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
@@ -36,25 +34,6 @@ pub(super) type Inner = PoolInner<Firebird>;
 const TRANSACTION: &str =
     "COMMIT, ROLLBACK, SAVEPOINT and SET TRANSACTION are for a transaction's own methods";
 const SESSION: &str = "this statement would leave something behind in a connection's session, which others use next; say what it is about in the URL (role=…)";
-
-/// What is longer than on other servers is boxed, so that the future of theirs stays small.
-impl Pool<Firebird> {
-    pub(crate) fn query_boxed(
-        &self,
-        sql: SqlText,
-        values: Vec<Value>,
-    ) -> LocalBoxFuture<'_, Result<crate::Rows>> {
-        self.query(sql, values).boxed_local()
-    }
-
-    pub(crate) fn execute_boxed(
-        &self,
-        sql: SqlText,
-        values: Vec<Value>,
-    ) -> LocalBoxFuture<'_, Result<ExecuteResult>> {
-        self.execute(sql, values).boxed_local()
-    }
-}
 
 impl ServerBackend for Firebird {
     type Link = Link;

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
+use futures_util::future::LocalBoxFuture;
 use tsumugi_firebird::TransactionOptions as Parameters;
 
 use super::backend::{Firebird, Inner, release_tables, with_blobs};
@@ -17,7 +17,6 @@ use super::rows::Rows;
 use super::stream::CursorRows;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
-use crate::execution::ExecuteResult;
 use crate::options::{Isolation, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
@@ -36,22 +35,6 @@ pub(crate) struct State {
 }
 
 impl Transaction<Firebird> {
-    pub(crate) fn query_boxed(
-        &self,
-        sql: SqlText,
-        values: Vec<Value>,
-    ) -> LocalBoxFuture<'_, Result<crate::Rows>> {
-        self.query(sql, values).boxed_local()
-    }
-
-    pub(crate) fn execute_boxed(
-        &self,
-        sql: SqlText,
-        values: Vec<Value>,
-    ) -> LocalBoxFuture<'_, Result<ExecuteResult>> {
-        self.execute(sql, values).boxed_local()
-    }
-
     /// Runs a statement beside changes of tables that are not committed yet, about what they do not touch.
     pub(crate) async fn run_beside_changes(
         &self,

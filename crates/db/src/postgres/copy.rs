@@ -81,7 +81,7 @@ impl CopyCall {
     fn failed(&self, error: tsumugi_pg::Error) -> Error {
         let error = self.pool.error(&self.sql, error);
         match self.transaction.upgrade() {
-            Some(transaction) => transaction.undone(error),
+            Some(transaction) => transaction.rolled_back_error(error),
             None => error,
         }
     }
@@ -104,7 +104,7 @@ impl Transaction<Postgres> {
         let inner = self.inner();
         let open = inner.ready().await?;
         let copy = CopyIn::begin(&inner.pool, Rc::clone(&open), sql).await;
-        let mut copy = copy.map_err(|error| inner.undone(error))?;
+        let mut copy = copy.map_err(|error| inner.rolled_back_error(error))?;
         copy.call.transaction = Rc::downgrade(inner);
         Ok(copy)
     }
@@ -113,7 +113,7 @@ impl Transaction<Postgres> {
         let inner = self.inner();
         let open = inner.ready().await?;
         let copy = CopyOut::begin(&inner.pool, Rc::clone(&open), sql).await;
-        let mut copy = copy.map_err(|error| inner.undone(error))?;
+        let mut copy = copy.map_err(|error| inner.rolled_back_error(error))?;
         copy.call.transaction = Rc::downgrade(inner);
         Ok(copy)
     }

@@ -59,7 +59,7 @@ impl Transaction<Postgres> {
         let open = inner.ready().await?;
         let outcomes = pipeline_on(&inner.pool, &open, statements, PipelineAtomicity::All).await?;
         inner.settle(&outcomes);
-        outcomes.map_err(|fault| inner.undone(inner.pool.error("", fault)))
+        outcomes.map_err(|fault| inner.rolled_back_error(inner.pool.error("", fault)))
     }
 }
 

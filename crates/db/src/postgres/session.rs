@@ -107,13 +107,16 @@ impl Session {
     /// # Errors
     /// As [`Session::query`], of the first statement that fails; those after it do not run.
     pub fn execute_script(&self, sql: impl Into<SqlText>) -> LocalBoxFuture<'_, Result<()>> {
-        self.run_script(sql.into()).boxed_local()
+        self.script_text(sql.into())
     }
 
-    async fn run_script(&self, sql: SqlText) -> Result<()> {
-        let run = self.pool.script(&self.connection, &sql, &sql).await;
-        let finished = self.pool.finish_script(&sql, run.map_err(Fault::alone));
-        finished.map_err(Error::of_parts)
+    fn script_text(&self, sql: SqlText) -> LocalBoxFuture<'_, Result<()>> {
+        async move {
+            let run = self.pool.script(&self.connection, &sql, &sql).await;
+            let finished = self.pool.finish_script(&sql, run.map_err(Fault::alone));
+            finished.map_err(Error::of_parts)
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::stream_by`](crate::Database::stream_by), on this connection, which can do nothing else until the stream ends or is dropped.
@@ -128,23 +131,25 @@ impl Session {
         by: BatchSize,
     ) -> LocalBoxFuture<'_, Result<RowStream>> {
         self.stream_text(sql.into(), values.into(), by)
-            .boxed_local()
     }
 
-    async fn stream_text(
+    fn stream_text(
         &self,
         sql: SqlText,
         values: Vec<Value>,
         by: BatchSize,
-    ) -> Result<RowStream> {
-        let values = bounded(values)?;
-        let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
-        let started = self.pool.stats.start();
-        let (connection, binds) = (Rc::clone(&self.connection), Binds(&values));
-        let cursor = PortalRows::open(&self.pool, connection, &plan, &binds, by).await;
-        let stream = server::RowStream::new(&self.pool, started, sql, values, cursor, None)?;
-        self.stream.replace(stream.handle());
-        Ok(RowStream::Postgres(stream))
+    ) -> LocalBoxFuture<'_, Result<RowStream>> {
+        async move {
+            let values = bounded(values)?;
+            let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
+            let started = self.pool.stats.start();
+            let (connection, binds) = (Rc::clone(&self.connection), Binds(&values));
+            let cursor = PortalRows::open(&self.pool, connection, &plan, &binds, by).await;
+            let stream = server::RowStream::new(&self.pool, started, sql, values, cursor, None)?;
+            self.stream.replace(stream.handle());
+            Ok(RowStream::Postgres(stream))
+        }
+        .boxed_local()
     }
 
     /// Like [`Database::pipeline`](crate::Database::pipeline), on this connection.
@@ -186,7 +191,7 @@ impl Session {
                 return Err(Error::usage(refusal));
             }
             let open = begin_within(&self.pool, &self.connection, options).await;
-            let open = open.map_err(Error::undone)?;
+            let open = open.map_err(Error::into_rolled_back)?;
             self.pool.stats.count_transaction();
             let transaction = server::Transaction::new(&self.pool, open, ());
             self.transaction.replace(Rc::downgrade(transaction.inner()));

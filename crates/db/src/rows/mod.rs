@@ -112,8 +112,8 @@ enum RowsRepr {
     Firebird(firebird::Rows),
 }
 
-/// Does the same with whichever it is; with `=>`, what comes of it is of that variant too.
-macro_rules! on_each {
+/// Does the same with rows in whichever form; with `=>`, what comes of it is of that variant too.
+macro_rules! on_rows {
     ($of:ident, $it:expr, $inner:ident => $call:expr) => {
         match $it {
             $of::Packed($inner) => $call,
@@ -150,7 +150,7 @@ impl Rows {
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        on_each!(RowsRepr, &self.0, rows => rows.len())
+        on_rows!(RowsRepr, &self.0, rows => rows.len())
     }
 
     /// Whether there is no row.
@@ -160,24 +160,24 @@ impl Rows {
 
     /// The columns, also when there is no row.
     pub fn columns(&self) -> &Arc<Columns> {
-        on_each!(RowsRepr, &self.0, rows => rows.columns())
+        on_rows!(RowsRepr, &self.0, rows => rows.columns())
     }
 
     /// Bytes that the rows take.
     pub fn packed_bytes(&self) -> usize {
-        on_each!(RowsRepr, &self.0, rows => rows.bytes())
+        on_rows!(RowsRepr, &self.0, rows => rows.bytes())
     }
 
     /// The first so many of the rows.
     #[must_use]
     pub fn truncated(mut self, len: usize) -> Rows {
-        on_each!(RowsRepr, &mut self.0, rows => rows.truncate(len));
+        on_rows!(RowsRepr, &mut self.0, rows => rows.truncate(len));
         self
     }
 
     /// The row at `index`, counted from 0.
     pub fn row(&self, index: usize) -> Option<Row<'_>> {
-        let row = on_each!(RowsRepr => RowRef, &self.0, rows => rows.row(index)?);
+        let row = on_rows!(RowsRepr => RowRef, &self.0, rows => rows.row(index)?);
         Some(Row(row))
     }
 
@@ -223,7 +223,7 @@ pub(crate) enum RowRef<'a> {
 impl<'a> Row<'a> {
     /// The columns.
     pub fn columns(&self) -> &'a Columns {
-        on_each!(RowRef, self.0, row => row.columns())
+        on_rows!(RowRef, self.0, row => row.columns())
     }
 
     /// The value in the column at `index`. The cells before it are skipped one by one; to read them all, use [`Row::values`].
@@ -238,7 +238,7 @@ impl<'a> Row<'a> {
 
     /// The values in column order.
     pub fn values(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
-        on_each!(RowRef => Walk, self.0, row => row.values())
+        on_rows!(RowRef => Walk, self.0, row => row.values())
     }
 }
 
@@ -259,7 +259,7 @@ where
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        on_each!(Walk, self, values => values.next())
+        on_rows!(Walk, self, values => values.next())
     }
 }
 

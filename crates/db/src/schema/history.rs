@@ -215,6 +215,14 @@ type Notes = BTreeMap<String, Note>;
 pub struct History<M> {
     /// By their numbers as these are compared.
     migrations: BTreeMap<String, M>,
+    sources: SourceHistory,
+}
+
+/// All of a history but for the migrations themselves: what is generic over these would be compiled in each crate that has some.
+#[derive(Default)]
+struct SourceHistory {
+    /// By their numbers as these are compared.
+    sources: BTreeMap<String, MigrationSource>,
     /// The notes of a trial, which come from the database and never reach it.
     trial: RefCell<Option<Notes>>,
 }
@@ -240,19 +248,15 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// [`Error::MigrationFailed`] if a name has no number, or two have the same.
     pub fn new(migrations: impl IntoIterator<Item = M>) -> Result<History<M>> {
-        let mut all: BTreeMap<String, M> = BTreeMap::new();
+        let mut all = BTreeMap::new();
+        let mut sources = SourceHistory::default();
         for migration in migrations {
-            let source = migration.as_ref();
-            source.check()?;
-            if let Some(other) = all.get(&source.ordinal()) {
-                let reason = format!("and {} have the same number", source.name);
-                return Err(other.as_ref().error(reason, None));
-            }
-            all.insert(source.ordinal(), migration);
+            let ordinal = sources.add(migration.as_ref())?;
+            all.insert(ordinal, migration);
         }
         Ok(History {
             migrations: all,
-            trial: RefCell::default(),
+            sources,
         })
     }
 
@@ -267,21 +271,8 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// [`Error::MigrationFailed`] if one that is applied has another text now; what the database says.
     pub async fn pending(&self, executor: &Executor, steps: Option<usize>) -> Result<Vec<&M>> {
-        if is_left(executor) {
-            tracing::info!(target: "tsumugi_db", "this command migrates no database of others: what is pending stays so");
-            return Ok(Vec::new());
-        }
-        let notes = &self.notes_in_table(executor).await?;
-        let all_that_are = |state| {
-            let all = self.migrations.values();
-            all.filter(move |migration| migration.as_ref().state(notes) == state)
-        };
-        if let Some(changed) = all_that_are(State::Changed).next() {
-            let reason = "is not what was applied: put it back, or write a new migration; undone and applied again it is as it is now";
-            return Err(changed.as_ref().error(reason.to_owned(), None));
-        }
-        let pending = all_that_are(State::Pending);
-        Ok(pending.take(steps.unwrap_or(usize::MAX)).collect())
+        let pending = self.sources.pending(executor, steps).await?;
+        Ok(self.migrations_of(&pending))
     }
 
     /// What is to be undone, the last one or the last so many, newest first.
@@ -289,17 +280,14 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// [`Error::MigrationFailed`] if one of them is unknown here; what the database says.
     pub async fn newest(&self, executor: &Executor, steps: Option<usize>) -> Result<Vec<&M>> {
-        let notes = self.notes_in_table(executor).await?.into_iter().rev();
-        let migration = |(ordinal, note): (String, Note)| {
-            let unknown = || Error::MigrationFailed {
-                name: note.name,
-                reason: "is applied and unknown here: without it nobody knows how to undo it"
-                    .to_owned(),
-                source: None,
-            };
-            self.migrations.get(&ordinal).ok_or_else(unknown)
-        };
-        notes.take(steps.unwrap_or(1)).map(migration).collect()
+        let newest = self.sources.newest(executor, steps).await?;
+        Ok(self.migrations_of(&newest))
+    }
+
+    /// Those with these numbers, which all are here.
+    fn migrations_of(&self, ordinals: &[String]) -> Vec<&M> {
+        let migrations = ordinals.iter().map(|ordinal| self.migrations.get(ordinal));
+        migrations.flatten().collect()
     }
 
     /// All migrations in their order, with those that only the database knows. Changes nothing.
@@ -307,27 +295,7 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// What the database says.
     pub async fn status(&self, executor: &Executor) -> Result<Vec<MigrationStatus>> {
-        let notes = read_notes_if_any(executor).await?;
-        let mut all: BTreeMap<&String, MigrationStatus> = BTreeMap::new();
-        for (ordinal, note) in &notes {
-            let status = MigrationStatus {
-                name: note.name.clone(),
-                state: State::Unknown,
-                applied_at: note.applied_at.clone(),
-            };
-            all.insert(ordinal, status);
-        }
-        for (ordinal, migration) in &self.migrations {
-            let source = migration.as_ref();
-            let noted = all.remove(ordinal);
-            let status = MigrationStatus {
-                name: source.name.clone(),
-                state: source.state(&notes),
-                applied_at: noted.map(|noted| noted.applied_at).unwrap_or_default(),
-            };
-            all.insert(ordinal, status);
-        }
-        Ok(all.into_values().collect())
+        self.sources.status(executor).await
     }
 
     /// From now on notes stay here: what a transaction notes that is rolled back in the end could not be read everywhere.
@@ -335,14 +303,12 @@ impl<M: AsRef<MigrationSource>> History<M> {
     /// # Errors
     /// What the database says.
     pub async fn begin_trial(&self, executor: &Executor) -> Result<()> {
-        let notes = read_notes_if_any(executor).await?;
-        self.trial.replace(Some(notes));
-        Ok(())
+        self.sources.begin_trial(executor).await
     }
 
     /// Whether [`History::begin_trial`] was called.
     pub fn is_trial(&self) -> bool {
-        self.trial.borrow().is_some()
+        self.sources.is_trial()
     }
 
     /// The number under which the migration is noted, or will be; none if another caller was faster.
@@ -356,13 +322,7 @@ impl<M: AsRef<MigrationSource>> History<M> {
         direction: Direction,
     ) -> Result<Option<String>> {
         let source = migration.as_ref();
-        let notes = self.notes(executor).await;
-        let notes = notes.map_err(|error| source.failure_around(direction, executor, error))?;
-        Ok(match (direction, notes.get(&source.ordinal())) {
-            (Direction::Up, None) => Some(source.version().to_owned()),
-            (Direction::Down, Some(note)) => Some(note.version.clone()),
-            (Direction::Up, Some(_)) | (Direction::Down, None) => None,
-        })
+        self.sources.due(executor, source, direction).await
     }
 
     /// Notes under this number that the migration has run, and commits the transaction that it ran in, unless that is a trial.
@@ -377,21 +337,158 @@ impl<M: AsRef<MigrationSource>> History<M> {
         version: &str,
     ) -> Result<()> {
         let source = migration.as_ref();
-        let note = Note {
-            version: version.to_owned(),
-            name: without_end(&source.name).to_owned(),
-            checksum: source.checksum.clone(),
-            applied_at: String::new(),
-        };
-        if let Some(notes) = &mut *self.trial.borrow_mut() {
-            match direction {
-                Direction::Up => notes.insert(source.ordinal(), note),
-                Direction::Down => notes.remove(&source.ordinal()),
-            };
-            return Ok(());
+        let completed = self.sources.complete(executor, source, direction, version);
+        completed.await
+    }
+}
+
+/// Each as the method of [`History`] of this name, with numbers in place of migrations.
+impl SourceHistory {
+    /// Adds one, and gives its number as it is compared.
+    fn add(&mut self, source: &MigrationSource) -> Result<String> {
+        source.check()?;
+        let ordinal = source.ordinal();
+        if let Some(other) = self.sources.get(&ordinal) {
+            let reason = format!("and {} have the same number", source.name);
+            return Err(other.error(reason, None));
         }
-        let completed = note_and_commit(executor, direction, note).await;
-        completed.map_err(|error| source.failure_around(direction, executor, error))
+        self.sources.insert(ordinal.clone(), source.clone());
+        Ok(ordinal)
+    }
+
+    fn pending<'h>(
+        &'h self,
+        executor: &'h Executor,
+        steps: Option<usize>,
+    ) -> LocalBoxFuture<'h, Result<Vec<String>>> {
+        async move {
+            if is_left(executor) {
+                tracing::info!(target: "tsumugi_db", "this command migrates no database of others: what is pending stays so");
+                return Ok(Vec::new());
+            }
+            let notes = &self.notes_in_table(executor).await?;
+            let all_that_are = |state| {
+                let all = self.sources.iter();
+                all.filter(move |(_, source)| source.state(notes) == state)
+            };
+            if let Some((_, changed)) = all_that_are(State::Changed).next() {
+                let reason = "is not what was applied: put it back, or write a new migration; undone and applied again it is as it is now";
+                return Err(changed.error(reason.to_owned(), None));
+            }
+            let pending = all_that_are(State::Pending).map(|(ordinal, _)| ordinal.clone());
+            Ok(pending.take(steps.unwrap_or(usize::MAX)).collect())
+        }
+        .boxed_local()
+    }
+
+    fn newest<'h>(
+        &'h self,
+        executor: &'h Executor,
+        steps: Option<usize>,
+    ) -> LocalBoxFuture<'h, Result<Vec<String>>> {
+        async move {
+            let notes = self.notes_in_table(executor).await?.into_iter().rev();
+            let known = |(ordinal, note): (String, Note)| {
+                if self.sources.contains_key(&ordinal) {
+                    return Ok(ordinal);
+                }
+                Err(Error::MigrationFailed {
+                    name: note.name,
+                    reason: "is applied and unknown here: without it nobody knows how to undo it"
+                        .to_owned(),
+                    source: None,
+                })
+            };
+            notes.take(steps.unwrap_or(1)).map(known).collect()
+        }
+        .boxed_local()
+    }
+
+    fn status<'h>(
+        &'h self,
+        executor: &'h Executor,
+    ) -> LocalBoxFuture<'h, Result<Vec<MigrationStatus>>> {
+        async move {
+            let notes = read_notes_if_any(executor).await?;
+            let mut all: BTreeMap<&String, MigrationStatus> = BTreeMap::new();
+            for (ordinal, note) in &notes {
+                let status = MigrationStatus {
+                    name: note.name.clone(),
+                    state: State::Unknown,
+                    applied_at: note.applied_at.clone(),
+                };
+                all.insert(ordinal, status);
+            }
+            for (ordinal, source) in &self.sources {
+                let noted = all.remove(ordinal);
+                let status = MigrationStatus {
+                    name: source.name.clone(),
+                    state: source.state(&notes),
+                    applied_at: noted.map(|noted| noted.applied_at).unwrap_or_default(),
+                };
+                all.insert(ordinal, status);
+            }
+            Ok(all.into_values().collect())
+        }
+        .boxed_local()
+    }
+
+    fn begin_trial<'h>(&'h self, executor: &'h Executor) -> LocalBoxFuture<'h, Result<()>> {
+        async move {
+            let notes = read_notes_if_any(executor).await?;
+            self.trial.replace(Some(notes));
+            Ok(())
+        }
+        .boxed_local()
+    }
+
+    fn is_trial(&self) -> bool {
+        self.trial.borrow().is_some()
+    }
+
+    fn due<'h>(
+        &'h self,
+        executor: &'h Executor,
+        source: &'h MigrationSource,
+        direction: Direction,
+    ) -> LocalBoxFuture<'h, Result<Option<String>>> {
+        async move {
+            let notes = self.notes(executor).await;
+            let notes = notes.map_err(|error| source.failure_around(direction, executor, error))?;
+            Ok(match (direction, notes.get(&source.ordinal())) {
+                (Direction::Up, None) => Some(source.version().to_owned()),
+                (Direction::Down, Some(note)) => Some(note.version.clone()),
+                (Direction::Up, Some(_)) | (Direction::Down, None) => None,
+            })
+        }
+        .boxed_local()
+    }
+
+    fn complete<'h>(
+        &'h self,
+        executor: &'h Executor,
+        source: &'h MigrationSource,
+        direction: Direction,
+        version: &'h str,
+    ) -> LocalBoxFuture<'h, Result<()>> {
+        async move {
+            let note = Note {
+                version: version.to_owned(),
+                name: without_end(&source.name).to_owned(),
+                checksum: source.checksum.clone(),
+                applied_at: String::new(),
+            };
+            if let Some(notes) = &mut *self.trial.borrow_mut() {
+                match direction {
+                    Direction::Up => notes.insert(source.ordinal(), note),
+                    Direction::Down => notes.remove(&source.ordinal()),
+                };
+                return Ok(());
+            }
+            let completed = note_and_commit(executor, direction, note).await;
+            completed.map_err(|error| source.failure_around(direction, executor, error))
+        }
+        .boxed_local()
     }
 
     async fn notes(&self, executor: &Executor) -> Result<Notes> {

@@ -224,10 +224,10 @@ impl Transaction {
         sql: impl Into<SqlText>,
         values: impl Into<Vec<Value>>,
     ) -> LocalBoxFuture<'_, Result<Rows>> {
-        self.run_text_beside_changes(sql.into(), values.into())
+        self.run_beside_changes_text(sql.into(), values.into())
     }
 
-    fn run_text_beside_changes(
+    fn run_beside_changes_text(
         &self,
         sql: SqlText,
         values: Vec<Value>,

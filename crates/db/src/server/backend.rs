@@ -155,26 +155,26 @@ pub(crate) struct PoolInner<B: ServerBackend> {
     pub(crate) options: Options,
     pub(crate) stats: StatementStats,
     pub(crate) streams: OpenStreams,
-    pub(super) code: Code<B>,
+    pub(super) vtable: StatementVtable<B>,
 }
 
-/// What a single statement calls besides its driver, behind pointers that are made with the pool: its future is compiled in each crate that waits
-/// for it, with all that is generic below, but for what it calls through here.
+/// What a single statement calls besides its driver, by pointers. The future of `query` has no box, so each crate that awaits it compiles it, with all generic
+/// code of the pool that it calls by name. What is called by a pointer is compiled once: in this crate, which makes the pool.
 #[expect(
     clippy::type_complexity,
     reason = "a pointer has the type of the function that it points to"
 )]
-pub(super) struct Code<B: ServerBackend> {
-    pub(super) plan: fn(&PoolInner<B>, &SqlText, &[Value], Scope) -> Result<B::Plan>,
-    pub(super) not_acquired: fn(&PoolInner<B>, &str, &[Value], AcquireError) -> Error,
-    pub(super) log: fn(
+pub(super) struct StatementVtable<B: ServerBackend> {
+    make_plan: fn(&PoolInner<B>, &SqlText, &[Value], Scope) -> Result<B::Plan>,
+    acquire_error: fn(&PoolInner<B>, &str, &[Value], AcquireError) -> Error,
+    log_outcome: fn(
         &PoolInner<B>,
         Option<Instant>,
         &SqlText,
         &[Value],
         Outcome<B, B::Reply>,
     ) -> Result<Answer>,
-    pub(super) run_alone: for<'p> fn(
+    pub(super) run_exclusive: for<'p> fn(
         &'p PoolInner<B>,
         &'p B::Plan,
         SqlText,
@@ -187,6 +187,20 @@ pub(super) struct Code<B: ServerBackend> {
             &'p SqlText,
             &'p [Value],
         ) -> LocalBoxFuture<'p, Result<Outcome<B, B::Reply>, AcquireError>>,
+}
+
+impl<B: ServerBackend> StatementVtable<B> {
+    pub(super) const fn new() -> StatementVtable<B> {
+        StatementVtable {
+            make_plan: PoolInner::make_plan,
+            acquire_error: PoolInner::acquire_error,
+            log_outcome: PoolInner::log_outcome,
+            run_exclusive: |pool, plan, sql, values| {
+                pool.run_exclusive(plan, sql, values).boxed_local()
+            },
+            run_again: |pool, plan, sql, values| pool.run_again(plan, sql, values).boxed_local(),
+        }
+    }
 }
 
 impl<B: ServerBackend> PoolInner<B> {
@@ -210,15 +224,10 @@ impl<B: ServerBackend> PoolInner<B> {
 
     /// The plan of a statement that may run in this place.
     pub(crate) fn plan(&self, sql: &SqlText, values: &[Value], scope: Scope) -> Result<B::Plan> {
-        (self.code.plan)(self, sql, values, scope)
+        (self.vtable.make_plan)(self, sql, values, scope)
     }
 
-    pub(super) fn plan_here(
-        &self,
-        sql: &SqlText,
-        values: &[Value],
-        scope: Scope,
-    ) -> Result<B::Plan> {
+    fn make_plan(&self, sql: &SqlText, values: &[Value], scope: Scope) -> Result<B::Plan> {
         let plan = self.backend.plan(sql, scope);
         plan.map_err(|refusal| self.statement(sql.clone(), values).usage(refusal))
     }
@@ -241,15 +250,10 @@ impl<B: ServerBackend> PoolInner<B> {
 
     /// No connection was to be had.
     pub(crate) fn not_acquired(&self, sql: &str, values: &[Value], error: AcquireError) -> Error {
-        (self.code.not_acquired)(self, sql, values, error)
+        (self.vtable.acquire_error)(self, sql, values, error)
     }
 
-    pub(super) fn not_acquired_here(
-        &self,
-        sql: &str,
-        values: &[Value],
-        error: AcquireError,
-    ) -> Error {
+    fn acquire_error(&self, sql: &str, values: &[Value], error: AcquireError) -> Error {
         self.stats.count_refusal();
         let statement = || self.statement(sql, values).silent();
         match error {
@@ -310,6 +314,30 @@ impl<B: ServerBackend> PoolInner<B> {
         let started = self.stats.start();
         let outcome = self.bounded_query(connection, plan, sql, values).await;
         self.finish(started, sql, values, outcome.map_err(Fault::alone))
+    }
+
+    /// Runs a statement on a connection of its own, which is clean before another caller has it.
+    async fn run_exclusive(
+        &self,
+        plan: &B::Plan,
+        sql: SqlText,
+        values: Vec<Value>,
+    ) -> Result<Answer> {
+        let connection = self.exclusive(&sql, &values).await?;
+        let run = self.run_on(&connection, plan, &sql, &values).await;
+        run.map_err(Error::of_parts)
+    }
+
+    /// Runs a statement on another shared connection.
+    async fn run_again(
+        &self,
+        plan: &B::Plan,
+        sql: &SqlText,
+        values: &[Value],
+    ) -> Result<Outcome<B, B::Reply>, AcquireError> {
+        let connection = self.connections.shared().await?;
+        let outcome = self.bounded_query(&connection, plan, sql, values).await;
+        Ok(B::check(&connection, plan, outcome))
     }
 
     pub(crate) async fn bounded_query(
@@ -376,10 +404,10 @@ impl<B: ServerBackend> PoolInner<B> {
         values: &[Value],
         outcome: Outcome<B, B::Reply>,
     ) -> Result<Answer> {
-        (self.code.log)(self, started, sql, values, outcome)
+        (self.vtable.log_outcome)(self, started, sql, values, outcome)
     }
 
-    pub(super) fn log_here(
+    fn log_outcome(
         &self,
         started: Option<Instant>,
         sql: &SqlText,

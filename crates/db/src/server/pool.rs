@@ -4,8 +4,6 @@
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
-
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
@@ -15,8 +13,8 @@ use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::value::Value;
 
-use super::backend::{Answer, Code, Outcome, PoolInner, Scope, ServerBackend, Target};
-use super::connections::{AcquireError, ConnectionPool, Settings};
+use super::backend::{Answer, PoolInner, Scope, StatementVtable, Target};
+use super::connections::{ConnectionPool, Settings};
 use super::expiry::OpenStreams;
 use super::fault::Fault;
 use super::statement_stats::StatementStats;
@@ -76,7 +74,7 @@ impl<B: Transactional> Pool<B> {
             stats,
             streams: OpenStreams::default(),
             options,
-            code: Code::here(),
+            vtable: StatementVtable::new(),
         }))
     }
 
@@ -105,7 +103,7 @@ impl<B: Transactional> Pool<B> {
         let pool = &self.0;
         let plan = pool.plan(&sql, &values, Scope::Shared)?;
         if B::needs_exclusive(&plan) {
-            return (pool.code.run_alone)(pool, &plan, sql, values).await;
+            return (pool.vtable.run_exclusive)(pool, &plan, sql, values).await;
         }
         let connection = match pool.connections.shared().await {
             Ok(connection) => connection,
@@ -117,7 +115,7 @@ impl<B: Transactional> Pool<B> {
         if outcome.as_ref().is_err_and(Fault::is_unsent) {
             // The connection was ended for what another caller had left running on it: the next one has nothing to do with that.
             drop(connection);
-            outcome = match (pool.code.run_again)(pool, &plan, &sql, &values).await {
+            outcome = match (pool.vtable.run_again)(pool, &plan, &sql, &values).await {
                 Ok(outcome) => outcome,
                 Err(error) => return Err(pool.not_acquired(&sql, &values, error)),
             };
@@ -179,43 +177,6 @@ impl<B: Transactional> Pool<B> {
         let inner: Rc<dyn Figures> = Rc::<PoolInner<B>>::clone(&self.0);
         Rc::downgrade(&inner)
     }
-}
-
-impl<B: ServerBackend> Code<B> {
-    /// That of the crate which calls this.
-    fn here() -> Code<B> {
-        Code {
-            plan: PoolInner::plan_here,
-            not_acquired: PoolInner::not_acquired_here,
-            log: PoolInner::log_here,
-            run_alone: |pool, plan, sql, values| run_alone(pool, plan, sql, values).boxed_local(),
-            run_again: |pool, plan, sql, values| run_again(pool, plan, sql, values).boxed_local(),
-        }
-    }
-}
-
-/// Runs a statement on another shared connection.
-async fn run_again<B: ServerBackend>(
-    pool: &PoolInner<B>,
-    plan: &B::Plan,
-    sql: &SqlText,
-    values: &[Value],
-) -> Result<Outcome<B, B::Reply>, AcquireError> {
-    let connection = pool.connections.shared().await?;
-    let outcome = pool.bounded_query(&connection, plan, sql, values).await;
-    Ok(B::check(&connection, plan, outcome))
-}
-
-/// Runs one on a connection of its own, which is clean before another caller has it.
-async fn run_alone<B: ServerBackend>(
-    pool: &PoolInner<B>,
-    plan: &B::Plan,
-    sql: SqlText,
-    values: Vec<Value>,
-) -> Result<Answer> {
-    let connection = pool.exclusive(&sql, &values).await?;
-    let run = pool.run_on(&connection, plan, &sql, &values).await;
-    run.map_err(Error::of_parts)
 }
 
 impl<B: Transactional> std::fmt::Debug for Pool<B> {

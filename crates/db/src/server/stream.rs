@@ -283,7 +283,7 @@ impl<B: Streaming> RowStream<B> {
             let error = fault.into_error(statement);
             match owner.upgrade() {
                 Some(transaction) => transaction.error_within(error),
-                None => error.undone(),
+                None => error.into_rolled_back(),
             }
         });
         let next = self.pool.stats.count(next)?;

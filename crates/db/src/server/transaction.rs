@@ -32,7 +32,7 @@ impl<B: Transactional> Transaction<B> {
     ) -> Result<Transaction<B>> {
         let connection = pool.exclusive("BEGIN", &[]).await?;
         let begun = B::begin(pool, connection, options).await;
-        let (open, state) = begun.map_err(Error::undone)?;
+        let (open, state) = begun.map_err(Error::into_rolled_back)?;
         pool.stats.count_transaction();
         Ok(Transaction::new(pool, open, state))
     }
@@ -58,7 +58,7 @@ impl<B: Transactional> Transaction<B> {
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
         let run = B::script_within(&self.0, sql).await;
-        run.map_err(|error| self.0.undone(error))
+        run.map_err(|error| self.0.rolled_back_error(error))
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -90,7 +90,7 @@ impl<B: Transactional> Transaction<B> {
         drop(call);
         inner.settle(&cursor);
         let stream = RowStream::new(pool, started, sql, values, cursor, Some(lock));
-        let stream = stream.map_err(|error| inner.undone(error))?;
+        let stream = stream.map_err(|error| inner.rolled_back_error(error))?;
         inner.stream.replace(stream.handle());
         Ok(stream)
     }

@@ -132,7 +132,7 @@ pub(crate) struct TransactionInner<B: Transactional> {
     open: RefCell<Option<B::Open>>,
     pub(super) ended: Cell<EndReason>,
     pub(super) savepoints: RefCell<Savepoints>,
-    /// A savepoint that was dropped, to which the transaction goes back before anything else.
+    /// A savepoint that was dropped, to which the transaction is rolled back before anything else.
     pub(super) undo: Cell<Option<SavepointName>>,
     pub(super) is_streaming: Cell<bool>,
     /// The last stream in it, which ends with it.
@@ -144,32 +144,32 @@ pub(crate) struct TransactionInner<B: Transactional> {
     /// When it was last used, if that matters.
     used: Cell<Option<Instant>>,
     pub(crate) state: B::State,
-    code: TransactionCode<B>,
+    vtable: TransactionVtable<B>,
 }
 
-/// What a call in a transaction needs besides its driver, behind pointers that are made with the transaction: as [`Code`](super::backend::Code).
+/// What a call in a transaction needs besides its driver, by pointers for the reason given at [`StatementVtable`](super::backend::StatementVtable).
 #[expect(
     clippy::type_complexity,
     reason = "a pointer has the type of the function that it points to"
 )]
-struct TransactionCode<B: Transactional> {
-    /// Goes back to a savepoint that was dropped.
-    go_back: for<'t> fn(
+struct TransactionVtable<B: Transactional> {
+    roll_back_to: for<'t> fn(
         &'t TransactionInner<B>,
         &'t B::Open,
         SavepointName,
     ) -> LocalBoxFuture<'t, Result<()>>,
-    end: fn(&TransactionInner<B>, EndReason),
-    undone: fn(&TransactionInner<B>, Error) -> Error,
+    end_open: fn(&TransactionInner<B>, EndReason),
+    make_rolled_back_error: fn(&TransactionInner<B>, Error) -> Error,
 }
 
-impl<B: Transactional> TransactionCode<B> {
-    /// That of the crate which calls this.
-    fn here() -> TransactionCode<B> {
-        TransactionCode {
-            go_back: |transaction, open, name| transaction.go_back(open, name).boxed_local(),
-            end: TransactionInner::end_here,
-            undone: TransactionInner::undone_here,
+impl<B: Transactional> TransactionVtable<B> {
+    const fn new() -> TransactionVtable<B> {
+        TransactionVtable {
+            roll_back_to: |transaction, open, name| {
+                transaction.roll_back_to(open, name).boxed_local()
+            },
+            end_open: TransactionInner::end_open,
+            make_rolled_back_error: TransactionInner::make_rolled_back_error,
         }
     }
 }
@@ -196,7 +196,7 @@ impl<B: Transactional> StreamOwner for TransactionInner<B> {
     }
 
     fn error_within(&self, error: Error) -> Error {
-        self.undone(error)
+        self.rolled_back_error(error)
     }
 }
 
@@ -226,7 +226,7 @@ impl<B: Transactional> TransactionInner<B> {
             idle: Notify::new(),
             used: Cell::new(None),
             state,
-            code: TransactionCode::here(),
+            vtable: TransactionVtable::new(),
         });
         inner.note_use();
         B::on_begin(&inner);
@@ -254,21 +254,21 @@ impl<B: Transactional> TransactionInner<B> {
         }
     }
 
-    /// The open transaction, gone back to where a dropped savepoint wants it.
+    /// The open transaction, rolled back to a savepoint that was dropped, if there is one.
     pub(crate) async fn ready(&self) -> Result<B::Open> {
         self.check()?;
         self.note_use();
         let open = self.open().ok_or_else(|| self.ended.get().error())?;
         if let Some(name) = self.undo.take() {
-            (self.code.go_back)(self, &open, name).await?;
+            (self.vtable.roll_back_to)(self, &open, name).await?;
         }
         Ok(open)
     }
 
-    async fn go_back(&self, open: &B::Open, name: SavepointName) -> Result<()> {
+    async fn roll_back_to(&self, open: &B::Open, name: SavepointName) -> Result<()> {
         let sql = B::savepoint_sql(SavepointCommand::RollBack, name);
-        let undone = self.command(open, &sql).await;
-        undone.inspect_err(|_| self.end(EndReason::SavepointLost))
+        let rolled_back = self.command(open, &sql).await;
+        rolled_back.inspect_err(|_| self.end(EndReason::SavepointLost))
     }
 
     /// Takes the open transaction away from all others, to end it, once nothing is running in it.
@@ -312,10 +312,10 @@ impl<B: Transactional> TransactionInner<B> {
 
     /// Rolls back without waiting, unless it is over.
     pub(crate) fn end(&self, how: EndReason) {
-        (self.code.end)(self, how);
+        (self.vtable.end_open)(self, how);
     }
 
-    fn end_here(&self, how: EndReason) {
+    fn end_open(&self, how: EndReason) {
         let Some(open) = self.open.borrow_mut().take() else {
             return;
         };
@@ -331,18 +331,18 @@ impl<B: Transactional> TransactionInner<B> {
     }
 
     /// An error of a call in it: what is lost with the connection was rolled back, unless a commit is on its way behind the call.
-    pub(crate) fn undone(&self, error: Error) -> Error {
-        (self.code.undone)(self, error)
+    pub(crate) fn rolled_back_error(&self, error: Error) -> Error {
+        (self.vtable.make_rolled_back_error)(self, error)
     }
 
-    fn undone_here(&self, error: Error) -> Error {
+    fn make_rolled_back_error(&self, error: Error) -> Error {
         let is_ending = matches!(
             self.ended.get(),
             EndReason::Uncommitted | EndReason::Committed
         );
         match is_ending || B::has_kept(&self.state) {
             true => self.partly_committed(error),
-            false => error.undone(),
+            false => error.into_rolled_back(),
         }
     }
 
@@ -390,7 +390,7 @@ impl<B: Transactional> TransactionInner<B> {
         drop(call);
         self.settle(&outcome);
         let answer = self.pool.log(started, sql, values, outcome);
-        answer.map_err(|error| self.undone(error))
+        answer.map_err(|error| self.rolled_back_error(error))
     }
 
     pub(crate) async fn command(&self, open: &B::Open, sql: &str) -> Result<()> {
@@ -398,7 +398,7 @@ impl<B: Transactional> TransactionInner<B> {
         let run = self.pool.command(sql, B::run_command(open, sql)).await;
         drop(call);
         self.settle(&run);
-        run.map_err(|fault| self.undone(self.pool.error(sql, fault)))
+        run.map_err(|fault| self.rolled_back_error(self.pool.error(sql, fault)))
     }
 
     fn note_use(&self) {

@@ -145,7 +145,7 @@ impl Pool {
         sql: SqlText,
         values: Vec<Value>,
     ) -> Result<Output> {
-        heard(self.push_statement(lane, call, sql, values).await)
+        answer_or_closed(self.push_statement(lane, call, sql, values).await)
     }
 
     /// No async function, so that what waits for the answer is compiled with the answer alone.
@@ -155,7 +155,7 @@ impl Pool {
     }
 
     pub(super) async fn ask(&self, lane: Lane, work: Work, statement: Statement) -> Result<Output> {
-        heard(self.push(lane, work, statement).await)
+        answer_or_closed(self.push(lane, work, statement).await)
     }
 
     fn push(&self, lane: Lane, work: Work, statement: Statement) -> Answer {
@@ -172,7 +172,7 @@ impl Pool {
     }
 }
 
-fn heard(answer: Result<Result<Output>, RecvError>) -> Result<Output> {
+fn answer_or_closed(answer: Result<Result<Output>, RecvError>) -> Result<Output> {
     answer.unwrap_or_else(|_| {
         Err(Error::closed(
             "database",

@@ -100,12 +100,14 @@ impl Transaction {
 
     pub(crate) async fn query(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let answer = self.session.begin_statement(Call::Query, sql, values);
-        self.session.heard(answer).await.map(Output::rows)
+        let answer = self.session.answer_or_closed(answer).await;
+        answer.map(Output::rows)
     }
 
     pub(crate) async fn execute(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         let answer = self.session.begin_statement(Call::Execute, sql, values);
-        self.session.heard(answer).await.map(Output::executed)
+        let answer = self.session.answer_or_closed(answer).await;
+        answer.map(Output::executed)
     }
 
     pub(crate) async fn execute_script(&self, sql: SqlText) -> Result<()> {
@@ -199,10 +201,10 @@ impl Session {
     }
 
     async fn ask(&self, request: Request) -> Result<Output> {
-        self.heard(self.begin(request)).await
+        self.answer_or_closed(self.begin(request)).await
     }
 
-    async fn heard(&self, answer: Result<Answer>) -> Result<Output> {
+    async fn answer_or_closed(&self, answer: Result<Answer>) -> Result<Output> {
         answer?.await.unwrap_or_else(|_| Err(self.end.error()))
     }
 

@@ -1,12 +1,13 @@
 //! Which caller gets which connection, and when one more is opened. Knows no lease: it counts users of members.
-//! Rule: a connection is handed out only if its link calls it usable, and what becomes free serves those that wait first.
+//! Rule: a connection is handed out only if its link calls it usable, and what becomes free serves those that wait first. One that is not clean becomes so
+//! before the next caller gets it, in a task when that takes a round trip.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::Instant;
 use tsumugi_trace::{SpanKind, in_wait, span};
 
@@ -51,22 +52,33 @@ pub(crate) struct Inner<L: Link> {
     pub(super) opening: Opening,
     pub(super) counts: Counts,
     pub(super) closed: Cell<bool>,
-    pub(super) code: Code<L>,
+    pub(super) vtable: AcquireVtable<L>,
 }
 
-/// What leases, and who wants one, call of the pool, behind pointers that are made with it: what is generic would be compiled anew in each crate
-/// that comes in another way.
+/// What a caller calls to get a connection, and a lease to give it back, by pointers for the reason given at
+/// [`StatementVtable`](crate::server::backend::StatementVtable).
 #[expect(
     clippy::type_complexity,
     reason = "a pointer has the type of the function that it points to"
 )]
-pub(super) struct Code<L: Link> {
+pub(super) struct AcquireVtable<L: Link> {
     /// One to share that is there.
     pub(super) share: fn(&Inner<L>) -> Option<Rc<Member<L::Connection>>>,
     pub(super) wait:
         for<'p> fn(&'p Rc<Inner<L>>, Kind) -> LocalBoxFuture<'p, WaitOutcome<L::Connection>>,
     pub(super) leave_shared: fn(&Rc<Inner<L>>, &Rc<Member<L::Connection>>),
     pub(super) leave_exclusive: fn(&Rc<Inner<L>>, &Rc<Member<L::Connection>>),
+}
+
+impl<L: Link> AcquireVtable<L> {
+    pub(super) const fn new() -> AcquireVtable<L> {
+        AcquireVtable {
+            share: Inner::share,
+            wait: |pool, kind| pool.wait(kind).boxed_local(),
+            leave_shared: Inner::leave_shared,
+            leave_exclusive: Inner::leave_exclusive,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -84,7 +96,7 @@ pub(super) fn add(count: &Cell<u64>) {
 impl<L: Link> Inner<L> {
     /// Counts a caller into a connection that takes one more, without taking a free one from callers that wait. Those that wait already for one to share
     /// come first.
-    pub(super) fn share(&self) -> Option<Rc<Member<L::Connection>>> {
+    fn share(&self) -> Option<Rc<Member<L::Connection>>> {
         if self.closed.get() || self.queue.count(Kind::Shared) > 0 {
             return None;
         }
@@ -94,10 +106,7 @@ impl<L: Link> Inner<L> {
     }
 
     /// Waits for a connection.
-    pub(super) async fn wait(
-        self: &Rc<Self>,
-        kind: Kind,
-    ) -> Result<Rc<Member<L::Connection>>, AcquireError> {
+    async fn wait(self: &Rc<Self>, kind: Kind) -> Result<Rc<Member<L::Connection>>, AcquireError> {
         if self.closed.get() {
             return Err(AcquireError::Closed);
         }
@@ -292,6 +301,35 @@ impl<L: Link> Inner<L> {
         }
     }
 
+    /// Takes back what one of several callers had. What the last of them has left unanswered is made clean before.
+    fn leave_shared(self: &Rc<Self>, member: &Rc<Member<L::Connection>>) {
+        let (link, connection) = (&self.link, &member.connection);
+        let unanswered = link.is_usable(connection) && !link.is_clean(connection);
+        if unanswered && member.sharers() == 1 && has_runtime() {
+            // The last caller gave up: the next shall not wait behind a reply that is not wanted.
+            member.keep();
+            return self.clean(member);
+        }
+        self.give_back(member, Kind::Shared);
+    }
+
+    /// Takes back what one caller had alone, once it is clean.
+    fn leave_exclusive(self: &Rc<Self>, member: &Rc<Member<L::Connection>>) {
+        if self.link.is_clean(&member.connection) || !has_runtime() {
+            return self.give_back(member, Kind::Exclusive);
+        }
+        self.clean(member);
+    }
+
+    /// Cleans what nobody else has, and takes it back then.
+    fn clean(self: &Rc<Self>, member: &Rc<Member<L::Connection>>) {
+        let (pool, member) = (Rc::clone(self), Rc::clone(member));
+        tokio::task::spawn_local(async move {
+            pool.link.clean(&member.connection).await;
+            pool.give_back(&member, Kind::Exclusive);
+        });
+    }
+
     /// Takes back what one caller had. The member is free, or has one sharer less.
     pub(super) fn give_back(self: &Rc<Self>, member: &Rc<Member<L::Connection>>, kind: Kind) {
         match kind {
@@ -311,6 +349,10 @@ impl<L: Link> Inner<L> {
             .borrow_mut()
             .retain(|other| !Rc::ptr_eq(other, member));
     }
+}
+
+fn has_runtime() -> bool {
+    tokio::runtime::Handle::try_current().is_ok()
 }
 
 /// A lifetime less a random part.

@@ -24,10 +24,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::future::FutureExt as _;
-
 pub(crate) use dispatch::Settings;
-use dispatch::{Code, Counts, Inner, add};
+use dispatch::{AcquireVtable, Counts, Inner, add};
 pub(crate) use lease::{Exclusive, Shared};
 pub(crate) use link::{ConnectFailure, Link, Retryable};
 use opening::Opening;
@@ -66,7 +64,7 @@ impl<L: Link> ConnectionPool<L> {
             opening: Opening::default(),
             counts: Counts::default(),
             closed: Cell::new(false),
-            code: Code::here(),
+            vtable: AcquireVtable::new(),
         });
         upkeep::start(&inner);
         ConnectionPool(inner)
@@ -74,9 +72,9 @@ impl<L: Link> ConnectionPool<L> {
 
     /// A connection together with others, for one statement outside a transaction.
     pub(crate) async fn shared(&self) -> Result<Shared<L>, AcquireError> {
-        let member = match (self.0.code.share)(&self.0) {
+        let member = match (self.0.vtable.share)(&self.0) {
             Some(member) => member,
-            None => (self.0.code.wait)(&self.0, Kind::Shared).await?,
+            None => (self.0.vtable.wait)(&self.0, Kind::Shared).await?,
         };
         Ok(Shared::new(&self.0, member))
     }
@@ -90,7 +88,7 @@ impl<L: Link> ConnectionPool<L> {
             add(&self.0.counts.acquired);
             return Ok(Exclusive::new(&self.0, member));
         }
-        let member = (self.0.code.wait)(&self.0, Kind::Exclusive).await?;
+        let member = (self.0.vtable.wait)(&self.0, Kind::Exclusive).await?;
         Ok(Exclusive::new(&self.0, member))
     }
 
@@ -128,18 +126,6 @@ impl<L: Link> ConnectionPool<L> {
             acquired: counts.acquired.get(),
             timeouts: counts.timeouts.get(),
             wait: counts.wait.get(),
-        }
-    }
-}
-
-impl<L: Link> Code<L> {
-    /// That of the crate which calls this.
-    fn here() -> Code<L> {
-        Code {
-            share: Inner::share,
-            wait: |pool, kind| pool.wait(kind).boxed_local(),
-            leave_shared: lease::leave_shared,
-            leave_exclusive: lease::leave_exclusive,
         }
     }
 }
