@@ -2,18 +2,19 @@
 //! executable does when it starts is in `bundle`.
 //! Rule: the same files make the same bytes, so nothing of the machine is noted but the times of files, by which browsers know them.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tsumugi_server::commands;
+use tsumugi_server::{TemporaryFolder, commands};
 
-use crate::bundle::{self, ExecutableLayout};
+use crate::bundle::{self, Program};
 use crate::limits::{BUNDLE_BYTES_MAX, BUNDLE_DEPTH_MAX, BUNDLE_FILES_MAX};
 use crate::{application, serve};
 
@@ -25,10 +26,11 @@ Examples:
   ./shop migrate up                   its migrations, console, routes, jobs: as of tsumugi
   tsumugi build shop/ --list          what would be put in, without writing
 
-Everything in the folder is put in but hidden files, the folders data, test, target and
-node_modules, and what --exclude names. The executable needs no Ruby and no tsumugi where it
-runs; it unpacks its files into a private folder below TMPDIR (/tmp) while it runs. Its data
-are where they are with tsumugi serve: in ./data, or --data DIR.";
+Everything in the folder is put in but hidden files (folders .well-known are put in), the
+folders data, test, target and node_modules directly in it, executables of earlier builds,
+and what --exclude names. The executable needs no Ruby and no tsumugi where it runs; it
+unpacks its files into a private folder below TMPDIR (/tmp) while it runs. Its data are
+where they are with tsumugi serve: in ./data, or --data DIR.";
 
 /// Options of `build`.
 #[derive(clap::Args)]
@@ -51,7 +53,7 @@ pub struct Arguments {
     /// Say what would be put in, and write nothing
     #[arg(long)]
     list: bool,
-    /// Build without loading the application first, as where its database is not to be had
+    /// Build without loading first what is put in, as where its database is not to be had
     #[arg(long)]
     no_check: bool,
     /// The program to put it into, in place of this one: a tsumugi for another system
@@ -59,8 +61,12 @@ pub struct Arguments {
     program: Option<PathBuf>,
 }
 
-/// Folders that are no part of an application.
+/// Folders directly in that of the application which are no part of it.
 const EXCLUDED_FOLDERS: [&str; 4] = ["data", "test", "target", "node_modules"];
+/// The hidden folder that is served below one of files (RFC 8615).
+const WELL_KNOWN: &str = ".well-known";
+/// Folders in which is built begin so.
+const PREFIX: &str = "tsumugi-build-";
 
 /// Builds.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -71,31 +77,41 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     application::find(&app)?;
     let mut files = FileList::new(&serve::folder_of(&app), arguments)?;
     files.collect(Path::new(""), 0)?;
-    files.paths.sort();
+    files.entries.sort();
     let name = app.file_name().context("the application has no name")?;
     let name = name
         .to_str()
         .context("the name of the application file is no UTF-8")?;
     ensure!(
-        files.paths.iter().any(|(path, _)| path == Path::new(name)),
+        files
+            .entries
+            .iter()
+            .any(|(path, _)| path == Path::new(name)),
         "{name} itself is excluded: a hidden file or the name of an --exclude"
     );
     let Some(output) = &arguments.output else {
-        let lines = files.paths.iter();
-        let lines: String = lines
-            .map(|(path, bytes)| format!("{bytes:>12}  {}\n", path.display()))
-            .collect();
-        commands::print(lines + &files.sum())?;
+        commands::print(files.list() + &files.left_out() + &files.sum())?;
         return Ok(ExitCode::SUCCESS);
     };
+    ensure!(
+        !output.is_dir(),
+        "{} is a folder; name another file with -o",
+        output.display()
+    );
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => std::env::current_exe().context("cannot find this program")?,
+    };
+    let program = Program::open(&program)?;
+    let folder = TemporaryFolder::make(PREFIX, "the application")?;
+    let mut archive = pack(folder.path(), name, &files)?;
     if !arguments.no_check {
-        let loaded = application::inspect(&app, None, async |_| Ok(()));
-        loaded
-            .context("it is not built, as it does not load (--no-check builds it nevertheless)")?;
+        check(folder.path(), &mut archive, &files)?;
     }
-    let length = write(output, arguments.program.as_deref(), name, &files)?;
+    let length = write(output, program, archive)?;
     commands::print(format!(
-        "built {}: {} of {} in all\n",
+        "{}built {}: {} of {} in all\n",
+        files.left_out(),
         output.display(),
         files.sum().trim_end(),
         megabytes(length)
@@ -103,16 +119,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files of an application.
+/// What stands at a path that is put in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum EntryKind {
+    /// Also one with nothing in it: an application may name it.
+    Folder,
+    /// So many bytes.
+    File(u64),
+}
+
+/// The files and folders of an application.
 struct FileList {
     root: PathBuf,
     /// The same, without links.
     canonical: PathBuf,
     exclude: Vec<PathBuf>,
     output: Option<PathBuf>,
-    /// Paths from the root, with their sizes.
-    paths: Vec<(PathBuf, u64)>,
+    /// Paths from the root.
+    entries: Vec<(PathBuf, EntryKind)>,
     bytes: u64,
+    /// What earlier builds have made, from the root.
+    builds: Vec<PathBuf>,
 }
 
 impl FileList {
@@ -125,10 +152,11 @@ impl FileList {
             root: root.to_owned(),
             canonical,
             exclude: arguments.exclude.clone(),
-            // One of an earlier build is not put into the next.
+            // What this build replaces is not put into it.
             output: output.and_then(|output| output.canonicalize().ok()),
-            paths: Vec::new(),
+            entries: Vec::new(),
             bytes: 0,
+            builds: Vec::new(),
         })
     }
 
@@ -144,7 +172,7 @@ impl FileList {
         for entry in std::fs::read_dir(&folder).with_context(unreadable)? {
             let name = entry.with_context(unreadable)?.file_name();
             let path = below.join(&name);
-            let is_hidden = name.as_encoded_bytes().starts_with(b".");
+            let is_hidden = name.as_encoded_bytes().starts_with(b".") && name != WELL_KNOWN;
             let is_named = |given: &PathBuf| *given == path || given.as_os_str() == name;
             if is_hidden || self.exclude.iter().any(is_named) {
                 continue;
@@ -152,14 +180,17 @@ impl FileList {
             let full = self.root.join(&path);
             let metadata = std::fs::metadata(&full)
                 .with_context(|| format!("cannot read {}", full.display()))?;
+            let is_excluded =
+                depth == 0 && EXCLUDED_FOLDERS.iter().any(|excluded| name == *excluded);
+            if metadata.is_dir() && is_excluded || !metadata.is_dir() && name == WELL_KNOWN {
+                continue;
+            }
             self.check_link(&full)?;
             if metadata.is_dir() {
-                let is_excluded = EXCLUDED_FOLDERS.iter().any(|excluded| name == *excluded);
-                if !is_excluded {
-                    self.collect(&path, depth + 1)?;
-                }
+                self.add(path.clone(), EntryKind::Folder)?;
+                self.collect(&path, depth + 1)?;
             } else if metadata.is_file() {
-                self.add(path, &full, metadata.len())?;
+                self.add_file(path, &full, metadata.len())?;
             } else {
                 tracing::warn!("{} is left out: it is no file", full.display());
             }
@@ -181,15 +212,23 @@ impl FileList {
         Ok(())
     }
 
-    fn add(&mut self, path: PathBuf, full: &Path, bytes: u64) -> Result<()> {
+    fn add_file(&mut self, path: PathBuf, full: &Path, bytes: u64) -> Result<()> {
         if self.output.is_some() && full.canonicalize().ok() == self.output {
             return Ok(());
         }
+        if bundle::is_executable_with_application(full) {
+            self.builds.push(path);
+            return Ok(());
+        }
         self.bytes += bytes;
-        self.paths.push((path, bytes));
-        if self.paths.len() > BUNDLE_FILES_MAX || self.bytes > BUNDLE_BYTES_MAX {
+        self.add(path, EntryKind::File(bytes))
+    }
+
+    fn add(&mut self, path: PathBuf, kind: EntryKind) -> Result<()> {
+        self.entries.push((path, kind));
+        if self.entries.len() > BUNDLE_FILES_MAX || self.bytes > BUNDLE_BYTES_MAX {
             bail!(
-                "{} has more than {BUNDLE_FILES_MAX} files or {} (bundle_files_max, bundle_bytes_max): move the application into a folder of its own, or leave out by --exclude what is no part of it",
+                "{} has more than {BUNDLE_FILES_MAX} files and folders or {} (bundle_files_max, bundle_bytes_max): move the application into a folder of its own, or leave out by --exclude what is no part of it",
                 self.root.display(),
                 megabytes(BUNDLE_BYTES_MAX)
             );
@@ -197,8 +236,35 @@ impl FileList {
         Ok(())
     }
 
+    /// A line for each of them.
+    fn list(&self) -> String {
+        let line = |(path, kind): &(PathBuf, EntryKind)| match kind {
+            EntryKind::Folder => format!("{:>12}  {}/\n", "", path.display()),
+            EntryKind::File(bytes) => format!("{bytes:>12}  {}\n", path.display()),
+        };
+        self.entries.iter().map(line).collect()
+    }
+
+    /// A line where what earlier builds have made is left out.
+    fn left_out(&self) -> String {
+        if self.builds.is_empty() {
+            return String::new();
+        }
+        let mut names: Vec<_> = self
+            .builds
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        names.sort();
+        format!(
+            "left out, as made by earlier builds: {}\n",
+            names.join(", ")
+        )
+    }
+
     fn sum(&self) -> String {
-        let files = match self.paths.len() {
+        let is_file = |(_, kind): &&(PathBuf, EntryKind)| *kind != EntryKind::Folder;
+        let files = match self.entries.iter().filter(is_file).count() {
             1 => "1 file".to_owned(),
             count => format!("{count} files"),
         };
@@ -206,33 +272,45 @@ impl FileList {
     }
 }
 
+/// Packs the files into an archive in the folder.
+fn pack(folder: &Path, name: &str, files: &FileList) -> Result<File> {
+    let path = folder.join("archive");
+    let unwritable = || format!("cannot write {}", path.display());
+    let file = File::create_new(&path).with_context(unwritable)?;
+    let mut packed = archive_of(BufWriter::new(file), name, files)?;
+    packed.flush().with_context(unwritable)?;
+    // It was opened for writing alone.
+    File::open(&path).with_context(unwritable)
+}
+
+/// Loads the application from what was packed: what is left out is missing here, too.
+fn check(folder: &Path, archive: &mut File, files: &FileList) -> Result<()> {
+    let unpacked = folder.join("app");
+    DirBuilder::new().mode(0o700).create(&unpacked)?;
+    let app = bundle::unpack_into(&mut *archive, &unpacked)?;
+    let loaded = application::inspect(&app, None, async |_| Ok(()));
+    loaded
+        .map_err(|error| {
+            // Its author looks for the files where they were.
+            let root = files.root.join("").display().to_string();
+            let root = root.strip_prefix("./").unwrap_or(&root);
+            let unpacked = unpacked.join("").display().to_string();
+            anyhow!(tsumugi_server::story(error.as_ref()).replace(&unpacked, root))
+        })
+        .context("it is not built, as what is put in does not load (--list shows it; --no-check builds it nevertheless)")
+}
+
 /// Writes the executable: complete or not at all. How long it is.
-fn write(output: &Path, program: Option<&Path>, name: &str, files: &FileList) -> Result<u64> {
-    ensure!(
-        !output.is_dir(),
-        "{} is a folder; name another file with -o",
-        output.display()
-    );
-    let program = match program {
-        Some(program) => program.to_owned(),
-        None => std::env::current_exe().context("cannot find this program")?,
-    };
-    let unreadable = || format!("cannot read {}", program.display());
-    let mut source = File::open(&program).with_context(unreadable)?;
-    let layout = ExecutableLayout::of(&mut source).with_context(unreadable)?;
-    source.seek(SeekFrom::Start(0))?;
+fn write(output: &Path, mut program: Program, mut archive: File) -> Result<u64> {
     let unwritable = || format!("cannot write {}", output.display());
     let folder = serve::folder_of(output);
     let mut made = tempfile::NamedTempFile::new_in(&folder).with_context(unwritable)?;
-    let mut copied = (&source).take(layout.program_bytes);
-    io::copy(&mut copied, made.as_file_mut()).with_context(unwritable)?;
-    let archive = BufWriter::new(made.as_file_mut());
-    let mut archive = archive_of(archive, name, files)?;
-    archive.flush().with_context(unwritable)?;
-    drop(archive);
-    let end = made.as_file_mut().stream_position()?;
-    bundle::write_trailer(made.as_file_mut(), end - layout.program_bytes)
+    program
+        .copy_to(made.as_file_mut())
         .with_context(unwritable)?;
+    archive.seek(SeekFrom::Start(0))?;
+    let bytes = io::copy(&mut archive, made.as_file_mut()).with_context(unwritable)?;
+    bundle::write_trailer(made.as_file_mut(), bytes).with_context(unwritable)?;
     let length = made.as_file_mut().stream_position()?;
     made.as_file()
         .set_permissions(std::fs::Permissions::from_mode(0o755))
@@ -246,30 +324,48 @@ fn write(output: &Path, program: Option<&Path>, name: &str, files: &FileList) ->
 fn archive_of<W: io::Write>(to: W, name: &str, files: &FileList) -> Result<W> {
     let mut archive = tar::Builder::new(GzEncoder::new(to, Compression::default()));
     bundle::write_entry(&mut archive, name)?;
-    for (path, _) in &files.paths {
-        let full = files.root.join(path);
-        let unreadable = || format!("cannot read {}", full.display());
-        let mut file = File::open(&full).with_context(unreadable)?;
-        let metadata = file.metadata().with_context(unreadable)?;
+    for (path, kind) in &files.entries {
         let mut header = tar::Header::new_gnu();
-        // Times and sizes; owners and modes are of this machine.
-        header.set_metadata_in_mode(&metadata, tar::HeaderMode::Deterministic);
-        let modified = metadata.modified().ok();
-        let modified = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-        header.set_mtime(modified.unwrap_or_default().as_secs());
-        header.set_mode(0o600);
-        // One that grows meanwhile is taken as it was; one that shrinks cannot be.
-        let mut content = (&mut file).take(metadata.len());
-        archive
-            .append_data(&mut header, path, &mut content)
-            .with_context(unreadable)?;
-        ensure!(
-            content.limit() == 0,
-            "{} became shorter while it was read: build again",
-            full.display()
-        );
+        match kind {
+            EntryKind::Folder => {
+                // Without its time, which changes with what is left out of it.
+                header.set_entry_type(tar::EntryType::Directory);
+                header.set_mode(0o700);
+                header.set_size(0);
+                archive.append_data(&mut header, path, io::empty())?;
+            }
+            EntryKind::File(_) => append(&mut archive, header, path, &files.root.join(path))?,
+        }
     }
     Ok(archive.into_inner()?.finish()?)
+}
+
+fn append(
+    archive: &mut tar::Builder<impl io::Write>,
+    mut header: tar::Header,
+    path: &Path,
+    full: &Path,
+) -> Result<()> {
+    let unreadable = || format!("cannot read {}", full.display());
+    let mut file = File::open(full).with_context(unreadable)?;
+    let metadata = file.metadata().with_context(unreadable)?;
+    // Times and sizes; owners and modes are of this machine.
+    header.set_metadata_in_mode(&metadata, tar::HeaderMode::Deterministic);
+    let modified = metadata.modified().ok();
+    let modified = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    header.set_mtime(modified.unwrap_or_default().as_secs());
+    header.set_mode(0o600);
+    // One that grows meanwhile is taken as it was; one that shrinks cannot be.
+    let mut content = (&mut file).take(metadata.len());
+    archive
+        .append_data(&mut header, path, &mut content)
+        .with_context(unreadable)?;
+    ensure!(
+        content.limit() == 0,
+        "{} became shorter while it was read: build again",
+        full.display()
+    );
+    Ok(())
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -1,11 +1,11 @@
 //! `tsumugi console`: reads lines, shows what they become. Evaluating them is the `ruby` crate's.
 //! Lines are read on a thread of their own, so that the application's waits and timers go on meanwhile.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use rustyline::error::ReadlineError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -44,6 +44,8 @@ enum Line {
     Interrupt,
     /// The end of the input.
     End,
+    /// There may be more, which cannot be read.
+    Unreadable(anyhow::Error),
 }
 
 /// Talks until the input ends.
@@ -86,6 +88,7 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
         }
         match read.recv().await {
             None | Some(Line::End) => break,
+            Some(Line::Unreadable(error)) => return Err(error),
             Some(Line::Interrupt) => text.clear(),
             Some(Line::Text(line)) => {
                 text.push_str(&line);
@@ -184,7 +187,13 @@ fn edit(mut asked: mpsc::Receiver<ConsoleRequest>, lines: &mpsc::Sender<Line>) {
                 Line::Text(text)
             }
             Err(ReadlineError::Interrupted) => Line::Interrupt,
-            Err(_) => Line::End,
+            Err(ReadlineError::Eof) => Line::End,
+            // A person sees it and can write it again.
+            Err(ReadlineError::Io(error)) if is_no_utf8(&error) => {
+                println!("\nthis line is no UTF-8 and does not run");
+                Line::Interrupt
+            }
+            Err(error) => Line::Unreadable(anyhow!(error).context("cannot read the terminal")),
         };
         if lines.blocking_send(line).is_err() {
             return;
@@ -194,14 +203,25 @@ fn edit(mut asked: mpsc::Receiver<ConsoleRequest>, lines: &mpsc::Sender<Line>) {
 
 /// Reads from a pipe or a file.
 fn take(mut asked: mpsc::Receiver<ConsoleRequest>, lines: &mpsc::Sender<Line>) {
-    let mut input = std::io::stdin().lock().lines();
+    let mut input = io::stdin().lock().lines().zip(1_usize..);
     while asked.blocking_recv().is_some() {
         let line = match input.next() {
-            Some(Ok(text)) => Line::Text(text),
-            _ => Line::End,
+            Some((Ok(text), _)) => Line::Text(text),
+            Some((Err(error), number)) if is_no_utf8(&error) => Line::Unreadable(anyhow!(
+                "line {number} of the input is no UTF-8; neither it nor what is behind it has run"
+            )),
+            Some((Err(error), number)) => {
+                let what = format!("cannot read line {number} of the input");
+                Line::Unreadable(anyhow!(error).context(what))
+            }
+            None => Line::End,
         };
         if lines.blocking_send(line).is_err() {
             return;
         }
     }
+}
+
+fn is_no_utf8(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
 }

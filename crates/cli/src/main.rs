@@ -198,9 +198,9 @@ const WITHOUT_APPLICATION: &[&str] = &[
 /// The words of the command line, and what was unpacked for them. An executable with an application serves it when no other command is named.
 fn words() -> anyhow::Result<(Vec<OsString>, Option<TemporaryFolder>)> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    let Some(bundle) = Bundle::find()? else {
+    if !bundle::is_built_in() {
         return Ok((words, None));
-    };
+    }
     let first = words.get(1).map(|word| word.to_string_lossy().into_owned());
     if first
         .as_deref()
@@ -212,7 +212,18 @@ fn words() -> anyhow::Result<(Vec<OsString>, Option<TemporaryFolder>)> {
         words.insert(1.min(words.len()), "serve".into());
     }
     // Before the words are read: the file is what commands have without one.
-    Ok((words, Some(bundle.unpack()?)))
+    Ok((words, Some(Bundle::open()?.unpack()?)))
+}
+
+/// Reports why a command has failed; its exit code.
+fn report(error: anyhow::Error, is_in_file: bool) -> ExitCode {
+    let (text, code) = tsumugi_server::failure(error, "tsumugi: ", Arguments::command());
+    // There is no reader when it cannot be written.
+    let _ = write!(&ERRORS, "{text}");
+    if is_in_file {
+        let _ = write!(std::io::stderr(), "{text}");
+    }
+    code
 }
 
 /// What is logged where `TSUMUGI_LOG` does not say it.
@@ -238,29 +249,19 @@ fn main() -> ExitCode {
     // What was unpacked is removed at the end.
     let (words, _unpacked) = match words() {
         Ok(words) => words,
-        Err(error) => {
-            let _ = writeln!(
-                &ERRORS,
-                "tsumugi: {}",
-                tsumugi_server::story(error.as_ref())
-            );
-            return ExitCode::FAILURE;
-        }
+        Err(error) => return report(error, false),
     };
-    let arguments = Arguments::parse_from(words);
+    let arguments = match Arguments::try_parse_from(words) {
+        Ok(arguments) => arguments,
+        Err(usage) => return tsumugi_server::print_usage(&usage),
+    };
     let level = log_level(&arguments.command);
     let log_file = match &arguments.command {
         Command::Kv(arguments) => arguments.log_file(),
         _ => None,
     };
     if let Err(error) = tsumugi_server::begin_log(level, log_file) {
-        // There is no reader when it cannot be written.
-        let _ = writeln!(
-            &ERRORS,
-            "tsumugi: {}",
-            tsumugi_server::story(error.as_ref())
-        );
-        return ExitCode::FAILURE;
+        return report(error, false);
     }
     let is_in_file = log_file.is_some();
     let result = match arguments.command {
@@ -281,15 +282,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => manuals::completions(&arguments, Arguments::command()),
         Command::Man(arguments) => manuals::pages(&arguments, Arguments::command()),
     };
-    let code = result.unwrap_or_else(|error| {
-        let text = format!("tsumugi: {}", tsumugi_server::story(error.as_ref()));
-        // There is no reader when it cannot be written.
-        let _ = writeln!(&ERRORS, "{text}");
-        if is_in_file {
-            let _ = writeln!(std::io::stderr(), "{text}");
-        }
-        ExitCode::FAILURE
-    });
+    let code = result.unwrap_or_else(|error| report(error, is_in_file));
     tsumugi_server::end_log();
     code
 }

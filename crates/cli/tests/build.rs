@@ -19,13 +19,20 @@ db = DB.connect(ENV["DATABASE_URL"] || "sqlite:#{Tsumugi.data_dir}/app.db")
 public "public"
 require_relative "words"
 get("/") { render "home", word: WORD, notes: db[:notes].count }
+get("/tested") { render "test/page" }
 "#;
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 13] = [
     ("app.rb", APP),
     ("words.rb", "WORD = 'hello'\n"),
     ("views/home.erb", "<p><%= word %> <%= notes %></p>"),
     ("public/style.css", "p { color: navy }"),
+    // Names that are left out directly in the application's folder.
+    ("views/test/page.erb", "<p>tested</p>"),
+    ("public/data/c.json", "[3]"),
+    ("public/.well-known/security.txt", "Contact: us"),
+    ("public/.hidden", "x"),
+    ("node_modules/a.js", "x"),
     (
         "migrations/20260101090000_create_notes.rb",
         "up { db.create(:notes) { increments :id; text :text } }\ndown { db.drop :notes }\n",
@@ -52,7 +59,7 @@ impl Shop {
             .args(["build", "shop", "--output", "shop/data/shop"])
             .current_dir(&folder));
         assert_eq!(code, 0, "{text}");
-        assert!(text.contains("built shop/data/shop: 5 files"), "{text}");
+        assert!(text.contains("built shop/data/shop: 8 files"), "{text}");
         fs::create_dir(folder.path().join("elsewhere")).unwrap();
         fs::rename(
             folder.path().join("shop/data/shop"),
@@ -149,7 +156,13 @@ fn executable_serves_pages_views_files_and_migrations_without_its_sources() {
     let mut server = shop.serve();
     assert!(shop.get("/").contains("<p>hello 0</p>"));
     assert!(shop.get("/style.css").contains("color: navy"));
-    assert!(shop.get("/.env").starts_with("HTTP/1.1 404"));
+    assert!(shop.get("/tested").contains("<p>tested</p>"));
+    assert!(shop.get("/data/c.json").ends_with("[3]"));
+    let well_known = shop.get("/.well-known/security.txt");
+    assert!(well_known.ends_with("Contact: us"), "{well_known}");
+    for hidden in ["/.env", "/.hidden"] {
+        assert!(shop.get(hidden).starts_with("HTTP/1.1 404"), "{hidden}");
+    }
     let folders = shop.unpacked();
     assert_eq!(folders.len(), 1, "{folders:?}");
     let mode = fs::metadata(&folders[0]).unwrap().permissions().mode();
@@ -215,17 +228,152 @@ fn damaged_executable_says_so_and_serves_nothing() {
     let mut changed = whole.clone();
     let middle = whole.len() - 200;
     changed[middle] ^= 0xff;
+    fs::write(&path, &changed).unwrap();
+    let (code, text) = run(&mut shop.command(&["routes"]));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("cannot use the application in"), "{text}");
+    assert_eq!(shop.unpacked(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn executable_that_was_cut_or_has_bytes_behind_it_serves_no_application_of_the_folder() {
+    let shop = Shop::new();
+    let elsewhere = shop.folder.path().join("elsewhere");
+    write(&elsewhere.join("app.rb"), "get('/') { 'another' }\n");
+    let path = elsewhere.join("shop");
+    let whole = fs::read(&path).unwrap();
+    let trailer = whole.len() - 24;
+    let bytes = whole[trailer..trailer + 8].try_into().unwrap();
+    let program = trailer - usize::try_from(u64::from_le_bytes(bytes)).unwrap();
     // The length in the trailer, made larger than the file.
     let mut long = whole.clone();
-    let length = whole.len() - 24;
-    long[length..length + 8].copy_from_slice(&u64::MAX.to_le_bytes());
-    for bytes in [changed, long] {
+    long[trailer..trailer + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+    // `strip` leaves the program alone.
+    let only = |end: usize| whole[..end].to_vec();
+    let behind = [&whole[..], b"\n"].concat();
+    for bytes in [
+        long,
+        only(program),
+        only(trailer),
+        only(whole.len() - 1),
+        behind,
+    ] {
         fs::write(&path, &bytes).unwrap();
-        let (code, text) = run(&mut shop.command(&["routes"]));
-        assert_eq!(code, 1, "{text}");
-        assert!(text.contains("cannot use the application in"), "{text}");
+        for words in [&["routes"][..], &["check"], &[]] {
+            let (code, text) = run(&mut shop.command(words));
+            assert_eq!(code, 1, "{words:?}: {text}");
+            assert!(text.contains("cut, or has bytes behind it"), "{text}");
+        }
         assert_eq!(shop.unpacked(), Vec::<PathBuf>::new());
+        // Neither is it a program to put another one into.
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+        command.args(["build", "-o", "out", "--program"]).arg(&path);
+        let (code, text) = run(command.current_dir(&elsewhere));
+        let is_refused = code == 1 && text.contains("give --program the executable");
+        assert!(is_refused, "{text}");
     }
+}
+
+#[test]
+fn command_line_that_is_wrong_or_asks_for_help_leaves_nothing_unpacked() {
+    let shop = Shop::new();
+    for (words, code) in [
+        (&["--nonsense"][..], 2),
+        (&["migrate", "nonsense"], 2),
+        (&["routes", "--help"], 0),
+    ] {
+        let (found, text) = run(&mut shop.command(words));
+        assert_eq!(found, code, "{words:?}: {text}");
+        assert!(text.contains("Usage:"), "{words:?}: {text}");
+        assert_eq!(shop.unpacked(), Vec::<PathBuf>::new(), "{words:?}");
+    }
+}
+
+#[test]
+fn program_that_takes_no_application_is_refused_with_what_to_give() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("app.rb"), "get('/') { 'x' }\n");
+    fs::write(folder.path().join("zeros"), vec![0; 4096]).unwrap();
+    write(&folder.path().join("package.deb"), "!<arch>\ndebian-binary");
+    for (program, expected) in [
+        ("zeros", "zeros is no executable of Linux"),
+        ("package.deb", "package.deb is no executable of Linux"),
+        ("/dev/zero", "/dev/zero is no file"),
+        (".", ". is no file"),
+        ("absent", "cannot read absent"),
+        ("/bin/sh", "/bin/sh takes no applications of this version"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+        command.args(["build", "-o", "out", "--program", program]);
+        let (code, text) = run(command.current_dir(&folder));
+        assert!(code == 1 && text.contains(expected), "{program}: {text}");
+        assert!(!folder.path().join("out").exists(), "{program}");
+    }
+}
+
+#[test]
+fn empty_folders_and_those_with_hidden_files_alone_are_put_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let app =
+        "DB.connect \"sqlite:#{Tsumugi.data_dir}/a.db\"\npublic 'public'\nget('/x') { 'x' }\n";
+    write(&folder.path().join("shop/app.rb"), app);
+    write(&folder.path().join("shop/public/.keep"), "");
+    fs::create_dir_all(folder.path().join("shop/migrations")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    let (code, text) = run(command
+        .args(["build", "shop", "-o", "out"])
+        .current_dir(&folder));
+    assert!(code == 0 && text.contains("out: 1 file,"), "{text}");
+    fs::remove_dir_all(folder.path().join("shop")).unwrap();
+    for words in [["check"], ["routes"]] {
+        let mut command = Command::new(folder.path().join("out"));
+        let (code, text) = run(command.args(words).current_dir(&folder));
+        assert_eq!(code, 0, "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn application_that_does_not_load_from_what_is_put_in_is_not_built() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in FILES {
+        write(&folder.path().join("shop").join(name), text);
+    }
+    let unpacked = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    let (code, text) = run(command
+        .args(["build", "shop", "-o", "out", "--exclude", "words.rb"])
+        .env("TMPDIR", unpacked.path())
+        .current_dir(&folder));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("what is put in does not load"), "{text}");
+    // By the path that its author knows.
+    assert!(text.contains("shop/app.rb:4"), "{text}");
+    let is_named = text.contains(unpacked.path().to_str().unwrap());
+    assert!(!is_named, "{text}");
+    assert!(!folder.path().join("out").exists());
+    assert_eq!(fs::read_dir(unpacked.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn executables_of_earlier_builds_are_left_out_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("app.rb"), "get('/') { 'x' }\n");
+    let build = |output: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+        let command = command.args(["build", "-o", output]);
+        let (code, text) = run(command.current_dir(&folder));
+        assert_eq!(code, 0, "{text}");
+        text
+    };
+    build("first");
+    let text = build("second");
+    assert!(text.contains("earlier builds: first\n"), "{text}");
+    assert!(text.contains("built second: 1 file"), "{text}");
+    let (_, text) = list(folder.path(), &[]);
+    assert!(
+        text.contains("earlier builds: first, second\n1 file"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -271,10 +419,21 @@ fn list_names_what_is_put_in_and_excludes_by_name_and_by_path() {
     );
     assert_eq!(code, 0, "{text}");
     assert!(
-        text.contains("public/style.css") && text.contains("4 files"),
+        text.contains("public/style.css") && text.contains("7 files"),
         "{text}"
     );
-    for absent in ["docs/style.css", "words.rb", ".env", "app_test", "app.db"] {
+    for present in [" views/test/\n", " public/data/c.json", "/security.txt"] {
+        assert!(text.contains(present), "{present} is not in:\n{text}");
+    }
+    for absent in [
+        "docs/style.css",
+        "words.rb",
+        ".env",
+        ".hidden",
+        "app_test",
+        "app.db",
+        "a.js",
+    ] {
         assert!(!text.contains(absent), "{absent} is in:\n{text}");
     }
     let (code, text) = list(folder.path(), &["--exclude", "app.rb"]);

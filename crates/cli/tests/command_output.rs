@@ -290,3 +290,52 @@ fn settings_of_a_store_without_a_meaning_are_named_without_their_values() {
         "{text}"
     );
 }
+
+#[test]
+fn acme_option_without_what_it_needs_is_wrong_usage() {
+    let folder = folder_with(&[("app.rb", "get('/') { 'x' }\n")]);
+    let plain = ["--listen", "127.0.0.1:1,redirect"];
+    for (options, expected) in [
+        (&["--acme", "example.org"][..], "--acme needs --acme-cache"),
+        (&["--acme-email", "a@example.org"], "need --acme with"),
+        (
+            &["--acme", "example.org", "--acme-cache", "c"],
+            "--acme needs an address of TLS",
+        ),
+    ] {
+        let words = [&["serve"][..], &plain, options].concat();
+        let (code, text) = output(tsumugi(folder.path(), &words));
+        assert_eq!(code, 2, "{options:?}: {text}");
+        assert!(text.contains(expected), "{options:?}: {text}");
+        assert!(text.contains("try '--help'"), "{options:?}: {text}");
+    }
+}
+
+#[test]
+fn folder_of_a_killed_check_is_removed_by_the_next() {
+    let folder = folder_with(&[("app.rb", "sleep 600 if ENV['SLEEP']\nget('/') { 'x' }\n")]);
+    let temporary = tempfile::tempdir().unwrap();
+    let check = || {
+        let mut command = tsumugi(folder.path(), &["check"]);
+        command.env("TMPDIR", temporary.path());
+        command
+    };
+    let left = || std::fs::read_dir(temporary.path()).unwrap().count();
+    let mut killed = check().env("SLEEP", "1").spawn().unwrap();
+    let end = Instant::now() + PATIENCE;
+    // Made behind the mark by which it is known.
+    let is_made = || {
+        let folders = std::fs::read_dir(temporary.path()).unwrap();
+        folders
+            .map(|entry| entry.unwrap().path().join("data"))
+            .any(|data| data.is_dir())
+    };
+    while !is_made() && Instant::now() < end {
+        tsumugi_testkit::pause();
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(left(), 1);
+    let (code, text) = output(check());
+    assert_eq!((code, left()), (0, 0), "{text}");
+}

@@ -14,7 +14,7 @@ fn converse(lines: &str) -> String {
     String::from_utf8(feed(lines).stdout).unwrap()
 }
 
-fn feed(lines: &str) -> Output {
+fn feed(lines: impl AsRef<[u8]>) -> Output {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("app.rb"), APP).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
@@ -22,10 +22,11 @@ fn feed(lines: &str) -> Output {
         .current_dir(folder.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    input.write_all(lines.as_bytes()).unwrap();
+    input.write_all(lines.as_ref()).unwrap();
     drop(input);
     child.wait_with_output().unwrap()
 }
@@ -137,6 +138,15 @@ fn console_that_reads_a_pipe_exits_with_one_after_an_error() {
 }
 
 #[test]
+fn line_that_is_no_utf8_is_named_and_ends_the_console_with_one() {
+    let output = feed(b"1\n\xff\n2\nraise 'x'\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "=> 1\n");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("line 2 of the input is no UTF-8"), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+}
+
+#[test]
 fn forty_variables_fit_and_one_more_is_reported() {
     let variables = |count| -> String { (0..count).map(|i| format!("v{i} = {i}\n")).collect() };
     assert!(converse(&(variables(40) + "v0 + v39\n")).ends_with("=> 39\n"));
@@ -221,8 +231,8 @@ impl Terminal {
         format!("{}{}", self.seen, String::from_utf8_lossy(&bytes))
     }
 
-    fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
+    fn press(&mut self, keys: impl AsRef<[u8]>) {
+        self.keys.write_all(keys.as_ref()).unwrap();
     }
 }
 
@@ -243,6 +253,23 @@ fn ctrl_c_interrupts_what_runs_and_forgets_what_was_begun() {
     terminal.expect("tsumugi> ");
     terminal.press("20 + 22\r");
     terminal.expect("=> 42");
+    terminal.expect("tsumugi> ");
+    terminal.press("\x04");
+    let rest = terminal.rest();
+    let status = terminal.child.wait().unwrap();
+    assert!(status.success(), "{status} after {rest:?}");
+}
+
+#[test]
+fn line_at_a_terminal_that_is_no_utf8_does_not_run_and_the_next_one_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::open(folder.path());
+    terminal.expect("tsumugi> ");
+    terminal.press(b"$begun = 1; \xff");
+    terminal.expect("is no UTF-8");
+    terminal.expect("tsumugi> ");
+    terminal.press("[$begun, 42]\r");
+    terminal.expect("=> [nil, 42]");
     terminal.expect("tsumugi> ");
     terminal.press("\x04");
     let rest = terminal.rest();

@@ -3,10 +3,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
+use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use tsumugi_acme::{AcmeSettings, ChallengeKind, DirectoryUrl, DomainName};
 
+use crate::failure::wrong_usage;
 use crate::port::SettledPorts;
 
 /// Options about certificates by ACME.
@@ -73,16 +75,18 @@ impl AcmeOptions {
                 || self.authority.is_some()
                 || self.challenge.is_some();
             if has_option {
-                bail!(
-                    "the options of ACME need --acme with the names of the certificate, as in --acme example.org"
-                );
+                return Err(wrong_usage(
+                    ErrorKind::MissingRequiredArgument,
+                    "the options of ACME need --acme with the names of the certificate, as in --acme example.org",
+                ));
             }
             return Ok(None);
         }
         let Some(cache) = cache else {
-            bail!(
-                "--acme needs --acme-cache with a folder for its account and certificates, as in --acme-cache /var/lib/app/acme"
-            );
+            return Err(wrong_usage(
+                ErrorKind::MissingRequiredArgument,
+                "--acme needs --acme-cache with a folder for its account and certificates, as in --acme-cache /var/lib/app/acme",
+            ));
         };
         let mut settings = AcmeSettings::new(&names, cache)?;
         if let Some(directory) = &self.directory {
@@ -121,12 +125,14 @@ impl AcmePlan {
         let challenges: Vec<ChallengeKind> = possible.iter().copied().filter(wanted).collect();
         match (challenges.is_empty(), self.challenge) {
             (false, _) => Ok(challenges),
-            (true, Some(ChallengeKind::Http01)) => bail!(
-                "--acme-challenge http-01 needs an address without TLS, which the authority reaches on port 80, as --listen 0.0.0.0:80,redirect"
-            ),
-            (true, _) => bail!(
-                "--acme needs an address of TLS, which the authority reaches on port 443, as --listen 0.0.0.0:443"
-            ),
+            (true, Some(ChallengeKind::Http01)) => Err(wrong_usage(
+                ErrorKind::MissingRequiredArgument,
+                "--acme-challenge http-01 needs an address without TLS, which the authority reaches on port 80, as --listen 0.0.0.0:80,redirect",
+            )),
+            (true, _) => Err(wrong_usage(
+                ErrorKind::MissingRequiredArgument,
+                "--acme needs an address of TLS, which the authority reaches on port 443, as --listen 0.0.0.0:443",
+            )),
         }
     }
 
@@ -241,6 +247,16 @@ mod tests {
         ] {
             let found = plan(options, variables);
             assert!(found.contains(expected), "{options}: {found}");
+        }
+    }
+
+    #[test]
+    fn option_without_one_that_it_needs_is_wrong_usage() {
+        for words in [&["--acme", "a.example"][..], &["--acme-email", "a@b"]] {
+            let line = Line::try_parse_from(["serve"].iter().chain(words)).unwrap();
+            let error = line.acme.plan(&|_| None).unwrap_err();
+            let usage = error.downcast_ref::<clap::Error>();
+            assert_eq!(usage.map(clap::Error::exit_code), Some(2), "{words:?}");
         }
     }
 

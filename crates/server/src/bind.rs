@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use crate::acme::{AcmeOptions, AcmePlan};
 use crate::dashboard::DashboardSettings;
+use crate::failure::wrong_usage;
 use crate::front::{Front, MetricsRegistry, Mode};
 use crate::handover::{GivenSockets, SocketRole};
 use crate::listen::Listen;
 use crate::port::CertificatePresence;
 use crate::traces::{CollectorSettings, TraceExporter, ratio, sampling};
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
+use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::{AccessLog, LogTarget};
@@ -62,10 +64,12 @@ impl FrontOptions {
     /// What is asked for of an authority of ACME, if anything is.
     pub(crate) fn acme(&self) -> Result<Option<AcmePlan>> {
         let plan = self.acme.plan(&|name| std::env::var(name).ok())?;
-        ensure!(
-            plan.is_none() || self.tls_cert.is_none(),
-            "TSUMUGI_ACME and --tls-cert exclude each other: clear the variable, or leave the option out"
-        );
+        if plan.is_some() && self.tls_cert.is_some() {
+            return Err(wrong_usage(
+                ErrorKind::ArgumentConflict,
+                "TSUMUGI_ACME and --tls-cert exclude each other: clear the variable, or leave the option out",
+            ));
+        }
         Ok(plan)
     }
 

@@ -1,17 +1,26 @@
 //! Where a command finds the data of an application: a folder of the user's, or a temporary one. Knows nothing of what is in it.
 //! Rule: a command leaves no folder behind in which there is nothing.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use tempfile::TempDir;
+
+use crate::temporary_folder::TemporaryFolder;
+
+/// How the names of all temporary ones begin.
+const PREFIX: &str = "tsumugi-data-";
 
 /// A folder for data while a command runs.
 pub enum DataFolder {
-    /// One that is removed afterwards.
-    Temporary(TempDir),
+    /// One that is removed afterwards; one of a process that was killed goes with the next.
+    Temporary {
+        /// A folder in it, so that the application finds nothing in its own but what it puts there.
+        data: PathBuf,
+        /// What is removed.
+        folder: TemporaryFolder,
+    },
     /// One that was there.
     Found(PathBuf),
     /// One that was made, and is removed again if it is still empty.
@@ -25,12 +34,11 @@ impl DataFolder {
     /// Where it cannot be made.
     pub fn of(folder: Option<&Path>) -> Result<DataFolder> {
         let Some(folder) = folder else {
-            let folder = tempfile::Builder::new()
-                .prefix("tsumugi-")
-                .permissions(Permissions::from_mode(0o700))
-                .tempdir();
-            let folder = folder.context("cannot make a temporary folder")?;
-            return Ok(DataFolder::Temporary(folder));
+            let folder = TemporaryFolder::make(PREFIX, "the data of the application")?;
+            let data = folder.path().join("data");
+            let made = DirBuilder::new().mode(0o700).create(&data);
+            made.with_context(|| format!("cannot make the folder {}", data.display()))?;
+            return Ok(DataFolder::Temporary { data, folder });
         };
         if folder.is_dir() {
             return Ok(DataFolder::Found(folder.to_owned()));
@@ -43,8 +51,9 @@ impl DataFolder {
     /// Its path.
     pub fn path(&self) -> &Path {
         match self {
-            DataFolder::Temporary(folder) => folder.path(),
-            DataFolder::Found(folder) | DataFolder::Made(folder) => folder,
+            DataFolder::Temporary { data: folder, .. }
+            | DataFolder::Found(folder)
+            | DataFolder::Made(folder) => folder,
         }
     }
 }

@@ -15,6 +15,7 @@ mod data_folder;
 mod databases;
 pub mod dispatch;
 mod event_length;
+mod failure;
 mod front;
 mod handover;
 mod jobs;
@@ -46,6 +47,7 @@ pub use dashboard::{
 };
 pub use data_access::DataAccess;
 pub use data_folder::DataFolder;
+pub use failure::{failure, print_usage};
 pub use front::{Front, MetricsRegistry, Mode};
 pub use handover::{AbandonedFiles, GivenSockets, SocketRole};
 pub use limit::{Limit, LimitError, LimitSet, Limits, Row, WORKER, assigned, row};

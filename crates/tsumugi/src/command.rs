@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::{AppInstance, Db, Migration, Plugin, Program, Router, Settings, Worker};
 use anyhow::{Result, anyhow};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use tsumugi_server::commands;
 use tsumugi_server::openapi::RouteOptions;
 use tsumugi_server::{DataAccess, DataFolder, Mode, Options};
@@ -154,9 +154,10 @@ where
     let code = tsumugi_server::begin_log(level, None)
         .and_then(|()| run_command(arguments.command, routes, database))
         .unwrap_or_else(|error| {
+            let (text, code) = tsumugi_server::failure(error, "", Arguments::command());
             // A failure to write the error cannot be reported either.
-            let _ = writeln!(&ERRORS, "{}", tsumugi_server::story(error.as_ref()));
-            ExitCode::FAILURE
+            let _ = write!(&ERRORS, "{text}");
+            code
         });
     tsumugi_server::end_log();
     code

@@ -1,0 +1,63 @@
+//! How a command of either kind of application ends when it has failed: what it prints, and its exit code. Prints nothing itself.
+//! Rule: wrong usage is an error of clap wherever it is found, so that it has clap's words and exit code.
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+
+/// Wrong usage that clap itself cannot find: variables stand for options, and addresses are settled later.
+pub(crate) fn wrong_usage(kind: ErrorKind, message: &str) -> anyhow::Error {
+    clap::Error::raw(kind, message).into()
+}
+
+/// What a failed command prints, with its line break, and its exit code: 2 for wrong usage, else 1. `program` begins the line of a failure and may be
+/// empty; `command` gives the usage that is printed below wrong usage.
+pub fn failure(
+    error: anyhow::Error,
+    program: &str,
+    mut command: clap::Command,
+) -> (String, ExitCode) {
+    match error.downcast::<clap::Error>() {
+        Ok(usage) => {
+            let usage = usage.format(&mut command);
+            (usage.render().to_string(), usage_exit_code(&usage))
+        }
+        Err(error) => {
+            let story = crate::story(error.as_ref());
+            (format!("{program}{story}\n"), ExitCode::FAILURE)
+        }
+    }
+}
+
+/// Prints wrong usage, or the help that was asked for; its exit code. The process goes on, so that what it has unpacked is removed.
+pub fn print_usage(usage: &clap::Error) -> ExitCode {
+    // There is no reader when it cannot be written.
+    let _ = usage.print();
+    usage_exit_code(usage)
+}
+
+fn usage_exit_code(usage: &clap::Error) -> ExitCode {
+    u8::try_from(usage.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_usage_has_the_words_of_clap_and_exit_code_two() {
+        let error = wrong_usage(ErrorKind::ArgumentConflict, "one or the other");
+        let (text, code) = failure(error, "shop: ", clap::Command::new("shop"));
+        assert!(text.starts_with("error: one or the other\n"), "{text}");
+        assert!(text.contains("Usage: shop"), "{text}");
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(2)));
+    }
+
+    #[test]
+    fn failure_with_a_cause_is_one_line_behind_the_program_and_exit_code_one() {
+        let error = anyhow::anyhow!("no such file").context("cannot read app.rb");
+        let (text, code) = failure(error, "shop: ", clap::Command::new("shop"));
+        assert_eq!(text, "shop: cannot read app.rb: no such file\n");
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::FAILURE));
+    }
+}
