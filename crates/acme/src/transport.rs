@@ -19,7 +19,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
 use tokio::net::lookup_host;
 use tokio_rustls::TlsConnector;
-use tsumugi_http::{OutgoingHttp, OutgoingStream, connect_first};
+use tsumugi_http::{OutgoingHttp, OutgoingStream};
 
 use crate::error::Error;
 use crate::limits::{ACME_ANSWER_BYTES_MAX, ANSWER_MAX, CONNECT_MAX};
@@ -79,13 +79,9 @@ async fn ask(
     let host = authority.host().trim_matches(['[', ']']).to_owned();
     let port = authority.port_u16().unwrap_or(443);
     let found: Vec<SocketAddr> = lookup_host((&*host, port)).await?.collect();
-    let stream = connect_first(&found, CONNECT_MAX).await?;
-    let name = ServerName::try_from(host)?;
-    let stream = OutgoingStream::encrypt(&connector, name, stream).await;
-    let stream = stream.map_err(|error| {
-        let advice = "; --acme-ca names the authority of a directory that the system does not know";
-        io::Error::new(error.kind(), format!("no TLS connection: {error}{advice}"))
-    })?;
+    let tls = (&connector, ServerName::try_from(host)?);
+    let stream = OutgoingStream::open(&found, CONNECT_MAX, Some(tls)).await;
+    let stream = stream.map_err(with_advice)?;
     let path = uri.path_and_query().cloned();
     let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
     *request.uri_mut() = Uri::from(path);
@@ -113,6 +109,18 @@ async fn ask(
             Ok(()) => Err("the connection ended before the answer".into()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// A certificate that is not taken may be of an authority that is not known here.
+fn with_advice(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData => {
+            let advice =
+                "--acme-ca names the authority of a directory that the system does not know";
+            io::Error::new(error.kind(), format!("{error}; {advice}"))
+        }
+        _ => error,
     }
 }
 

@@ -11,11 +11,10 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
-use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tsumugi_http::{OutgoingHttp, OutgoingStream, connect_first, system_authorities};
+use tsumugi_http::{OutgoingHttp, OutgoingStream, system_authorities};
 use tsumugi_worker::WorkerHandle;
 
 use super::target::{Scheme, TargetUrl};
@@ -93,20 +92,21 @@ impl HttpConnector {
                 place: target.place(),
             });
         }
-        let stream = self.tcp(&addresses).await.map_err(failed)?;
-        match target.scheme {
-            Scheme::Http => self.handshake(stream.into(), target).await,
+        let connector;
+        let tls = match target.scheme {
+            Scheme::Http => None,
             Scheme::Https => {
                 let config = self.tls.get_or_try_init(|| self.configuration());
-                let config = Arc::clone(config.await.map_err(failed)?);
+                connector = TlsConnector::from(Arc::clone(config.await.map_err(failed)?));
                 let name = ServerName::try_from(target.origin().host.clone())
                     .map_err(|_| failed("no certificate can be for this host name".to_owned()))?;
-                let connector = TlsConnector::from(config);
-                let connected = OutgoingStream::encrypt(&connector, name, stream).await;
-                let stream = connected.map_err(|error| failed(format!("TLS: {error}")))?;
-                self.handshake(stream, target).await
+                Some((&connector, name))
             }
-        }
+        };
+        let limit = Duration::from_millis(self.connect_ms_max);
+        let stream = OutgoingStream::open(&addresses, limit, tls).await;
+        let stream = stream.map_err(|error| failed(error.to_string()))?;
+        self.handshake(stream, target).await
     }
 
     async fn addresses(&self, target: &TargetUrl) -> Result<Vec<SocketAddr>, String> {
@@ -132,15 +132,6 @@ impl HttpConnector {
             Ok(addresses) => Ok(addresses),
             Err(error) => Err(error.to_string()),
         }
-    }
-
-    /// The first address that answers. Each gets its share of the time, so that a silent one does not use up all of it.
-    async fn tcp(&self, addresses: &[SocketAddr]) -> Result<TcpStream, String> {
-        let limit = Duration::from_millis(self.connect_ms_max);
-        let stream = connect_first(addresses, limit).await;
-        let stream = stream.map_err(|error| error.to_string())?;
-        let _ = stream.set_nodelay(true); // slower without it, but it works
-        Ok(stream)
     }
 
     async fn handshake(&self, stream: OutgoingStream, target: &TargetUrl) -> Result<Sender, Error> {

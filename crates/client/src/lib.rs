@@ -1,7 +1,7 @@
 //! Calls to other servers: HTTP/1.1 over TCP or TLS, kept-alive connections, redirects, limits. Stays on its worker. Knows no Ruby.
 //! A call that is dropped closes its connection; a connection goes back to the pool only after a whole response. Where a
 //! call may go is for the caller to say ([`Reach`]). URLs are never logged, they may hold secrets.
-//! Futures at the edge of the crate are boxed, so that their code is made once, and not in each crate that awaits them.
+//! Boxed edge: all of it.
 
 #![forbid(unsafe_code)]
 

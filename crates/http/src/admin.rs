@@ -30,10 +30,10 @@ use crate::{
     connection::{ConnectionInfo, HttpServer},
     exposition::Exposition,
     handler::{HttpHandler, SpawnLocal},
+    incoming_stream::IncomingStream,
     limits::{ADMIN_CONNECTIONS_MAX, ADMIN_LAST_MS_MAX, HttpLimits},
     request::Request,
     response::HttpResponse,
-    served_stream::ServedStream,
 };
 
 /// Answers what the pages show, on the admin thread.
@@ -180,7 +180,7 @@ async fn serve(listener: Open, source: Arc<dyn AdminSource>, stop: watch::Receiv
             ..ConnectionInfo::default()
         };
         spawn_local(async move {
-            let stream = ServedStream::from(stream);
+            let stream = IncomingStream::from(stream);
             server.serve(stream, info, pages, end).await;
             open.set(open.get() - 1);
         });

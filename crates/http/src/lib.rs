@@ -19,6 +19,7 @@ pub mod admin;
 mod admin_token;
 mod body;
 mod body_type;
+mod byte_stream;
 mod byte_sum;
 mod certificate_dates;
 pub mod compress;
@@ -35,6 +36,7 @@ mod frames;
 mod handler;
 mod header_fields;
 mod host;
+mod incoming_stream;
 pub mod json;
 mod limits;
 mod media_type;
@@ -51,7 +53,6 @@ mod request;
 mod response;
 mod router;
 pub mod secret;
-mod served_stream;
 pub mod session;
 mod shared;
 mod spare;
@@ -82,6 +83,7 @@ pub use self::{
     handler::{HttpHandler, Spawn, SpawnLocal},
     header_fields::{HeadersFull, append_field, insert_field, location_value},
     host::host_without_port,
+    incoming_stream::IncomingStream,
     limits::{COOKIE_BYTES_MAX, HEADER_FIELDS_MAX, HttpLimits, SEGMENTS_MAX},
     metrics::HttpMetrics,
     on_worker::OnWorker,
@@ -89,7 +91,6 @@ pub use self::{
     request::{Request, RequestBody, RequestHeaders, RequestNumber, RequestScheme},
     response::{HttpBody, HttpResponse, ResponseParts},
     router::{Allow, CaptureKind, CaptureValues, Match, RouteMatch, RouteTable, Value},
-    served_stream::ServedStream,
     shared::PeerIdentity,
     stream::{Receiver, Sender, StreamAborted},
     summary::{FinishedRequest, RequestOutcome, RequestSummary},

@@ -12,7 +12,7 @@ use std::{
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::{byte_sum::WorkerSums, traffic::Traffic};
+use crate::{byte_stream::ByteStream, byte_sum::WorkerSums, traffic::Traffic};
 
 /// What goes on with a connection once the response with status 101 is sent. Dropped unused when the client goes before.
 pub struct Switch(Box<dyn FnOnce(Upgraded) -> UpgradeFuture>);
@@ -41,15 +41,11 @@ impl fmt::Debug for Switch {
 
 /// The bytes of a connection that has left HTTP.
 pub struct Upgraded {
-    io: Box<dyn Duplex>,
+    io: Box<dyn ByteStream>,
     /// Bytes that came with the request.
     ahead: Bytes,
     traffic: Rc<Traffic>,
 }
-
-trait Duplex: AsyncRead + AsyncWrite + Unpin {}
-
-impl<I: AsyncRead + AsyncWrite + Unpin> Duplex for I {}
 
 impl Upgraded {
     /// A connection of which `ahead` was read already.

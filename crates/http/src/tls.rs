@@ -29,8 +29,8 @@ use crate::{
     certificate_dates::CertificateDates,
     connection::HttpProtocol,
     error::{Error, Result},
+    incoming_stream::IncomingStream,
     limits::HttpLimits,
-    served_stream::ServedStream,
 };
 
 /// The protocol by which an authority looks who controls a name (RFC 8737). Nothing is spoken in it.
@@ -309,13 +309,17 @@ impl Acceptor {
         &self,
         io: SocketStream,
         limits: &HttpLimits,
-    ) -> LocalBoxFuture<'_, Result<(ServedStream, HttpProtocol)>> {
-        self.shake(io, limits.tls_handshake_ms).boxed_local()
+    ) -> LocalBoxFuture<'_, Result<(IncomingStream, HttpProtocol)>> {
+        self.handshake(io, limits.tls_handshake_ms).boxed_local()
     }
 
-    async fn shake(&self, io: SocketStream, limit_ms: u64) -> Result<(ServedStream, HttpProtocol)> {
-        let shaken = tokio::time::timeout(Duration::from_millis(limit_ms), self.tls.accept(io));
-        let mut stream = shaken
+    async fn handshake(
+        &self,
+        io: SocketStream,
+        limit_ms: u64,
+    ) -> Result<(IncomingStream, HttpProtocol)> {
+        let accepted = tokio::time::timeout(Duration::from_millis(limit_ms), self.tls.accept(io));
+        let mut stream = accepted
             .await
             .map_err(|_| Error::HandshakeTimeout { limit_ms })?
             .map_err(Error::Handshake)?;
@@ -330,7 +334,7 @@ impl Acceptor {
             Some(_) => HttpProtocol::Http1,
             None => self.fallback,
         };
-        Ok((ServedStream::Tls(Box::new(stream)), protocol))
+        Ok((IncomingStream::Tls(Box::new(stream)), protocol))
     }
 }
 

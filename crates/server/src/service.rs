@@ -15,7 +15,7 @@ use tsumugi_http::access_log::{LogEntry, LogLane};
 use tsumugi_http::compress::{AcceptedCodings, Compressor};
 use tsumugi_http::{
     Acceptor, ConnectionInfo, FinishedRequest, HttpHandler, HttpLimits, HttpProtocol, HttpResponse,
-    HttpServer, OnWorker, PeerIdentity, Request, RequestScheme, ServedStream,
+    HttpServer, IncomingStream, OnWorker, PeerIdentity, Request, RequestScheme,
     proxy_protocol::{self, ProxySource},
 };
 use tsumugi_worker::{
@@ -388,7 +388,7 @@ impl<P: Program> tsumugi_worker::WorkerService for Service<P> {
             }
         };
         let (stream, protocol) = match acceptor {
-            None => (ServedStream::from(stream), protocol),
+            None => (IncomingStream::from(stream), protocol),
             Some(acceptor) => {
                 let limits = Rc::clone(self.server.limits());
                 let accepted = tokio::select! {

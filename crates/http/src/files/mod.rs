@@ -165,7 +165,7 @@ impl<W: Offload + Spawn> Files<W> {
         request: &Request,
         cache_control: Option<&HeaderValue>,
     ) -> HttpResponse {
-        let (_, first, end) = extent(&opened);
+        let (_, first, end) = status_and_range(&opened);
         let body = match &opened.file {
             // Nothing is sent of a file that is unchanged or has no such part, though memory may hold all of it.
             _ if request.method == Method::HEAD || first == end => HttpBody::Empty,
@@ -200,7 +200,7 @@ impl<W: Offload + Spawn> Files<W> {
 }
 
 /// The status of an answer, and the part of the file that it holds.
-fn extent(opened: &OpenFile) -> (StatusCode, u64, u64) {
+fn status_and_range(opened: &OpenFile) -> (StatusCode, u64, u64) {
     match opened.decision {
         FileDecision::Whole => (StatusCode::OK, 0, opened.version.length),
         FileDecision::Part(first, end) => (StatusCode::PARTIAL_CONTENT, first, end),
@@ -217,7 +217,7 @@ fn respond_with(
     cache_control: Option<&HeaderValue>,
 ) -> HttpResponse {
     let version = &opened.version;
-    let (status, first, end) = extent(opened);
+    let (status, first, end) = status_and_range(opened);
     let mut response = HttpResponse::new(status, body);
     let headers = &mut response.headers;
     let text = |text: String| HeaderValue::try_from(text).ok();

@@ -2,7 +2,7 @@
 //! A timer of the cluster waits for its turn among the processes.
 //! Rule: a tick never begins before the last one has ended, and a period that no clock can keep is refused where it is declared. None begins
 //! once a drain has: from then on the timers of the process that took over run.
-//! What runs jobs is boxed, so that its code is made here and not in each crate that awaits it.
+//! Boxed edge: what runs jobs.
 
 use std::future::pending;
 use std::pin::pin;

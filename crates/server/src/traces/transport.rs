@@ -1,7 +1,6 @@
 //! One message to a collector, over gRPC or over HTTP/1.1. Knows no trace.
 //! Rule: a message is sent once and waited for within its time; an answer is read up to a limit; headers of the user's are in no error.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use prost::Message as _;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
-use tsumugi_http::{OutgoingHttp, OutgoingStream, connect_first};
+use tsumugi_http::{OutgoingHttp, OutgoingStream};
 use tsumugi_rpc::ClientLimits;
 use tsumugi_rpc::client::{GrpcAnswer, GrpcClient, GrpcFailure, GrpcMessage, RpcTarget, Tls};
 
@@ -135,18 +134,18 @@ async fn post(
 ) -> Result<ExportResponse> {
     let found = tokio::net::lookup_host((host(settings), port(settings))).await;
     let found: Vec<SocketAddr> = found.context("cannot be reached")?.collect();
-    // The other half is for what is asked of it.
-    let stream = connect_first(&found, settings.timeout / 2).await;
-    let stream = stream.context("cannot be reached")?;
-    match connector {
-        None => exchange(stream.into(), settings, message).await,
+    let tls = match connector {
+        None => None,
         Some(connector) => {
-            let name = ServerName::try_from(host(settings).to_owned())
-                .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-            let stream = OutgoingStream::encrypt(connector, name, stream).await;
-            exchange(stream.context("no TLS connection")?, settings, message).await
+            let name = ServerName::try_from(host(settings).to_owned());
+            let name = name.context("no certificate can be for this host name")?;
+            Some((connector, name))
         }
-    }
+    };
+    // The other half is for what is asked of it.
+    let stream = OutgoingStream::open(&found, settings.timeout / 2, tls).await;
+    let stream = stream.context("cannot be reached")?;
+    exchange(stream, settings, message).await
 }
 
 async fn exchange(

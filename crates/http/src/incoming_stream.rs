@@ -1,5 +1,5 @@
 //! A connection's stream, in the clear or over TLS, as one type. Knows no protocol.
-//! Rule: all that serves a connection is generated for this type and once, not again for streams over TLS.
+//! Rule: all that serves a connection is compiled for this type alone, not again for streams over TLS.
 
 use std::{
     io::{self, IoSlice},
@@ -13,16 +13,16 @@ use tsumugi_worker::SocketStream;
 
 /// A stream that is served.
 #[derive(Debug)]
-pub enum ServedStream {
+pub enum IncomingStream {
     /// In the clear.
     Plain(SocketStream),
     /// Over TLS.
     Tls(Box<TlsStream<SocketStream>>),
 }
 
-impl From<SocketStream> for ServedStream {
-    fn from(stream: SocketStream) -> ServedStream {
-        ServedStream::Plain(stream)
+impl From<SocketStream> for IncomingStream {
+    fn from(stream: SocketStream) -> IncomingStream {
+        IncomingStream::Plain(stream)
     }
 }
 
@@ -30,13 +30,13 @@ impl From<SocketStream> for ServedStream {
 macro_rules! either {
     ($this:expr, $stream:ident => $done:expr) => {
         match $this {
-            ServedStream::Plain($stream) => $done,
-            ServedStream::Tls($stream) => $done,
+            IncomingStream::Plain($stream) => $done,
+            IncomingStream::Tls($stream) => $done,
         }
     };
 }
 
-impl AsyncRead for ServedStream {
+impl AsyncRead for IncomingStream {
     #[inline]
     fn poll_read(
         self: Pin<&mut Self>,
@@ -47,7 +47,7 @@ impl AsyncRead for ServedStream {
     }
 }
 
-impl AsyncWrite for ServedStream {
+impl AsyncWrite for IncomingStream {
     #[inline]
     fn poll_write(
         self: Pin<&mut Self>,
