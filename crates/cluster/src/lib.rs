@@ -3,7 +3,7 @@
 //!
 //! A lease is taken and renewed at an engine ([`ClusterEngine`]), which keeps the only clock that counts: the server's for PostgreSQL, that of the
 //! machine for SQLite and within one process. What a holder may believe is a pure function of events and times ([`LeaseState`]).
-//! What may ask the engine is a boxed future: its body is compiled here, and not anew in each crate that awaits it.
+//! Boxed edge: what may ask the engine.
 //!
 //! ```
 //! use std::time::Duration;

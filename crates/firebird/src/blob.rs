@@ -265,10 +265,10 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::Server`], [`Error::Lost`].
-    pub async fn create_blob(&self, storage: BlobStorage) -> Result<BlobWriter> {
+    pub fn create_blob(&self, storage: BlobStorage) -> LocalBoxFuture<'_, Result<BlobWriter>> {
         self.connection()
             .create_blob_within(self.handle(), storage)
-            .await
+            .boxed_local()
     }
 }
 
@@ -335,15 +335,19 @@ impl BlobWriter {
     ///
     /// # Errors
     /// As [`BlobWriter::write`].
-    pub async fn finish(mut self) -> Result<u64> {
-        while self.ahead > 0 {
-            self.answered().await?;
+    pub fn finish(mut self) -> LocalBoxFuture<'static, Result<u64>> {
+        async move {
+            while self.ahead > 0 {
+                self.answered().await?;
+            }
+            let handle = self.open.handle()?;
+            self.asked.more(|writer| {
+                writer.ask(Expect::Response, |requests| requests.close_blob(handle))
+            })?;
+            self.open.is_left = true;
+            self.asked.response().await?;
+            Ok(self.id)
         }
-        let handle = self.open.handle()?;
-        self.asked
-            .more(|writer| writer.ask(Expect::Response, |requests| requests.close_blob(handle)))?;
-        self.open.is_left = true;
-        self.asked.response().await?;
-        Ok(self.id)
+        .boxed_local()
     }
 }

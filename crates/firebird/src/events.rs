@@ -3,6 +3,7 @@
 //! connection is opened once: a server that is asked for another while it loses the first answers without an address, or not at all.
 
 use bytes::BytesMut;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::io::AsyncReadExt as _;
 use tsumugi_firebird_proto::connection::Expect;
 use tsumugi_firebird_proto::events::{self, Events};
@@ -41,28 +42,34 @@ impl Connection {
         &self,
         names: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<EventListener> {
-        let events = Events::new(names)?;
-        let listening = &self.0.driver.listening;
-        if listening.busy.replace(true) {
-            return Err(Error::Listening);
+        self.listen_to(Events::new(names)?).await
+    }
+
+    fn listen_to(&self, events: Events) -> LocalBoxFuture<'_, Result<EventListener>> {
+        async move {
+            let listening = &self.0.driver.listening;
+            if listening.busy.replace(true) {
+                return Err(Error::Listening);
+            }
+            let turn = Turn(Some(self));
+            let kept = listening.channel.take();
+            let channel = match kept {
+                Some(channel) => channel,
+                None => self.event_channel().await?,
+            };
+            listening.last.set(listening.last.get().wrapping_add(1));
+            let mut listener = EventListener {
+                id: EventId(listening.last.get()),
+                connection: turn.keep(),
+                channel: Some(channel),
+                events,
+            };
+            listener.ask().await?;
+            // What the server says first is where the counts stand.
+            listener.report().await?;
+            Ok(listener)
         }
-        let turn = Turn(Some(self));
-        let kept = listening.channel.take();
-        let channel = match kept {
-            Some(channel) => channel,
-            None => self.event_channel().await?,
-        };
-        listening.last.set(listening.last.get().wrapping_add(1));
-        let mut listener = EventListener {
-            id: EventId(listening.last.get()),
-            connection: turn.keep(),
-            channel: Some(channel),
-            events,
-        };
-        listener.ask().await?;
-        // What the server says first is where the counts stand.
-        listener.report().await?;
-        Ok(listener)
+        .boxed_local()
     }
 
     /// Opens the second connection.

@@ -1,6 +1,6 @@
 //! The Firebird driver: where the database is, how a connection is made, statements, blobs and events on it. Sockets around a
 //! protocol crate. Everything stays on one thread of a tokio runtime; nothing here blocks it. Passwords are in no error and in no `Debug`.
-//! Futures that open, run or end something are in boxes, so that their code is compiled once, here, and not again in every crate that awaits them.
+//! Boxed edge: what opens, runs or ends something. Not what only names a statement for it (savepoints), nor the next rows, bytes and events.
 
 #![forbid(unsafe_code)]
 

@@ -144,10 +144,13 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Server`] when it cannot be prepared; [`Error::Lost`].
-    pub async fn describe(&self, sql: &str) -> Result<Rc<Description>> {
-        let transaction = self.automatic().await?;
-        let lease = self.lease(transaction, sql).await?;
-        Ok(Rc::clone(lease.description()))
+    pub fn describe<'a>(&'a self, sql: &'a str) -> LocalBoxFuture<'a, Result<Rc<Description>>> {
+        async move {
+            let transaction = self.automatic().await?;
+            let lease = self.lease(transaction, sql).await?;
+            Ok(Rc::clone(lease.description()))
+        }
+        .boxed_local()
     }
 
     /// How the server would run a statement, for people; nothing where it says nothing. The statement is not run.

@@ -104,18 +104,18 @@ impl Transaction {
     ///
     /// # Errors
     /// As [`Transaction::commit`]; it goes on all the same.
-    pub async fn commit_retaining(&self) -> Result<()> {
+    pub fn commit_retaining(&self) -> LocalBoxFuture<'_, Result<()>> {
         self.go_on(|requests, handle| requests.commit_retaining(handle))
-            .await
+            .boxed_local()
     }
 
     /// Undoes what was done and goes on.
     ///
     /// # Errors
     /// As [`Transaction::commit_retaining`].
-    pub async fn roll_back_retaining(&self) -> Result<()> {
+    pub fn roll_back_retaining(&self) -> LocalBoxFuture<'_, Result<()>> {
         self.go_on(|requests, handle| requests.rollback_retaining(handle))
-            .await
+            .boxed_local()
     }
 
     /// Marks a point that can be gone back to.

@@ -5,7 +5,7 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
 use crate::error::Result;
 use crate::limits::JOBS_COUNTED_MAX;
-use crate::queue::{JobCounts, JobQueue, JobState, integer, text};
+use crate::queue::{JobQueue, JobState, integer, text};
 use crate::statements;
 
 /// How many jobs there are of one queue, kind and state.
@@ -33,35 +33,6 @@ pub struct JobFigures {
 }
 
 impl JobQueue {
-    /// How many jobs there are. Reads all of them: [`JobQueue::figures`] does not.
-    ///
-    /// # Errors
-    /// Of the database.
-    pub fn counts(&self) -> LocalBoxFuture<'_, Result<JobCounts>> {
-        async move {
-            let rows = self.ask(statements::counts(self.engine())).await?;
-            let mut counts = JobCounts::default();
-            for row in rows.iter() {
-                let count = |index| u64::try_from(integer(row, index)).unwrap_or_default();
-                match JobState::of(integer(row, 0)) {
-                    Some(JobState::Scheduled) => {
-                        counts.scheduled = count(1);
-                        counts.failed = count(2);
-                    }
-                    Some(JobState::Ready) => {
-                        counts.ready = count(1);
-                        counts.oldest_ms = count(3);
-                    }
-                    Some(JobState::Running) => counts.running = count(1),
-                    Some(JobState::Dead) => counts.dead = count(1),
-                    None => {}
-                }
-            }
-            Ok(counts)
-        }
-        .boxed_local()
-    }
-
     /// How many jobs there are of each queue, kind and state, among the first [`JOBS_COUNTED_MAX`] of each state in the order of their times.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Work for later, kept in a database: pushed in a transaction, claimed for a time, done at least once. Knows no language of applications and no request.
 //! Rule: a worker that was replaced changes nothing: each claim has a number that only grows, which every change of a job names.
-//! Futures at the edge of the crate are boxed, so that their code is made once, and not in each crate that awaits them.
+//! Boxed edge: all of it.
 //!
 //! ```
 //! use std::rc::Rc;
@@ -27,11 +27,12 @@
 
 #![forbid(unsafe_code)]
 
-mod asking;
 mod backoff;
 mod boot_clock;
+mod claim_schedule;
 mod claims;
 mod commit_wake;
+mod counts;
 mod error;
 mod failure_pause;
 mod figures;
@@ -57,10 +58,11 @@ mod worker;
 mod worker_name;
 
 pub use claims::ClaimedJob;
+pub use counts::JobCounts;
 pub use error::{Error, Result};
 pub use figures::{JobFigure, JobFigures};
 pub use kind::{DEFAULT_QUEUE, JobKind, JobPush, WorkerOptions};
-pub use queue::{JobCounts, JobQueue, JobRow, JobState};
+pub use queue::{JobQueue, JobRow, JobState};
 pub use schedule::{CronSchedule, run_schedules};
 pub use table::{JobTablesWish, prepare_job_tables};
 pub use worker::{JobFuture, JobWorker, Perform};

@@ -128,24 +128,6 @@ impl fmt::Debug for JobRow {
     }
 }
 
-/// How many jobs there are of each state. `failed` are a part of `scheduled`.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JobCounts {
-    /// Whose time has not come.
-    pub scheduled: u64,
-    /// That wait for a worker.
-    pub ready: u64,
-    /// That run.
-    pub running: u64,
-    /// That have failed and will be begun again.
-    pub failed: u64,
-    /// That have failed for the last time.
-    pub dead: u64,
-    /// Milliseconds that the oldest ready job has waited.
-    pub oldest_ms: u64,
-}
-
 impl JobQueue {
     /// The jobs of this database. Asks nothing of it: the first use makes the tables unless they are there.
     #[must_use]

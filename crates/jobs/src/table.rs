@@ -236,11 +236,11 @@ impl JobTables {
     pub async fn prepare(&self, executor: &Executor) -> Result<()> {
         match self.ready.initialized() {
             true => Ok(()),
-            false => self.see_to_it(executor).await,
+            false => self.ensure_tables(executor).await,
         }
     }
 
-    fn see_to_it<'e>(&'e self, executor: &'e Executor) -> LocalBoxFuture<'e, Result<()>> {
+    fn ensure_tables<'e>(&'e self, executor: &'e Executor) -> LocalBoxFuture<'e, Result<()>> {
         async move {
             match executor {
                 // Firebird's statements see no table that their own transaction has made, and those that others have committed at once.

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tsumugi_trace::{Activity, Ending};
 
-use crate::asking::{Asking, Question};
 use crate::boot_clock::{earlier, slept, slept_between};
+use crate::claim_schedule::{ClaimFuture, ClaimSchedule};
 use crate::claims::{ClaimAnswer, ClaimedJob, Claimer, Wanted};
 use crate::error::{Error, Result};
 use crate::failure_pause::FailurePause;
@@ -32,12 +32,10 @@ use crate::trace::begin_job;
 use crate::wake::Wake;
 
 /// A job that runs: nothing, or the text of its failure.
-pub type JobFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+pub type JobFuture = LocalBoxFuture<'static, Result<(), String>>;
 
 /// Begins a job. Its future is dropped when its time is over, when its claim is lost and when the worker ends.
 pub type Perform = Rc<dyn Fn(ClaimedJob) -> JobFuture>;
-
-type Local<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// Runs the jobs of some kinds on one worker.
 pub struct JobWorker {
@@ -188,28 +186,28 @@ impl Inner {
         let (mut stop, mut last) = (pin!(stop), pin!(last));
         let mut wake = Wake::of(inner.claimer.queue.database(), &inner.claimer.name);
         let mut attempts = FuturesUnordered::new();
-        let mut asking = Asking::new();
-        let mut renewal: Option<Local<()>> = None;
+        let mut schedule = ClaimSchedule::new();
+        let mut renewal: Option<LocalBoxFuture<'static, ()>> = None;
         let mut ending = None;
         loop {
             inner.note_sleep();
-            if ending.is_some() && attempts.is_empty() && asking.question.is_none() {
+            if ending.is_some() && attempts.is_empty() && schedule.claim.is_none() {
                 break;
             }
-            let is_idle = ending.is_none() && asking.question.is_none();
+            let is_idle = ending.is_none() && schedule.claim.is_none();
             let has_room = is_idle && !inner.wanted().is_empty();
             let is_running = !inner.running.borrow().is_empty();
             let latest = inner.oldest.get() + inner.held_for();
             let retry_at = inner.claimer.retry_at();
-            let next = asking.next(retry_at);
+            let next = schedule.next(retry_at);
             tokio::select! {
                 biased;
                 () = sleep_until(latest), if is_running => inner.cut_late(),
                 () = &mut stop, if ending.is_none() => ending = Some(Instant::now() + inner.options.grace),
                 () = &mut last => break,
                 () = until(ending), if ending.is_some() => break,
-                claimed = finished(&mut asking.question), if asking.question.is_some() => {
-                    let jobs = asking.read(&inner.claimer.queue, claimed, inner.poll(wake.is_noticed()));
+                claimed = finished(&mut schedule.claim), if schedule.claim.is_some() => {
+                    let jobs = schedule.read(&inner.claimer.queue, claimed, inner.poll(wake.is_noticed()));
                     for job in jobs {
                         let is_begun = ending.is_none() && job.asked_at.elapsed() < inner.held_for();
                         attempts.push(if is_begun { inner.begin(job) } else { inner.refuse(job) });
@@ -222,16 +220,16 @@ impl Inner {
                 Some(()) = attempts.next(), if !attempts.is_empty() => {
                     // What a queue's own limit has left in the table has room now.
                     if !inner.options.queues.is_empty() {
-                        asking.ask_at_once();
+                        schedule.ask_at_once();
                     }
                 }
-                () = wake.woken(), if is_idle => asking.at = Instant::now(),
-                () = sleep_until(next), if has_room => asking.ask(inner.question()),
+                () = wake.woken(), if is_idle => schedule.at = Instant::now(),
+                () = sleep_until(next), if has_room => schedule.ask(inner.claim()),
                 () = sleep(SLEEP_LOOKED_EVERY), if is_running => {}
             }
         }
         drop(attempts);
-        Box::pin(inner.give_back_all(asking.question)).await;
+        Box::pin(inner.give_back_all(schedule.claim)).await;
     }
 }
 
@@ -245,7 +243,7 @@ impl Inner {
     }
 
     /// For as many jobs as there is room when it is asked.
-    fn question(self: &Rc<Self>) -> Question {
+    fn claim(self: &Rc<Self>) -> ClaimFuture {
         let inner = Rc::clone(self);
         Box::pin(async move {
             let wanted = inner.wanted();
@@ -290,7 +288,7 @@ impl Inner {
     }
 
     /// The job, which counts as running until its end is recorded.
-    fn begin(self: &Rc<Self>, job: ClaimedJob) -> Local<()> {
+    fn begin(self: &Rc<Self>, job: ClaimedJob) -> LocalBoxFuture<'static, ()> {
         let cut = Rc::new(Notify::new());
         let kind = self.claimer.kinds.iter().find(|kind| kind.name == job.name);
         let Some(JobKind {
@@ -342,7 +340,7 @@ impl Inner {
     }
 
     /// Has a job fail whose name is that of a kind for the database alone: Firebird passes over spaces at the ends of texts, a collation over more.
-    fn fail(self: &Rc<Self>, job: ClaimedJob) -> Local<()> {
+    fn fail(self: &Rc<Self>, job: ClaimedJob) -> LocalBoxFuture<'static, ()> {
         let (inner, claim) = (Rc::clone(self), job.claim());
         self.refused.borrow_mut().insert(claim);
         Box::pin(async move {
@@ -353,7 +351,7 @@ impl Inner {
     }
 
     /// Gives back a job that is claimed and not begun.
-    fn refuse(self: &Rc<Self>, job: ClaimedJob) -> Local<()> {
+    fn refuse(self: &Rc<Self>, job: ClaimedJob) -> LocalBoxFuture<'static, ()> {
         let (inner, claim) = (Rc::clone(self), job.claim());
         self.refused.borrow_mut().insert(claim);
         Box::pin(async move {
@@ -404,8 +402,8 @@ impl Inner {
         false
     }
 
-    /// Gives back what runs, and what a question that is under way claims, as far as there is time.
-    async fn give_back_all(&self, question: Option<Question>) {
+    /// Gives back what runs, and what is claimed at the moment, as far as there is time.
+    async fn give_back_all(&self, claim: Option<ClaimFuture>) {
         let running = self.running.take().into_keys();
         let here: Vec<JobClaim> = running.chain(self.refused.take()).collect();
         let give = async |claims: Vec<JobClaim>| {
@@ -416,8 +414,8 @@ impl Inner {
             }
         };
         let asked = async {
-            if let Some(question) = question
-                && let Ok(claimed) = question.await
+            if let Some(claim) = claim
+                && let Ok(claimed) = claim.await
             {
                 give(claimed.jobs.iter().map(ClaimedJob::claim).collect()).await;
             }
@@ -519,7 +517,7 @@ async fn renew(inner: Rc<Inner>) {
 }
 
 /// Waits for it. Dropping the future loses nothing.
-async fn finished<T>(future: &mut Option<Local<T>>) -> T {
+async fn finished<T>(future: &mut Option<LocalBoxFuture<'static, T>>) -> T {
     match future {
         Some(future) => future.await,
         None => std::future::pending().await,

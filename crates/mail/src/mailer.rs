@@ -1,6 +1,6 @@
 //! Sends mails from one worker: over a pool of connections, into a folder, or into a list for tests. Not what a mail is made of.
 //! Rule: a connection goes to its next mail only when the last one was taken whole; a mail is sent once, and never again by itself.
-//! [`Mailer::send`] is boxed, so that the code of all below it is made once, and not in each crate that awaits it.
+//! Boxed edge: [`Mailer::send`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

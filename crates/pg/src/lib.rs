@@ -1,7 +1,7 @@
 //! The PostgreSQL driver: where the server is, how a connection is made, statements on it. Sockets and TLS around a protocol crate.
 //! Everything stays on one thread of a tokio runtime; nothing here blocks it. Passwords are in no error and in no `Debug`.
-//! Futures that are rarely awaited are in boxes, so that their code is compiled once, here, and not again in every crate that awaits them. Those of queries, of
-//! the next rows and of COPY data are not: these allocate nothing.
+//! Boxed edge: what is rarely awaited. Not what only names a statement for it (the end of a transaction, savepoints), nor queries, the next rows and COPY
+//! data: these allocate nothing.
 
 #![forbid(unsafe_code)]
 

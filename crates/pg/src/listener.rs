@@ -3,8 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -64,7 +63,7 @@ pub struct Listener {
     backoff: Duration,
 }
 
-type Opening = Pin<Box<dyn Future<Output = Result<(Connection, Rc<Queue>)>>>>;
+type Opening = LocalBoxFuture<'static, Result<(Connection, Rc<Queue>)>>;
 
 impl Listener {
     /// Opens a connection to listen on.
@@ -188,10 +187,17 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`]; the server takes up to 8,000 bytes of payload.
-    pub async fn notify(&self, channel: &str, payload: &str) -> Result<()> {
-        self.query("select pg_notify($1, $2)", &[channel, payload])
-            .await
-            .map(drop)
+    pub fn notify<'a>(
+        &'a self,
+        channel: &'a str,
+        payload: &'a str,
+    ) -> LocalBoxFuture<'a, Result<()>> {
+        async move {
+            let values = [channel, payload];
+            let notified = self.query("select pg_notify($1, $2)", &values).await;
+            notified.map(drop)
+        }
+        .boxed_local()
     }
 }
 

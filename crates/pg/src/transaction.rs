@@ -141,21 +141,27 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub async fn begin(&self, options: TransactionOptions) -> Result<Transaction<'_>> {
-        self.room().await;
-        let answers = self.write_begin(options)?;
-        // From here on it is rolled back if this future is dropped.
-        let transaction = Transaction {
-            connection: self,
-            savepoints: RefCell::default(),
-            ended: Cell::new(false),
-        };
-        let begun = self.await_begin(answers).await;
-        if let Err(error) = begun {
-            transaction.ended.set(true);
-            return Err(error);
+    pub fn begin(
+        &self,
+        options: TransactionOptions,
+    ) -> LocalBoxFuture<'_, Result<Transaction<'_>>> {
+        async move {
+            self.room().await;
+            let answers = self.write_begin(options)?;
+            // From here on it is rolled back if this future is dropped.
+            let transaction = Transaction {
+                connection: self,
+                savepoints: RefCell::default(),
+                ended: Cell::new(false),
+            };
+            let begun = self.await_begin(answers).await;
+            if let Err(error) = begun {
+                transaction.ended.set(true);
+                return Err(error);
+            }
+            Ok(transaction)
         }
-        Ok(transaction)
+        .boxed_local()
     }
 
     /// Begins a transaction whose end another caller sees to.

@@ -34,8 +34,8 @@ impl Program {
     }
 }
 
-/// Serves an application file on all workers until a signal; as [`PreparedServer::run`] for it. What requests go through is compiled here, by the
-/// optimisation of this crate, and not in the program that calls this.
+/// Serves an application file on all workers until a signal; as [`PreparedServer::run`] for it. A boxed edge: what requests go
+/// through is optimised as this crate is, and not as the program that calls this.
 ///
 /// # Errors
 /// When serving cannot begin.

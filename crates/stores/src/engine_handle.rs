@@ -1,5 +1,5 @@
 //! The engine that a store is on, whichever it is. Checks nothing: the store has.
-//! Rule: each call is boxed here: the body of a future is compiled anew in each crate that awaits it otherwise, and a store's callers are many.
+//! Boxed edge: every call.
 
 use std::time::Duration;
 

@@ -39,14 +39,11 @@ pub(crate) struct LocalStore {
 }
 
 impl LocalStore {
-    /// Runs what may block: in place in memory, where nothing does.
+    /// Runs what may block on the pool. In memory nothing does: callers run it in place there.
     async fn off_worker<T: Send + 'static>(
         &self,
         run: impl FnOnce(&KvDatabase) -> tsumugi_kv::Result<T> + Send + 'static,
     ) -> Result<T> {
-        if self.database.is_in_memory() {
-            return Ok(run(&self.database)?);
-        }
         let database = self.database.clone();
         Ok(self.pool.run(move || run(&database)).await??)
     }
@@ -156,6 +153,7 @@ impl StoreEngine for LocalStore {
     async fn count(&self) -> Result<u64> {
         match self.database.known_count() {
             Some(count) => Ok(count),
+            None if self.database.is_in_memory() => Ok(self.database.count()?),
             None => self.count_off_worker().await,
         }
     }
@@ -180,7 +178,10 @@ impl StoreEngine for LocalStore {
     }
 
     async fn inspect(&self) -> Result<Vec<(String, String)>> {
-        let figures = self.off_worker(|database| Ok(database.metrics())).await?;
+        let figures = match self.database.is_in_memory() {
+            true => self.database.metrics(),
+            false => self.off_worker(|database| Ok(database.metrics())).await?,
+        };
         let spec = self.database.spec();
         Ok(vec![
             ("path".to_owned(), spec.path.display().to_string()),

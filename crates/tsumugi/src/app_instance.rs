@@ -17,13 +17,13 @@ use tsumugi_server::dispatch::{
 };
 use tsumugi_server::session::{SessionSlot, SessionStore};
 use tsumugi_server::{AdminView, Mode};
+use tsumugi_worker::LocalTask;
 
 use crate::context::{Captures, Context, captures};
 use crate::error::{Error, Result, report, story};
 use crate::handler::Endpoint;
 use crate::layer::{self, Mapper};
 use crate::ledger::Ledger;
-use crate::local::Local;
 use crate::plugin::{Plugin, Worker};
 use crate::response::{Producer, Response, ResponseTail};
 use crate::router::{MountSpec, MountedApp, Router, translated};
@@ -316,7 +316,7 @@ struct RequestUser {
 fn within(recency: Option<Rc<Recency>>, producer: Producer) -> Producer {
     match recency {
         None => producer,
-        Some(recency) => Box::new(move |output| -> Local<Result<()>> {
+        Some(recency) => Box::new(move |output| -> LocalTask<Result<()>> {
             let written = producer(output);
             Box::pin(async move { recency.scope(written).await })
         }),
@@ -332,7 +332,7 @@ pub struct EndpointCall<S> {
 /// A request whose handler waits.
 pub struct PendingRequest<S: 'static> {
     /// Dropped when its time is over.
-    future: Option<Local<Result<Response>>>,
+    future: Option<LocalTask<Result<Response>>>,
     line: RequestLine,
     user: RequestUser,
     /// Taken by the response.

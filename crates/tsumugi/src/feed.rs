@@ -5,10 +5,10 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use tsumugi_db::{Format, RowFeed, Rows};
+use tsumugi_worker::LocalTask;
 
 use crate::builder::Feed;
 use crate::error::Result;
-use crate::local::Local;
 use crate::response::{Answer, Response};
 use crate::streaming::Output;
 
@@ -54,7 +54,7 @@ impl Answer for Rows {
 
 async fn stream_response(feed: Feed, format: Format) -> Result<Response> {
     let rows = RowFeed::of_stream(feed.open().await?, format);
-    let producer = move |output| -> Local<Result<()>> { Box::pin(send(rows, output)) };
+    let producer = move |output| -> LocalTask<Result<()>> { Box::pin(send(rows, output)) };
     Ok(Response::produced(
         format.content_type(),
         Box::new(producer),

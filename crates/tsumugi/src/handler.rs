@@ -6,15 +6,15 @@ use std::rc::Rc;
 
 use http::Method;
 use tsumugi_server::openapi::OperationShape;
+use tsumugi_worker::LocalTask;
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::extract::Extract;
-use crate::local::Local;
 use crate::response::{Answer, Response};
 
 /// What answers a request of one route, middleware included.
-pub(crate) type Endpoint<S> = Rc<dyn Fn(Context<S>) -> Local<Result<Response>>>;
+pub(crate) type Endpoint<S> = Rc<dyn Fn(Context<S>) -> LocalTask<Result<Response>>>;
 
 /// An async function of up to eight arguments. `A` are its arguments, as a tuple.
 #[diagnostic::on_unimplemented(

@@ -11,9 +11,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tsumugi_client::{ClientRequest, HttpClient, Reach, TargetUrl, append_pair};
+use tsumugi_worker::LocalTask;
 
 use crate::error::{Error, Result};
-use crate::local::Local;
 
 /// How many redirects are followed unless the call says it.
 const REDIRECTS: usize = 5;
@@ -184,7 +184,7 @@ fn encoded(pairs: &[(&str, &str)]) -> String {
 
 impl IntoFuture for HttpCall {
     type Output = Result<HttpReply>;
-    type IntoFuture = Local<Result<HttpReply>>;
+    type IntoFuture = LocalTask<Result<HttpReply>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {

@@ -7,10 +7,10 @@ use tokio::task::JoinHandle;
 use tsumugi_jobs::{ClaimedJob, CronSchedule, JobFuture, JobKind, JobWorker};
 use tsumugi_server::dispatch::{StopSignal, push_schedules, run_jobs};
 use tsumugi_server::story;
+use tsumugi_worker::LocalTask;
 
 use crate::error::{Error, Result, report};
 use crate::job::{Job, LineOptions, kind};
-use crate::local::Local;
 use crate::plugin::Worker;
 use crate::timers::TickOutcome;
 
@@ -22,7 +22,7 @@ pub(crate) struct DeclaredJob<S> {
     schedule: Option<Result<CronSchedule>>,
 }
 
-type Run<S> = Rc<dyn Fn(Rc<S>, ClaimedJob) -> Local<Result<()>>>;
+type Run<S> = Rc<dyn Fn(Rc<S>, ClaimedJob) -> LocalTask<Result<()>>>;
 
 pub(crate) fn declared<S, J, F, R>(perform: F) -> DeclaredJob<S>
 where

@@ -44,7 +44,6 @@ mod layer;
 mod ledger;
 mod limits;
 mod lineage;
-mod local;
 mod maintain;
 mod plugin;
 mod program;
@@ -78,7 +77,6 @@ pub use handler::{Handler, Methods, any, delete, get, head, options, patch, post
 pub use http_call::{Http, HttpCall, HttpReply};
 pub use layer::{Next, Verdict};
 pub use limits::Limits;
-pub use local::Local;
 pub use plugin::{Plugin, SharedDatabase, Worker, alone};
 pub use program::Program;
 pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};
@@ -101,6 +99,7 @@ pub use tsumugi_server::commands::RouteLine;
 pub use tsumugi_server::openapi;
 pub use tsumugi_server::{AdminView, Mode};
 pub use tsumugi_trace::TraceId;
+pub use tsumugi_worker::LocalTask;
 
 pub use invalid::Invalid;
 pub use job::{Job, Jobs, LineOptions, PushOptions};

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::builder::reporting_left_out;
-use crate::{Db, Local, Migration, Settings, Worker};
+use crate::{Db, LocalTask, Migration, Settings, Worker};
 use anyhow::{Context as _, Result, anyhow};
 use clap::Subcommand;
 use tsumugi_db::schema::MigrationEvent;
@@ -17,10 +17,10 @@ use tsumugi_server::DataFolder;
 use tsumugi_server::commands::{self, RunMode, Task};
 
 /// How to reach the database.
-pub(crate) type Connect = Box<dyn Fn(Worker) -> Local<crate::Result<Db>>>;
+pub(crate) type Connect = Box<dyn Fn(Worker) -> LocalTask<crate::Result<Db>>>;
 
 /// What fills it.
-pub(crate) type Seeds = Box<dyn Fn(Db) -> Local<crate::Result<()>>>;
+pub(crate) type Seeds = Box<dyn Fn(Db) -> LocalTask<crate::Result<()>>>;
 
 /// What an application declares for `migrate` and `seed`.
 #[derive(Default)]

@@ -3,7 +3,6 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use tsumugi_mail::{Mail, MailSettings, MailTarget, Mailer};
 use tsumugi_server::Mode;
 use tsumugi_shapes::MessageCatalog;
 use tsumugi_stores::StoreOpener;
+use tsumugi_worker::LocalTask;
 
 use crate::builder::Db;
 use crate::error::{Error, Result};
@@ -278,8 +278,8 @@ impl Worker {
         }
     }
 
-    /// The same for what begins seldom: all of it is tasks of one type, whose code is here and not in each application.
-    pub(crate) fn spawn_boxed(&self, future: Pin<Box<dyn Future<Output = ()>>>) -> JoinHandle<()> {
+    /// The same for what begins seldom: a boxed edge.
+    pub(crate) fn spawn_boxed(&self, future: LocalTask<()>) -> JoinHandle<()> {
         self.spawn(future)
     }
 

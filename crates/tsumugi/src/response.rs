@@ -8,9 +8,9 @@ use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use tsumugi_http::{HttpBody, location_value};
+use tsumugi_worker::LocalTask;
 
 use crate::error::{Error, Result};
-use crate::local::Local;
 use crate::streaming::Output;
 use crate::websocket::WebSocketTask;
 
@@ -35,7 +35,7 @@ impl Default for Response {
 }
 
 /// Writes a body while it is sent.
-pub(crate) type Producer = Box<dyn FnOnce(Output) -> Local<Result<()>>>;
+pub(crate) type Producer = Box<dyn FnOnce(Output) -> LocalTask<Result<()>>>;
 
 impl Response {
     /// A response with this status and body, without header fields.

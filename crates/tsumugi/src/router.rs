@@ -12,6 +12,7 @@ use tsumugi_http::CachePolicy;
 use tsumugi_server::AdminView;
 use tsumugi_server::commands::RouteLine;
 use tsumugi_server::openapi::{OperationShape, RouteOperation};
+use tsumugi_worker::LocalTask;
 
 use crate::context::Context;
 use crate::csrf::guard;
@@ -21,7 +22,6 @@ use crate::handler::{Endpoint, Handler, Methods, ShapeWriter, endpoint};
 use crate::job::{Job, LineOptions};
 use crate::job_worker::{self, DeclaredJob};
 use crate::layer::{self, Layer, Mapper, Next, Verdict, compose};
-use crate::local::Local;
 use crate::plugin::Worker;
 use crate::response::{Answer, IntoResponse, Response};
 use crate::session::Sessions;
@@ -74,13 +74,13 @@ pub(crate) struct FolderSpec {
 /// An application of another kind below a prefix.
 pub trait Mount: 'static {
     /// Loads it on a worker, after the plugin has started.
-    fn load(&self, worker: &Worker) -> Local<Result<Rc<dyn MountedApp>>>;
+    fn load(&self, worker: &Worker) -> LocalTask<Result<Rc<dyn MountedApp>>>;
 }
 
 /// An application of another kind, loaded.
 pub trait MountedApp {
     /// Answers a request; the prefix is no longer in its path.
-    fn answer(&self, request: Box<tsumugi_http::Request>) -> Local<tsumugi_http::HttpResponse>;
+    fn answer(&self, request: Box<tsumugi_http::Request>) -> LocalTask<tsumugi_http::HttpResponse>;
 
     /// Whether its responses may be compressed.
     fn compresses(&self) -> bool {
@@ -93,7 +93,7 @@ pub trait MountedApp {
     }
 
     /// Called after its last request.
-    fn retire(&self) -> Local<()>;
+    fn retire(&self) -> LocalTask<()>;
 }
 
 impl<S: 'static> Default for Router<S> {

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::{AdminView, Error, HttpResponse, Local, Mount, MountedApp, Request, Result, Worker};
+use crate::{
+    AdminView, Error, HttpResponse, LocalTask, Mount, MountedApp, Request, Result, Worker,
+};
 use tsumugi_ruby::{App, Program, Settings};
 use tsumugi_server::{Application as _, Program as _};
 
@@ -34,7 +36,7 @@ impl Ruby {
 }
 
 impl Mount for Ruby {
-    fn load(&self, worker: &Worker) -> Local<Result<Rc<dyn MountedApp>>> {
+    fn load(&self, worker: &Worker) -> LocalTask<Result<Rc<dyn MountedApp>>> {
         let worker = worker.clone();
         let settings = Settings {
             data_dir: worker.data_dir().to_owned(),
@@ -59,7 +61,7 @@ impl Mount for Ruby {
 struct MountedRuby(Rc<App>);
 
 impl MountedApp for MountedRuby {
-    fn answer(&self, request: Box<Request>) -> Local<HttpResponse> {
+    fn answer(&self, request: Box<Request>) -> LocalTask<HttpResponse> {
         let app = Rc::clone(&self.0);
         Box::pin(async move { app.answer(request).await })
     }
@@ -72,7 +74,7 @@ impl MountedApp for MountedRuby {
         self.0.show()
     }
 
-    fn retire(&self) -> Local<()> {
+    fn retire(&self) -> LocalTask<()> {
         let app = Rc::clone(&self.0);
         Box::pin(async move { app.retire().await })
     }

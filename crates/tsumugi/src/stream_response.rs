@@ -6,9 +6,9 @@ use tsumugi_cluster::{FollowEvent, KeptChannel};
 use tsumugi_http::sse;
 pub use tsumugi_http::sse::Event;
 use tsumugi_http::trailers::announcement;
+use tsumugi_worker::LocalTask;
 
 use crate::error::{Error, Result};
-use crate::local::Local;
 use crate::response::{IntoResponse, Response};
 use crate::streaming::Output;
 
@@ -21,7 +21,7 @@ impl StreamResponse {
     where
         F: AsyncFnOnce(&mut Output) -> Result<()> + 'static,
     {
-        let producer = move |mut output: Output| -> Local<Result<()>> {
+        let producer = move |mut output: Output| -> LocalTask<Result<()>> {
             Box::pin(async move {
                 write(&mut output).await?;
                 output.finish();

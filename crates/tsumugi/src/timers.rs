@@ -10,9 +10,9 @@ use tsumugi_cluster::Lease;
 use tsumugi_server::dispatch::{
     StopSignal, TimerDescription, TimerKind, TimerPeriod, run_cluster_timer, run_timer, tick_cut,
 };
+use tsumugi_worker::LocalTask;
 
 use crate::error::{Error, Result, report, story};
-use crate::local::Local;
 use crate::plugin::Worker;
 
 /// Where a timer runs.
@@ -37,7 +37,7 @@ pub(crate) struct Timer<S> {
     pub(crate) job: Job<S>,
 }
 
-type Job<S> = Rc<dyn Fn(Rc<S>) -> Local<Result<()>>>;
+type Job<S> = Rc<dyn Fn(Rc<S>) -> LocalTask<Result<()>>>;
 
 /// What a tick may return.
 #[diagnostic::on_unimplemented(

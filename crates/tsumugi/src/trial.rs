@@ -2,7 +2,6 @@
 //! Rule: what a request meets here is what it meets on a worker of a server, but connections and their limits.
 
 use std::future::IntoFuture;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -18,6 +17,7 @@ use tsumugi_http::{
 };
 use tsumugi_mail::Mail;
 use tsumugi_server::Mode;
+use tsumugi_worker::LocalTask;
 
 use crate::app_instance::AppInstance;
 use crate::plugin::Plugin;
@@ -260,7 +260,7 @@ impl<S: 'static> Call<S> {
 
 impl<S: 'static> IntoFuture for Call<S> {
     type Output = Reply;
-    type IntoFuture = Pin<Box<dyn Future<Output = Reply>>>;
+    type IntoFuture = LocalTask<Reply>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {

@@ -10,7 +10,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use tsumugi::{
     AppFileError, AppFiles, BodyStream, Context, Cookies, Error, Event, Extension, Form,
-    FromHeader, Header, Headers, Html, HttpResponse, IntoResponse, Json, Limits, Local, Mount,
+    FromHeader, Header, Headers, Html, HttpResponse, IntoResponse, Json, Limits, LocalTask, Mount,
     MountedApp, Multipart, Next, On, Output, Path, Plugin, Query, Redirect, Request, Response,
     Result, Router, Settings, Sse, State, StreamResponse, Trailers, Worker, any, get, post, put,
     trial,
@@ -426,13 +426,13 @@ fn middleware_leaves_values_for_the_handler() {
 struct Echo;
 
 impl Mount for Echo {
-    fn load(&self, _: &Worker) -> Local<Result<Rc<dyn MountedApp>>> {
+    fn load(&self, _: &Worker) -> LocalTask<Result<Rc<dyn MountedApp>>> {
         Box::pin(async { Ok(Rc::new(Echo) as Rc<dyn MountedApp>) })
     }
 }
 
 impl MountedApp for Echo {
-    fn answer(&self, mut request: Box<Request>) -> Local<HttpResponse> {
+    fn answer(&self, mut request: Box<Request>) -> LocalTask<HttpResponse> {
         Box::pin(async move {
             let body = request.body.read_all().await.unwrap();
             let text = format!("{} {}", request.uri.path(), String::from_utf8_lossy(&body));
@@ -440,7 +440,7 @@ impl MountedApp for Echo {
         })
     }
 
-    fn retire(&self) -> Local<()> {
+    fn retire(&self) -> LocalTask<()> {
         Box::pin(async {})
     }
 }
@@ -737,17 +737,17 @@ fn refusal_of_a_handler_says_when_to_come_back() {
 fn path_of_a_mounted_application_is_what_was_sent_too() {
     struct Shown;
     impl Mount for Shown {
-        fn load(&self, _: &Worker) -> Local<Result<Rc<dyn MountedApp>>> {
+        fn load(&self, _: &Worker) -> LocalTask<Result<Rc<dyn MountedApp>>> {
             Box::pin(async { Ok(Rc::new(Shown) as Rc<dyn MountedApp>) })
         }
     }
     impl MountedApp for Shown {
-        fn answer(&self, request: Box<Request>) -> Local<HttpResponse> {
+        fn answer(&self, request: Box<Request>) -> LocalTask<HttpResponse> {
             let text = format!("{} {}", request.uri.path(), request.sent_path());
             Box::pin(async { HttpResponse::text(StatusCode::OK, text) })
         }
 
-        fn retire(&self) -> Local<()> {
+        fn retire(&self) -> LocalTask<()> {
             Box::pin(async {})
         }
     }

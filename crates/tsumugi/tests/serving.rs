@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tsumugi::{
-    Db, HttpResponse, Kv, Local, Mount, MountedApp, Plugin, Program, Request, Result, Router,
+    Db, HttpResponse, Kv, LocalTask, Mount, MountedApp, Plugin, Program, Request, Result, Router,
     Settings, State, StreamResponse, WebSocketResponse, WebSocketUpgrade, Worker, get,
 };
 use tsumugi_http::admin::AdminSource as _;
@@ -107,13 +107,13 @@ async fn socket(_: State<App>, upgrade: WebSocketUpgrade) -> WebSocketResponse {
 struct Plain;
 
 impl Mount for Plain {
-    fn load(&self, _: &Worker) -> Local<Result<std::rc::Rc<dyn MountedApp>>> {
+    fn load(&self, _: &Worker) -> LocalTask<Result<std::rc::Rc<dyn MountedApp>>> {
         Box::pin(async { Ok(std::rc::Rc::new(Plain) as std::rc::Rc<dyn MountedApp>) })
     }
 }
 
 impl MountedApp for Plain {
-    fn answer(&self, _: Box<Request>) -> Local<HttpResponse> {
+    fn answer(&self, _: Box<Request>) -> LocalTask<HttpResponse> {
         Box::pin(async { HttpResponse::text(http::StatusCode::OK, "a".repeat(5000)) })
     }
 
@@ -121,7 +121,7 @@ impl MountedApp for Plain {
         false
     }
 
-    fn retire(&self) -> Local<()> {
+    fn retire(&self) -> LocalTask<()> {
         Box::pin(async {})
     }
 }

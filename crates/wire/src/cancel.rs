@@ -9,7 +9,7 @@ use crate::loss::Loss;
 use crate::pipeline::{CancelOutcome, Pipeline, PipelineRef, Protocol};
 
 /// A caller left before its last reply came. If the server does not finish soon, and no other caller waits, it is asked to stop.
-pub(crate) fn abandoned<P: Protocol>(pipeline: &PipelineRef<P>) {
+pub(crate) fn on_abandon<P: Protocol>(pipeline: &PipelineRef<P>) {
     // The sooner its reply comes, and is thrown away, the sooner the connection is clean.
     pipeline.flush();
     if !pipeline.driver.can_cancel() || tokio::runtime::Handle::try_current().is_err() {

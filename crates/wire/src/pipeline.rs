@@ -178,8 +178,8 @@ pub struct Pipeline<P: Protocol> {
     pub(crate) is_paused: Cell<bool>,
     /// A request to cancel is to be sent by itself.
     pub(crate) cancelling: Cell<bool>,
-    /// What is done when a caller leaves. A pointer, so that it is compiled where a connection is started and not wherever a reply may be dropped.
-    pub(crate) abandoned: fn(&PipelineRef<P>),
+    /// What is done when a caller leaves. A pointer is its boxed edge: replies are dropped in many crates.
+    pub(crate) on_abandon: fn(&PipelineRef<P>),
     /// A task looks after replies that no caller waits for.
     pub(crate) watching_abandoned: Cell<bool>,
     /// The handles are gone.
@@ -188,7 +188,7 @@ pub struct Pipeline<P: Protocol> {
 }
 
 impl<P: Protocol> Pipeline<P> {
-    pub(crate) fn new(driver: P, abandoned: fn(&PipelineRef<P>)) -> Self {
+    pub(crate) fn new(driver: P, on_abandon: fn(&PipelineRef<P>)) -> Self {
         Pipeline {
             driver,
             out: RefCell::new(SendBuffer::new()),
@@ -200,7 +200,7 @@ impl<P: Protocol> Pipeline<P> {
             room: RefCell::default(),
             is_paused: Cell::new(false),
             cancelling: Cell::new(false),
-            abandoned,
+            on_abandon,
             watching_abandoned: Cell::new(false),
             closing: Cell::new(false),
             lost: RefCell::new(None),

@@ -33,7 +33,7 @@ where
     P: Protocol,
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let pipeline = Rc::new(Pipeline::new(driver, cancel::abandoned));
+    let pipeline = Rc::new(Pipeline::new(driver, cancel::on_abandon));
     tokio::task::spawn_local(Pump {
         stream,
         layers,

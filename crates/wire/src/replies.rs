@@ -115,7 +115,7 @@ impl<P: Protocol> Replies<P> {
 impl<P: Protocol> Drop for Replies<P> {
     fn drop(&mut self) {
         if self.close() {
-            (self.pipeline.abandoned)(&self.pipeline);
+            (self.pipeline.on_abandon)(&self.pipeline);
         }
     }
 }

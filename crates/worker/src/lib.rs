@@ -82,4 +82,4 @@ pub use snapshot::{OffloadSnapshot, ServerSnapshot, WorkerSnapshot};
 pub use stream::{Peer, SocketStream};
 pub use turn::{WatchedFuture, WorkerTurn};
 pub use watchdog::ObserverGuard;
-pub use worker::{DrainReason, WorkerHandle};
+pub use worker::{DrainReason, LocalTask, WorkerHandle};

@@ -2,7 +2,6 @@
 //! gives the commands, and every command is answered by one report.
 
 use std::future::pending;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +18,7 @@ use crate::host::{ThreadClock, work_in_batches};
 use crate::limits::RUNTIME_THREADS_MAX;
 use crate::listen::WorkerListener;
 use crate::shared::ServerShared;
-use crate::{BoxError, Current, DrainReason, Scheduling, WorkerHandle, WorkerService};
+use crate::{BoxError, Current, DrainReason, LocalTask, Scheduling, WorkerHandle, WorkerService};
 
 /// What the control thread tells a worker.
 #[derive(Clone, Copy, Debug)]
@@ -155,10 +154,7 @@ struct Life<'a, S: WorkerService> {
 
 type Loading<S> = JoinHandle<Result<Rc<<S as WorkerService>::App>, BoxError>>;
 
-/// A task of this thread, of whichever service.
-type LocalTask<T> = Pin<Box<dyn Future<Output = T>>>;
-
-/// One copy of a task's code for services of all types.
+/// A boxed edge: services are of many types.
 fn spawn_accepting(
     tasks: &mut JoinSet<io::Result<()>>,
     worker: &WorkerHandle,

@@ -79,9 +79,9 @@ impl Pool {
         T: Send + 'static,
     {
         let value = Arc::default();
-        let place: Place<T> = Arc::clone(&value);
-        // Where no caller waits any more, the value is dropped with its place.
-        let job = move || put(&place, job());
+        let cell: ResultCell<T> = Arc::clone(&value);
+        // Where no caller waits any more, the value is dropped with its cell.
+        let job = move || store(&cell, job());
         OffloadFuture {
             state: self.begin(Box::new(job)),
             value,
@@ -201,14 +201,14 @@ impl Inner {
 #[must_use = "the job's outcome is lost unless this is awaited"]
 pub struct OffloadFuture<T> {
     state: State,
-    value: Place<T>,
+    value: ResultCell<T>,
 }
 
 /// Where a job leaves its value.
-type Place<T> = Arc<Mutex<Option<T>>>;
+type ResultCell<T> = Arc<Mutex<Option<T>>>;
 
-fn put<T>(place: &Place<T>, value: T) {
-    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+fn store<T>(cell: &ResultCell<T>, value: T) {
+    *cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
 }
 
 #[derive(Debug)]

@@ -217,7 +217,7 @@ where
         let program = program(worker);
         Box::pin(async move { *place = Some(program.await) })
     };
-    run_alone(limits, Box::new(program))?;
+    run_program(limits, Box::new(program))?;
     match value {
         Some(value) => Ok(value),
         None => unreachable!("the program has run to its end"),
@@ -228,7 +228,7 @@ type BoxedProgram<'p> =
     Box<dyn FnOnce(WorkerHandle) -> Pin<Box<dyn Future<Output = ()> + 'p>> + 'p>;
 
 /// The same for programs of all types.
-fn run_alone(limits: WorkerLimits, program: BoxedProgram<'_>) -> Result<()> {
+fn run_program(limits: WorkerLimits, program: BoxedProgram<'_>) -> Result<()> {
     let (shared, _arrivals) = ServerShared::new(1, limits, Cores::any());
     let _ = shared.lanes[0].clock.set(ThreadClock::here());
     let _watchdog = Watchdog::start(Arc::clone(&shared))?;

@@ -18,6 +18,9 @@ use crate::{
     WorkerTurn,
 };
 
+/// A future that stays on its worker, of whichever type it was: what tasks and all else on a worker are made of.
+pub type LocalTask<T> = Pin<Box<dyn Future<Output = T>>>;
+
 /// A worker, on its own thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct WorkerHandle {
@@ -110,11 +113,11 @@ impl WorkerHandle {
         tokio::task::spawn_local(self.watched(future))
     }
 
-    /// The same for what begins seldom. Each type of future that is spawned has its own copy of the event loop's code for tasks; these share one.
+    /// The same for what begins seldom: a boxed edge, so that the event loop's code for tasks is there once for all of it.
     ///
     /// # Panics
     /// As [`WorkerHandle::spawn`].
-    pub fn spawn_boxed(&self, future: Pin<Box<dyn Future<Output = ()>>>) -> JoinHandle<()> {
+    pub fn spawn_boxed(&self, future: LocalTask<()>) -> JoinHandle<()> {
         self.spawn(future)
     }
 

@@ -9,7 +9,7 @@ const INTERRUPTED: i32 = 130;
 
 /// Has `statement` printed when Ctrl-C or SIGTERM comes, from when this returns. Without a thread or a handler to spare, the signal ends the process as
 /// usual.
-pub fn tell(statement: impl FnOnce() -> String + Send + 'static) {
+pub fn report_on_interrupt(statement: impl FnOnce() -> String + Send + 'static) {
     use tokio::signal::unix::{SignalKind, signal};
     let (ready, begun) = std::sync::mpsc::channel::<()>();
     let watch = move || {

@@ -8,10 +8,11 @@ use anyhow::Result;
 use bytes::Bytes;
 
 use super::cursor::{RecordCursor, RecordOrder, RecordParts, RecordRange};
+use super::escape;
+use super::interrupt::report_on_interrupt;
 use super::outlet::{BatchOutcome, RecordBatch, RecordOutlet};
 use super::record::{self, RecordFormat};
 use super::remote::Remote;
-use super::{escape, interrupt};
 use crate::progress::{self, Extent};
 
 /// `list`
@@ -73,7 +74,7 @@ impl List {
         let cursor = RecordCursor::open(&client, range, wanted).await?;
         let output = RecordOutlet::standard()?;
         let written = output.written();
-        interrupt::tell(move || {
+        report_on_interrupt(move || {
             let records = written.load(Ordering::Relaxed);
             format!("{records} records were printed, not all")
         });

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use tsumugi_worker::ERRORS;
 
-use super::interrupt;
+use super::interrupt::report_on_interrupt;
 use super::remote::Remote;
 use crate::limits::BACKUP_MS_MAX;
 use crate::progress::{self, Extent};
@@ -30,7 +30,7 @@ impl Backup {
     pub async fn run(self) -> Result<()> {
         let client = self.remote.patient_client(BACKUP_MS_MAX)?;
         let bar = progress::bar(Extent::Once, "backup");
-        interrupt::tell(|| {
+        report_on_interrupt(|| {
             "the server goes on with the copy; it is complete when the server's disk is at rest and the copy opens".to_owned()
         });
         let done = client.backup(&self.suffix).await;

@@ -18,7 +18,7 @@ use tsumugi_rpc::proto::{SetRequest, StreamRequest, StreamResponse};
 use tsumugi_rpc::{Client, TkrzwCode};
 
 use super::cursor::{RecordCursor, RecordParts, RecordRange};
-use super::interrupt;
+use super::interrupt::report_on_interrupt;
 use super::outlet::{BatchOutcome, RecordBatch, RecordOutlet};
 use super::record::{self, RecordFormat};
 use super::remote::Remote;
@@ -52,7 +52,7 @@ impl Export {
             false => RecordOutlet::file(&self.file)?,
         };
         let (written, part) = (output.written(), output.part());
-        interrupt::tell(move || {
+        report_on_interrupt(move || {
             let records = written.load(Ordering::Relaxed);
             let place = part.map_or_else(
                 || "standard output".to_owned(),
@@ -154,7 +154,7 @@ impl Import {
             .context("cannot start a thread for the input")?;
         let reached = Arc::new(ImportProgress::default());
         let progress = Arc::clone(&reached);
-        interrupt::tell(move || progress.statement());
+        report_on_interrupt(move || progress.statement());
         let so_far = bytes.is_none().then(|| bar.clone());
         let stored = self
             .store(&client, waiting, &reached, so_far.as_ref())

@@ -2,6 +2,7 @@
 //! A server is ended by its process id when its `Served` is dropped.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
@@ -277,21 +278,35 @@ fn ctrl_c_says_how_far_it_got() {
     input.write_all(b"a\t1\nb\t2\n").unwrap();
     // The rest of the file never comes.
     while served.output(&["get", "b"], b"").status.code() != Some(0) {}
-    kill(
-        Pid::from_raw(child.id().try_into().unwrap()),
-        Signal::SIGINT,
-    )
-    .unwrap();
-    let mut text = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
     let expected = "interrupted: the first 2 records are done (2 stored), 0 more may be";
+    check_interrupted(child, expected);
+}
+
+/// Interrupts a client and expects a piece of what it says on standard error.
+#[track_caller]
+fn check_interrupted(child: Child, expected: &str) {
+    let process = Pid::from_raw(child.id().try_into().unwrap());
+    kill(process, Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{text}");
     assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn interrupt_before_the_first_record_prints_the_statement() {
+    // It takes the connection and never answers. A client that connects watches for signals already.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    command.args(["kv", "import", "--address", &address]);
+    command.stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // No record comes, and no end either.
+    let _input = child.stdin.take();
+    let _connection = listener.accept().unwrap();
+    let expected = "interrupted: the first 0 records are done (0 stored), 0 more may be";
+    check_interrupted(child, expected);
 }
 
 #[test]

@@ -22,12 +22,12 @@ use crate::method::Method;
 
 /// Requests `Q` and answers `R` of one call.
 pub struct Duplex<Q, R> {
-    stream: ByteStream,
+    core: DuplexCore,
     kinds: PhantomData<fn(Q) -> R>,
 }
 
-/// The same whatever the messages are.
-struct ByteStream {
+/// The bytes of a call: its streams in both directions, what is gathered, and how many answers are owed. Knows no types of messages.
+struct DuplexCore {
     inner: Rc<ClientInner>,
     requests: SendStream<Bytes>,
     answers: Answers,
@@ -55,19 +55,19 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
         owed_max: usize,
     ) -> Result<Duplex<Q, R>> {
         Ok(Duplex {
-            stream: ByteStream::open(inner, method, owed_max).await?,
+            core: DuplexCore::open(inner, method, owed_max).await?,
             kinds: PhantomData,
         })
     }
 
     /// Answers that are owed now.
     pub fn owed(&self) -> usize {
-        self.stream.owed
+        self.core.owed
     }
 
     /// Whether another request that wants an answer has to wait for one.
     pub fn is_full(&self) -> bool {
-        self.stream.is_full()
+        self.core.is_full()
     }
 
     /// Adds a request that has an answer. It goes when the next answer is asked for, or when enough have gathered.
@@ -75,14 +75,14 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
     /// # Errors
     /// [`Error::Usage`] when as many answers are owed as the stream was opened for.
     pub async fn send(&mut self, request: &Q) -> Result<()> {
-        self.stream.owe()?;
+        self.core.owe()?;
         self.send_silent(request).await
     }
 
     /// Adds a request without an answer.
     pub async fn send_silent(&mut self, request: &Q) -> Result<()> {
-        frame::put(request, &mut self.stream.gathered);
-        if self.stream.gathered.len() >= GATHERED_BYTES_MAX {
+        frame::put(request, &mut self.core.gathered);
+        if self.core.gathered.len() >= GATHERED_BYTES_MAX {
             self.flush().await?;
         }
         Ok(())
@@ -90,7 +90,7 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
 
     /// Sends what was gathered. Waits while the server takes nothing, and fails like [`receive`](Self::receive) when that takes too long.
     pub async fn flush(&mut self) -> Result<()> {
-        self.stream.flush().await
+        self.core.flush().await
     }
 
     /// The next answer, after sending what was gathered. `None` once the server has ended the call in good order.
@@ -98,21 +98,21 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
     /// # Errors
     /// [`Error::Deadline`] when it takes longer than `call_ms_max`; the stream is of no more use then.
     pub async fn receive(&mut self) -> Result<Option<R>> {
-        let message = match self.stream.arrived()? {
+        let message = match self.core.arrived()? {
             Some(message) => Some(message),
-            None => self.stream.receive().await?,
+            None => self.core.receive().await?,
         };
         let Some(message) = message else {
             return Ok(None);
         };
-        self.stream.owed = self.stream.owed.saturating_sub(1);
+        self.core.owed = self.core.owed.saturating_sub(1);
         answer(message).map(Some)
     }
 
     /// Sends what was gathered, says that nothing follows, and returns the answers that are still owed.
     pub async fn finish(mut self) -> Result<VecDeque<R>> {
         self.flush().await?;
-        self.stream.end()?;
+        self.core.end()?;
         let mut rest = VecDeque::new();
         while let Some(answer) = self.receive().await? {
             rest.push_back(answer);
@@ -121,8 +121,8 @@ impl<Q: Message, R: Message + Default> Duplex<Q, R> {
     }
 }
 
-impl ByteStream {
-    async fn open(inner: &Rc<ClientInner>, method: Method, owed_max: usize) -> Result<ByteStream> {
+impl DuplexCore {
+    async fn open(inner: &Rc<ClientInner>, method: Method, owed_max: usize) -> Result<DuplexCore> {
         let opened = inner.link.open().await?;
         let request = inner.request(method);
         let (answer, requests) = match call::begin(&opened, request).await {
@@ -132,7 +132,7 @@ impl ByteStream {
                 return Err(failure.into_error(&inner.link));
             }
         };
-        Ok(ByteStream {
+        Ok(DuplexCore {
             inner: Rc::clone(inner),
             requests,
             answers: Answers::Awaited(Some(answer)),
@@ -241,6 +241,6 @@ impl ByteStream {
 
 impl<Q, R> std::fmt::Debug for Duplex<Q, R> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Duplex({} owed)", self.stream.owed)
+        write!(formatter, "Duplex({} owed)", self.core.owed)
     }
 }

@@ -114,7 +114,7 @@ impl GrpcClient {
         limit: Duration,
     ) -> Result<GrpcStream<Q, R>, GrpcFailure> {
         Ok(GrpcStream {
-            stream: self.begin(path, metadata, frame::one(first), limit).await?,
+            core: self.begin(path, metadata, frame::one(first), limit).await?,
             kinds: PhantomData,
         })
     }
@@ -125,7 +125,7 @@ impl GrpcClient {
         metadata: &'a HeaderMap,
         first: Bytes,
         limit: Duration,
-    ) -> LocalBoxFuture<'a, Result<ByteStream, GrpcFailure>> {
+    ) -> LocalBoxFuture<'a, Result<GrpcCore, GrpcFailure>> {
         async move {
             let deadline = Instant::now() + limit;
             let opened = self.open(deadline).await?;
@@ -138,7 +138,7 @@ impl GrpcClient {
             };
             let begun = tokio::time::timeout_at(deadline, begun).await;
             let (requests, body) = self.outcome(&opened, begun)?;
-            Ok(ByteStream {
+            Ok(GrpcCore {
                 client: self.clone(),
                 opened,
                 requests,
@@ -225,12 +225,12 @@ impl GrpcAnswer {
 
 /// A call under way, with messages `Q` to the server and `R` from it. Dropping it ends the call.
 pub struct GrpcStream<Q, R> {
-    stream: ByteStream,
+    core: GrpcCore,
     kinds: PhantomData<fn(Q) -> R>,
 }
 
-/// The same whatever the messages are.
-struct ByteStream {
+/// The bytes of a call: its streams in both directions, and the connection that they are on. Knows no types of messages.
+struct GrpcCore {
     client: GrpcClient,
     opened: OpenChannel,
     requests: SendStream<Bytes>,
@@ -244,7 +244,7 @@ impl<Q: Message, R: Message + Default> GrpcStream<Q, R> {
     /// # Errors
     /// The call has ended.
     pub fn send(&mut self, message: &Q) -> Result<(), GrpcFailure> {
-        self.stream.send(frame::one(message))
+        self.core.send(frame::one(message))
     }
 
     /// The next message; `None` once the server has ended the call in good order. Dropping the future loses nothing.
@@ -252,18 +252,18 @@ impl<Q: Message, R: Message + Default> GrpcStream<Q, R> {
     /// # Errors
     /// The call has failed.
     pub async fn next(&mut self) -> Result<Option<R>, GrpcFailure> {
-        let message = self.stream.next().await?;
+        let message = self.core.next().await?;
         let message = message.map(answer).transpose();
         message.map_err(GrpcFailure::Answer)
     }
 
     /// The server does not answer: another connection is made for the next call.
     pub fn abandon(self) {
-        self.stream.client.link.lost(&self.stream.opened);
+        self.core.client.link.lost(&self.core.opened);
     }
 }
 
-impl ByteStream {
+impl GrpcCore {
     fn send(&mut self, message: Bytes) -> Result<(), GrpcFailure> {
         let sent = self.requests.send_data(message, false);
         sent.map_err(|error| self.failed(error.into()))
@@ -287,6 +287,6 @@ impl ByteStream {
 
 impl<Q, R> std::fmt::Debug for GrpcStream<Q, R> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "GrpcStream({})", self.stream.client.link.target)
+        write!(formatter, "GrpcStream({})", self.core.client.link.target)
     }
 }

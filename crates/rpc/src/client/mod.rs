@@ -1,7 +1,6 @@
 //! The client: the databases of a server, as a worker's tasks use them. Knows no engine.
 //! Cheap to clone and without a lock: all clones share one connection, made when it is needed and again when it was lost.
-//! Calls are boxed, and know bytes alone but at their edges: the body of a future is compiled anew in each crate that awaits it otherwise, and
-//! what is generic for each type of message.
+//! Boxed edge: every call. Behind it bytes alone are known, so that nothing is generic over types of messages.
 
 mod batches;
 mod call;

@@ -42,11 +42,11 @@ impl Client {
         request: &Q,
         more: Duration,
     ) -> Result<R> {
-        let asked = self.ask_own(Method::named(name), frame::one(request), more);
+        let asked = self.call_own_service(Method::named(name), frame::one(request), more);
         answer(asked.await?)
     }
 
-    fn ask_own(
+    fn call_own_service(
         &self,
         method: Method,
         body: Bytes,

@@ -10,7 +10,6 @@ mod tally;
 
 use std::io::Write as _;
 use std::path::Path;
-use std::pin::Pin;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::thread;
@@ -24,6 +23,7 @@ use nix::sys::time::TimeValLike as _;
 use tokio::task::{JoinSet, LocalSet};
 use tsumugi_bench::{Interruption, KvOperation, StopFlag, allow_files};
 use tsumugi_rpc::{Code, Error, TkrzwCode};
+use tsumugi_worker::LocalTask;
 
 use self::caller::{CallerContext, KeySource};
 use self::latch::{LoadStart, StartLatch};
@@ -519,7 +519,7 @@ impl ThreadWork<'_> {
         let depth = self.plan.depth;
         let mut tasks: JoinSet<Result<()>> = JoinSet::new();
         // Boxed, all of them are tasks of one type.
-        let mut spawn = |caller: Pin<Box<dyn Future<Output = Result<()>>>>| {
+        let mut spawn = |caller: LocalTask<Result<()>>| {
             tasks.spawn_local(caller);
         };
         let each = |_| Rc::clone(caller);

@@ -1,9 +1,9 @@
-//! When a worker asks for jobs the next time, and what it takes from an answer. Makes no question and begins no job.
+//! When a worker asks for jobs the next time, and what it takes from an answer. Asks no database and begins no job.
 //! Rule: how long a job's claim holds counts from before it was asked for, less what the machine has slept meanwhile.
 
-use std::pin::Pin;
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use tokio::time::Instant;
 
 use crate::boot_clock::{earlier, slept, slept_between};
@@ -14,12 +14,12 @@ use crate::look_pace::LookPace;
 use crate::queue::JobQueue;
 
 /// Asks for jobs once.
-pub(crate) type Question = Pin<Box<dyn Future<Output = Result<ClaimAnswer>>>>;
+pub(crate) type ClaimFuture = LocalBoxFuture<'static, Result<ClaimAnswer>>;
 
 /// When the worker asks for jobs the next time.
-pub(crate) struct Asking {
-    /// The question that is under way.
-    pub question: Option<Question>,
+pub(crate) struct ClaimSchedule {
+    /// What is asked at the moment.
+    pub claim: Option<ClaimFuture>,
     /// When it was begun, and for how long the machine had slept by then.
     begun: (Instant, Duration),
     /// When to ask again.
@@ -28,11 +28,11 @@ pub(crate) struct Asking {
     failures: FailurePause,
 }
 
-impl Asking {
-    pub fn new() -> Asking {
+impl ClaimSchedule {
+    pub fn new() -> ClaimSchedule {
         let now = Instant::now();
-        Asking {
-            question: None,
+        ClaimSchedule {
+            claim: None,
             begun: (now, Duration::ZERO),
             at: now,
             pace: LookPace::new(),
@@ -53,9 +53,9 @@ impl Asking {
     }
 
     /// Asks this when it is first polled.
-    pub fn ask(&mut self, question: Question) {
+    pub fn ask(&mut self, claim: ClaimFuture) {
         self.begun = (Instant::now(), slept());
-        self.question = Some(question);
+        self.claim = Some(claim);
     }
 
     /// The jobs of the answer; sets when to ask again.
@@ -65,7 +65,7 @@ impl Asking {
         answer: Result<ClaimAnswer>,
         poll: Duration,
     ) -> Vec<ClaimedJob> {
-        self.question = None;
+        self.claim = None;
         let now = Instant::now();
         let (begun, slept_before) = self.begun;
         match answer {
