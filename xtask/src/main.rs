@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         ["files"] => tidy::write_files(&root()),
         ["reference"] => tidy::write_reference(&root()),
         ["site", folder] => site::gather(&root(), Path::new(folder)),
-        ["site-links", folder] => site::check(Path::new(folder)),
+        ["site-links", folder] => site::check_links(Path::new(folder)),
         ["sbom", target, time] => sbom::run(&root(), target, time),
         ["test"] => suite::run(&root()),
         ["help" | "--help" | "-h"] => {

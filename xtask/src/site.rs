@@ -2,10 +2,10 @@
 //! A page stands in its book where it stands in the repository, so that links between pages need no change; a page of `docs/ja/` stands where its
 //! English one does.
 //! Rule: the pages of a book are those of its SUMMARY.md. A link to another file of the documentation takes it along; one that leads to sources becomes
-//! its text, because they are not on the site. What mdBook has made of it is looked at by `html`.
+//! its text, because they are not on the site. What mdBook has made of it is looked at by `dead_links`.
 
-mod breaks;
-mod html;
+mod dead_links;
+mod line_breaks;
 mod links;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use std::{fs, io};
 use crate::Verdict;
 use crate::tidy::{markdown, resolve};
 use crate::tree::{Texts, Tree};
-pub use html::check;
+pub use dead_links::check_links;
 use links::{Target, rewrite};
 
 /// The settings of mdBook, for the English book.
@@ -188,7 +188,7 @@ impl Book {
             };
             Some(format!("*{note}[{}]({link})*", book.language.name))
         });
-        let text = breaks::join(&text);
+        let text = line_breaks::join(&text);
         match (other, text.split_once('\n')) {
             (Some(other), Some((title, rest))) => format!("{title}\n\n{other}\n{rest}"),
             _ => text,
