@@ -38,7 +38,7 @@ run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DA
 
 release: ## build what is shipped, for this machine: target/release/tsumugi (`make dist` for others)
 	@scripts/setup run
-	cargo build --release --package tsumugi-cli --no-default-features --features mimalloc
+	cargo build --release --package tsumugi-cli --no-default-features --features full,mimalloc
 
 dist: ## in dist/: static executables for x86-64 and arm64, Debian packages, archives, a container's files, SBOMs, checksums
 	@scripts/setup dist
@@ -144,7 +144,7 @@ bench-pool: bench-db
 
 # The server without mimalloc, in a folder of its own: its features are other ones.
 bench-allocator: ## build the server with the allocator of the system, which bench-http then measures too
-	cargo build --release --package tsumugi-cli --no-default-features --target-dir $(TARGET)/system-allocator
+	cargo build --release --package tsumugi-cli --no-default-features --features full --target-dir $(TARGET)/system-allocator
 
 profile: bench-build ## what a request costs: instructions by crate, system calls (APP=crates/bench/apps/hello.rb ROUTE=/hello OPTIONS="--admin 127.0.0.1:0")
 	@scripts/profile $(APP) $(ROUTE) $(OPTIONS)

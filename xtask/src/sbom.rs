@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// What `make dist` builds.
 const PACKAGE: &str = "tsumugi-cli";
-const FEATURES: [&str; 3] = ["--no-default-features", "--features", "mimalloc"];
+const FEATURES: [&str; 3] = ["--no-default-features", "--features", "full,mimalloc"];
 
 /// A library in C: the crate that it is part of, its name, its licence, and the file of which crate's folder says its version, after which words.
 struct CarriedLibrary {

@@ -40,6 +40,11 @@ const PHASES: &[Phase] = &[
         "clippy of the command as `make run` builds it",
         "cargo clippy --package tsumugi-cli --no-default-features --features mimalloc -- -D warnings",
     ),
+    // With what a first program in Rust has: no feature.
+    Phase::Check(
+        "clippy of the crate tsumugi without features",
+        "cargo clippy --package tsumugi -- -D warnings",
+    ),
     Phase::Tidy,
     Phase::Tests("tests", "cargo test --workspace --no-fail-fast"),
     Phase::Tests(

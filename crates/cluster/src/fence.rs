@@ -2,7 +2,7 @@
 //! Rule: from the answer to the end of the transaction no one else gets the lease.
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
-use tsumugi_db::{Executor, Transaction, values};
+use tsumugi_db::{Executor, Family, values};
 
 use crate::error::{Error, Result};
 
@@ -24,16 +24,18 @@ pub fn fence<'a>(
                     .to_owned(),
             ));
         };
-        if matches!(&**transaction, Transaction::Firebird(_)) {
-            return Err(Error::Unsupported {
-                engine: "Firebird",
-                what: "locks of a cluster: fence is for the database of `cluster`",
-            });
-        }
-        let sql = match &**transaction {
+        let sql = match transaction.dialect().family {
+            Family::Firebird => {
+                return Err(Error::Unsupported {
+                    engine: "Firebird",
+                    what: "locks of a cluster: fence is for the database of `cluster`",
+                });
+            }
             // Its transactions that write take turns.
-            Transaction::Sqlite(_) => "select 1 from tsumugi_leases where name = ? and token = ?",
-            _ => "select 1 from tsumugi_leases where name = ? and token = ? for share",
+            Family::Sqlite => "select 1 from tsumugi_leases where name = ? and token = ?",
+            Family::Postgres => {
+                "select 1 from tsumugi_leases where name = ? and token = ? for share"
+            }
         };
         let found = match transaction.query(sql, values![name, token]).await {
             Err(error) if lacks_table(&error) => {

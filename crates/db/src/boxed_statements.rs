@@ -7,9 +7,7 @@ use crate::database::Database;
 use crate::error::Result;
 use crate::execution::ExecuteResult;
 use crate::executor::Executor;
-use crate::firebird::Firebird;
 use crate::rows::Rows;
-use crate::server;
 use crate::sql_text::SqlText;
 use crate::transaction::Transaction;
 use crate::value::Value;
@@ -38,7 +36,8 @@ boxed! {
 }
 
 // Those of Firebird are longer than those of other databases, beside which they stand in `Database` and `Transaction`.
+#[cfg(feature = "firebird")]
 boxed! {
-    server::Pool<Firebird>: query as query_boxed -> Rows, execute as execute_boxed -> ExecuteResult;
-    server::Transaction<Firebird>: query as query_boxed -> Rows, execute as execute_boxed -> ExecuteResult;
+    crate::server::Pool<crate::firebird::Firebird>: query as query_boxed -> Rows, execute as execute_boxed -> ExecuteResult;
+    crate::server::Transaction<crate::firebird::Firebird>: query as query_boxed -> Rows, execute as execute_boxed -> ExecuteResult;
 }

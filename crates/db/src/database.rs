@@ -2,13 +2,13 @@
 //! Rule: what a method promises here holds for every driver.
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
+use tsumugi_sql::Family;
 
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::firebird::Firebird;
 use crate::metrics::Snapshot;
-use crate::on_each::on_database;
+use crate::on_each::{on_database, on_server};
 use crate::options::{Options, PipelineAtomicity, TransactionOptions};
 use crate::postgres::Postgres;
 use crate::row_stream::RowStream;
@@ -36,7 +36,8 @@ pub enum Database {
     /// A PostgreSQL server. Its connections belong to the thread that connected.
     Postgres(server::Pool<Postgres>),
     /// A Firebird server. Its connections belong to the thread that connected.
-    Firebird(server::Pool<Firebird>),
+    #[cfg(feature = "firebird")]
+    Firebird(server::Pool<crate::firebird::Firebird>),
 }
 
 impl Database {
@@ -66,6 +67,7 @@ impl Database {
             };
             return Err(Error::unsupported(database, "replicas"));
         }
+        #[cfg(feature = "firebird")]
         if url.starts_with("firebird:") {
             return server::Pool::connect(url, options)
                 .await
@@ -81,10 +83,10 @@ impl Database {
 
     /// How URLs of this database begin: `sqlite`, `postgres` or `firebird`.
     pub fn scheme(&self) -> &'static str {
-        match self {
-            Database::Sqlite(_) => "sqlite",
-            Database::Postgres(_) => "postgres",
-            Database::Firebird(_) => "firebird",
+        match self.dialect().family {
+            Family::Sqlite => "sqlite",
+            Family::Postgres => "postgres",
+            Family::Firebird => "firebird",
         }
     }
 
@@ -108,11 +110,11 @@ impl Database {
     pub(crate) async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let values = bounded(values)?;
         let span = statement_span(&sql, self.dialect());
-        let outcome = match self {
-            Database::Sqlite(pool) => pool.query(sql, values).await,
-            Database::Postgres(pool) => pool.query(sql, values).await,
-            Database::Firebird(pool) => pool.query_boxed(sql, values).await,
-        };
+        let outcome = on_database!(
+            Database, self,
+            pool => pool.query(sql, values).await;
+            Firebird => pool.query_boxed(sql, values).await
+        );
         note_outcome(&span, &outcome, Rows::len);
         outcome
     }
@@ -132,11 +134,11 @@ impl Database {
     async fn execute_text(&self, sql: SqlText, values: Vec<Value>) -> Result<ExecuteResult> {
         let values = bounded(values)?;
         let span = statement_span(&sql, self.dialect());
-        let outcome = match self {
-            Database::Sqlite(pool) => pool.execute(sql, values).await,
-            Database::Postgres(pool) => pool.execute(sql, values).await,
-            Database::Firebird(pool) => pool.execute_boxed(sql, values).await,
-        };
+        let outcome = on_database!(
+            Database, self,
+            pool => pool.execute(sql, values).await;
+            Firebird => pool.execute_boxed(sql, values).await
+        );
         note_outcome(&span, &outcome, changed);
         outcome
     }
@@ -218,9 +220,7 @@ impl Database {
             let statements = bounded_together(statements)?;
             match self {
                 Database::Postgres(pool) => pool.pipeline(statements, atomicity).await,
-                Database::Sqlite(_) | Database::Firebird(_) => {
-                    self.one_by_one(statements, atomicity).await
-                }
+                _ => self.one_by_one(statements, atomicity).await,
             }
         }
         .boxed_local()
@@ -258,20 +258,17 @@ impl Database {
     /// Lets the connections go as they become free, and refuses further statements. Dropping the last clone does the same; SQLite's
     /// engine, which others may share, ends only then.
     pub fn close(&self) {
-        match self {
-            Database::Postgres(pool) => {
-                pool.close_replicas();
-                pool.close();
-            }
-            Database::Firebird(pool) => pool.close(),
-            Database::Sqlite(_) => {}
+        if let Database::Postgres(pool) = self {
+            pool.close_replicas();
         }
+        on_server!(Database, self, Sqlite(_) => {}, pool => pool.close());
     }
 
     /// Whether both are the same database, as far as their URLs tell.
     pub fn is_same_as(&self, other: &Database) -> bool {
         match (self, other) {
             (Self::Postgres(one), Self::Postgres(other)) => one.is_same_as(other),
+            #[cfg(feature = "firebird")]
             (Self::Firebird(one), Self::Firebird(other)) => one.is_same_as(other),
             _ => self.shares_connections_with(other),
         }
@@ -282,6 +279,7 @@ impl Database {
         match (self, other) {
             (Self::Sqlite(one), Self::Sqlite(other)) => one.shares_connections_with(other),
             (Self::Postgres(one), Self::Postgres(other)) => one.shares_connections_with(other),
+            #[cfg(feature = "firebird")]
             (Self::Firebird(one), Self::Firebird(other)) => one.shares_connections_with(other),
             _ => false,
         }

@@ -5,6 +5,7 @@ use std::{rc, sync};
 
 use crate::database::Database;
 use crate::metrics::{Figures, Snapshot};
+use crate::on_each::{on_database, on_server};
 use crate::postgres::Postgres;
 use crate::server;
 use crate::weak_database::WeakDatabase;
@@ -58,11 +59,7 @@ pub enum PoolScope {
 impl Database {
     /// Its name, as [`DatabaseWatch::name`].
     pub fn name(&self) -> sync::Arc<str> {
-        match self {
-            Database::Sqlite(pool) => pool.name(),
-            Database::Postgres(pool) => pool.name(),
-            Database::Firebird(pool) => pool.name(),
-        }
+        on_database!(Database, self, pool => pool.name())
     }
 
     /// How many connections there may be: of SQLite its readers and the writer.
@@ -70,27 +67,26 @@ impl Database {
         match self {
             Database::Sqlite(pool) if pool.path().is_none() => 1,
             Database::Sqlite(pool) => pool.options().pool + 1,
-            Database::Postgres(pool) => pool.options().pool,
-            Database::Firebird(pool) => pool.options().pool,
+            _ => self.options().pool,
         }
     }
 
     /// A look at the figures of this database that does not keep it open.
     pub fn watch(&self) -> DatabaseWatch {
-        let (name, connections) = match self {
-            Database::Sqlite(pool) => (pool.name(), Connections::Process(pool.watch())),
-            Database::Postgres(pool) => (pool.name(), Connections::Thread(pool.watch())),
-            Database::Firebird(pool) => (pool.name(), Connections::Thread(pool.watch())),
-        };
+        let connections = on_server!(
+            Database, self,
+            Sqlite(pool) => Connections::Process(pool.watch()),
+            pool => Connections::Thread(pool.watch())
+        );
         let replicas: Vec<DatabaseWatch> = match self {
             Database::Postgres(pool) => pool
                 .replica_pools()
                 .map(DatabaseWatch::of_replica)
                 .collect(),
-            Database::Sqlite(_) | Database::Firebird(_) => Vec::new(),
+            _ => Vec::new(),
         };
         DatabaseWatch {
-            name,
+            name: self.name(),
             role: (!replicas.is_empty()).then_some(PoolRole::Primary),
             scheme: self.scheme(),
             connections_max: self.connections_max(),

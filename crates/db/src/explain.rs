@@ -46,6 +46,7 @@ impl Database {
                             .map(|line| without_literals(line))
                             .collect())
                     }
+                    #[cfg(feature = "firebird")]
                     Database::Firebird(pool) => pool.explain(sql).await,
                 }
             };

@@ -82,6 +82,7 @@ impl Row<'_> {
             RowRef::Postgres(row) => {
                 object.fields(columns, row.fields(), |field, out| field.write_json(out))?;
             }
+            #[cfg(feature = "firebird")]
             RowRef::Firebird(row) => {
                 object.fields(columns, row.fields(), |field, out| field.write_json(out))?;
             }

@@ -45,6 +45,7 @@ mod executor;
 mod explain;
 mod failed_statement;
 mod feed;
+#[cfg(feature = "firebird")]
 mod firebird;
 mod inserts;
 mod json;

@@ -31,6 +31,7 @@ pub const BATCH_MAX_BYTES: usize = 256 * 1024;
 /// Most blobs that the rows of one batch of a stream name, the contents of which come with it.
 pub const BATCH_MAX_BLOBS: usize = 32;
 /// Blobs that are read at the same time for one result.
+#[cfg(feature = "firebird")]
 pub(crate) const BLOBS_AHEAD: usize = 16;
 /// SQL texts of which a pool remembers how they are sent.
 pub const PLANS_MAX: usize = 1_024;

@@ -1,7 +1,6 @@
 //! What a caller chooses when it connects or begins a transaction, and how a URL says it. Opens nothing.
 //! Rule: every option has a default and a range, and an error about one says both.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -138,16 +137,6 @@ pub enum Names {
     AsIs,
 }
 
-impl Names {
-    pub(crate) fn shown(self, name: &str) -> Cow<'_, str> {
-        if self == Names::AsIs || name.chars().any(char::is_lowercase) {
-            Cow::Borrowed(name)
-        } else {
-            Cow::Owned(name.to_lowercase())
-        }
-    }
-}
-
 /// Choices for [`Database::begin`](crate::Database::begin).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -166,14 +155,6 @@ impl TransactionOptions {
         TransactionOptions {
             access: Access::ReadOnly,
             ..Self::default()
-        }
-    }
-
-    /// A transaction that only reads and sees what was committed when it began.
-    pub(crate) fn snapshot() -> Self {
-        TransactionOptions {
-            isolation: Isolation::RepeatableRead,
-            ..Self::read_only()
         }
     }
 
@@ -270,6 +251,11 @@ const URL_OPTIONS: &str = "mode=rwc|rw, name=NAME (memory only), statement_cache
 
 /// Takes a database URL apart and lays its options over `options`.
 pub(crate) fn parse(url: &str, options: Options) -> Result<(Location, Options)> {
+    if cfg!(not(feature = "firebird")) && url.starts_with("firebird:") {
+        return Err(Error::usage(
+            "Firebird is not in this program: it was built without the feature `firebird`",
+        ));
+    }
     // A URL may carry a password on other databases, so an error never repeats it.
     let Some(rest) = url.strip_prefix("sqlite:") else {
         let problem = match url.split_once(':') {
@@ -608,6 +594,15 @@ mod tests {
         check_error("sqlite:a?pool=many", "whole number");
         let secret = parse("mysql://user:secret@host/db", Options::default()).unwrap_err();
         assert!(!secret.to_string().contains("secret"));
+    }
+
+    #[test]
+    #[cfg(not(feature = "firebird"))]
+    fn firebird_that_is_not_built_in_is_refused_with_the_feature_to_build() {
+        let error = parse("firebird://u:secret@h/d", Options::default()).unwrap_err();
+        let expected =
+            "Firebird is not in this program: it was built without the feature `firebird`";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
-use tsumugi_sql::{Dialect, FIREBIRD, Name, POSTGRES, SQLITE, Statement};
+use tsumugi_sql::{Dialect, Name, POSTGRES, SQLITE, Statement};
 
 use crate::batch::BatchSize;
 use crate::database::Database;
@@ -42,7 +42,8 @@ impl Database {
         match self {
             Database::Sqlite(_) => &SQLITE,
             Database::Postgres(_) => &POSTGRES,
-            Database::Firebird(_) => &FIREBIRD,
+            #[cfg(feature = "firebird")]
+            Database::Firebird(_) => &tsumugi_sql::FIREBIRD,
         }
     }
 }
@@ -53,7 +54,8 @@ impl Transaction {
         match self {
             Transaction::Sqlite(_) => &SQLITE,
             Transaction::Postgres(_) => &POSTGRES,
-            Transaction::Firebird(_) => &FIREBIRD,
+            #[cfg(feature = "firebird")]
+            Transaction::Firebird(_) => &tsumugi_sql::FIREBIRD,
         }
     }
 }

@@ -31,7 +31,7 @@ impl Database {
             check(&sql)?;
             match self {
                 Database::Postgres(pool) => pool.read(sql, values).await,
-                Database::Sqlite(_) | Database::Firebird(_) => self.query(sql, values).await,
+                _ => self.query(sql, values).await,
             }
         }
         .boxed_local()
@@ -51,7 +51,7 @@ impl Database {
                 let stream = pool.read_stream(sql, values, by).await;
                 stream.map(RowStream::Postgres)
             }
-            Database::Sqlite(_) | Database::Firebird(_) => self.stream_by(sql, values, by).await,
+            _ => self.stream_by(sql, values, by).await,
         }
     }
 
@@ -62,7 +62,7 @@ impl Database {
         }
         match self {
             Database::Postgres(pool) => pool.read_begin(options).await.map(Transaction::Postgres),
-            Database::Sqlite(_) | Database::Firebird(_) => self.begin(options).await,
+            _ => self.begin(options).await,
         }
     }
 

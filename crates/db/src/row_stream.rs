@@ -6,7 +6,6 @@ use std::sync::Arc;
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
 use crate::error::Result;
-use crate::firebird::Firebird;
 use crate::on_each::on_database;
 use crate::postgres::Postgres;
 use crate::rows::{Columns, Rows};
@@ -21,7 +20,8 @@ pub enum RowStream {
     /// Of a PostgreSQL database.
     Postgres(server::RowStream<Postgres>),
     /// Of a Firebird database.
-    Firebird(server::RowStream<Firebird>),
+    #[cfg(feature = "firebird")]
+    Firebird(server::RowStream<crate::firebird::Firebird>),
 }
 
 impl RowStream {

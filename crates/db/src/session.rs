@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
+use tsumugi_sql::Family;
 
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -68,11 +69,14 @@ impl Database {
         sqlite: &'static str,
         firebird: &'static str,
     ) -> Result<&server::Pool<Postgres>> {
-        match self {
-            Database::Postgres(pool) => Ok(pool),
-            Database::Sqlite(_) => Err(Error::unsupported("SQLite", sqlite)),
-            Database::Firebird(_) => Err(Error::unsupported("Firebird", firebird)),
+        if let Database::Postgres(pool) = self {
+            return Ok(pool);
         }
+        let what = match self.dialect().family {
+            Family::Sqlite => sqlite,
+            _ => firebird,
+        };
+        Err(Error::unsupported(self.dialect().name, what))
     }
 }
 
@@ -112,8 +116,7 @@ impl Transaction {
     fn postgres(&self) -> Result<&server::Transaction<Postgres>> {
         match self {
             Transaction::Postgres(own) => Ok(own),
-            Transaction::Sqlite(_) => Err(Error::unsupported("SQLite", "COPY")),
-            Transaction::Firebird(_) => Err(Error::unsupported("Firebird", "COPY")),
+            _ => Err(Error::unsupported(self.dialect().name, "COPY")),
         }
     }
 }

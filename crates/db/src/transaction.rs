@@ -9,7 +9,6 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::firebird::Firebird;
 use crate::on_each::on_database;
 use crate::outcome::{Abandon, CommitCallback, guarded};
 use crate::postgres::Postgres;
@@ -37,7 +36,8 @@ pub enum Transaction {
     /// Of a PostgreSQL database.
     Postgres(server::Transaction<Postgres>),
     /// Of a Firebird database.
-    Firebird(server::Transaction<Firebird>),
+    #[cfg(feature = "firebird")]
+    Firebird(server::Transaction<crate::firebird::Firebird>),
 }
 
 impl Transaction {
@@ -56,11 +56,11 @@ impl Transaction {
     pub(crate) async fn query_text(&self, sql: SqlText, values: Vec<Value>) -> Result<Rows> {
         let values = bounded(values)?;
         let span = statement_span(&sql, self.dialect());
-        let outcome = match self {
-            Transaction::Sqlite(own) => guarded!(self.owner(), own.query(sql, values)),
-            Transaction::Postgres(own) => guarded!(self.owner(), own.query(sql, values)),
-            Transaction::Firebird(own) => guarded!(self.owner(), own.query_boxed(sql, values)),
-        };
+        let outcome = on_database!(
+            Transaction, self,
+            own => guarded!(self.owner(), own.query(sql, values));
+            Firebird => guarded!(self.owner(), own.query_boxed(sql, values))
+        );
         note_outcome(&span, &outcome, Rows::len);
         outcome
     }
@@ -84,22 +84,18 @@ impl Transaction {
     ) -> Result<ExecuteResult> {
         let values = bounded(values)?;
         let span = statement_span(&sql, self.dialect());
-        let outcome = match self {
-            Transaction::Sqlite(own) => guarded!(self.owner(), own.execute(sql, values)),
-            Transaction::Postgres(own) => guarded!(self.owner(), own.execute(sql, values)),
-            Transaction::Firebird(own) => guarded!(self.owner(), own.execute_boxed(sql, values)),
-        };
+        let outcome = on_database!(
+            Transaction, self,
+            own => guarded!(self.owner(), own.execute(sql, values));
+            Firebird => guarded!(self.owner(), own.execute_boxed(sql, values))
+        );
         note_outcome(&span, &outcome, changed);
         outcome
     }
 
     /// What a call ends that is not waited for.
     fn owner(&self) -> Weak<dyn Abandon> {
-        match self {
-            Transaction::Sqlite(own) => own.owner(),
-            Transaction::Postgres(own) => own.owner(),
-            Transaction::Firebird(own) => own.owner(),
-        }
+        on_database!(Transaction, self, own => own.owner())
     }
 
     /// Like [`Database::execute_script`](crate::Database::execute_script), inside the transaction, so it must not say `BEGIN` or `COMMIT`.
@@ -288,7 +284,8 @@ pub enum Savepoint {
     /// Of a PostgreSQL transaction.
     Postgres(server::Savepoint<Postgres>),
     /// Of a Firebird transaction.
-    Firebird(server::Savepoint<Firebird>),
+    #[cfg(feature = "firebird")]
+    Firebird(server::Savepoint<crate::firebird::Firebird>),
 }
 
 impl Savepoint {

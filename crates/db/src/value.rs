@@ -5,8 +5,8 @@ pub use tsumugi_sql::Value;
 
 use crate::error::{Error, Result};
 use crate::limits::BINDS_BYTES_MAX;
+use crate::postgres;
 use crate::rows::typed::Typed;
-use crate::{firebird, postgres};
 
 /// What the values of one statement or pipeline may still be longer by. Code that copies values takes room for each before it copies it.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +62,21 @@ pub struct TypedValueRef<'a>(DriverValue<'a>);
 #[derive(Clone, Copy, PartialEq)]
 enum DriverValue<'a> {
     Postgres(postgres::Field<'a>),
-    Firebird(firebird::Field<'a>),
+    #[cfg(feature = "firebird")]
+    Firebird(crate::firebird::Field<'a>),
     Typed(Typed<'a>),
+}
+
+/// Does the same with a value of whichever form.
+macro_rules! on_value {
+    ($it:expr, $inner:ident => $call:expr) => {
+        match $it {
+            DriverValue::Postgres($inner) => $call,
+            #[cfg(feature = "firebird")]
+            DriverValue::Firebird($inner) => $call,
+            DriverValue::Typed($inner) => $call,
+        }
+    };
 }
 
 /// What a [`TypedValueRef`] is, as far as a program that shows or computes with it must know.
@@ -89,7 +102,8 @@ impl<'a> TypedValueRef<'a> {
         TypedValueRef(DriverValue::Postgres(field))
     }
 
-    pub(crate) fn firebird(field: firebird::Field<'a>) -> TypedValueRef<'a> {
+    #[cfg(feature = "firebird")]
+    pub(crate) fn firebird(field: crate::firebird::Field<'a>) -> TypedValueRef<'a> {
         TypedValueRef(DriverValue::Firebird(field))
     }
 
@@ -99,40 +113,22 @@ impl<'a> TypedValueRef<'a> {
 
     /// What it is.
     pub fn kind(&self) -> ValueKind {
-        match self.0 {
-            DriverValue::Postgres(field) => field.kind(),
-            DriverValue::Firebird(field) => field.kind(),
-            DriverValue::Typed(typed) => typed.kind(),
-        }
+        on_value!(self.0, value => value.kind())
     }
 
     /// Microseconds since 1970 of a finite [`ValueKind::Timestamp`] or [`ValueKind::TimestampTz`].
     pub fn unix_micros(&self) -> Option<i64> {
-        match self.0 {
-            DriverValue::Postgres(field) => field.unix_micros(),
-            DriverValue::Firebird(field) => field.unix_micros(),
-            DriverValue::Typed(typed) => typed.unix_micros(),
-        }
+        on_value!(self.0, value => value.unix_micros())
     }
 
     /// Appends it as the database prints it; what SQLite has no type for as PostgreSQL would.
     pub fn write_text(&self, out: &mut Vec<u8>) -> crate::Result<()> {
-        match self.0 {
-            DriverValue::Postgres(field) => field.write_text(out)?,
-            DriverValue::Firebird(field) => field.write_text(out)?,
-            DriverValue::Typed(typed) => typed.write_text(out),
-        }
-        Ok(())
+        on_value!(self.0, value => value.write_text(out))
     }
 
     /// Appends it as JSON.
     pub fn write_json(&self, out: &mut Vec<u8>) -> crate::Result<()> {
-        match self.0 {
-            DriverValue::Postgres(field) => field.write_json(out)?,
-            DriverValue::Firebird(field) => field.write_json(out)?,
-            DriverValue::Typed(typed) => typed.write_json(out),
-        }
-        Ok(())
+        on_value!(self.0, value => value.write_json(out))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A database that is not kept open, for lists of what an application has. Asks nothing of it.
 
 use crate::database::Database;
-use crate::firebird::Firebird;
 use crate::log::opaque;
+use crate::on_each::on_database;
 use crate::postgres::Postgres;
 use crate::{server, sqlite};
 
@@ -10,16 +10,13 @@ use crate::{server, sqlite};
 pub(crate) enum WeakDatabase {
     Sqlite(sqlite::WeakPool),
     Postgres(server::WeakPool<Postgres>),
-    Firebird(server::WeakPool<Firebird>),
+    #[cfg(feature = "firebird")]
+    Firebird(server::WeakPool<crate::firebird::Firebird>),
 }
 
 impl WeakDatabase {
     pub(crate) fn upgrade(&self) -> Option<Database> {
-        match self {
-            WeakDatabase::Sqlite(pool) => pool.upgrade().map(Database::Sqlite),
-            WeakDatabase::Postgres(pool) => pool.upgrade().map(Database::Postgres),
-            WeakDatabase::Firebird(pool) => pool.upgrade().map(Database::Firebird),
-        }
+        on_database!(WeakDatabase => Database, self, pool => pool.upgrade())
     }
 }
 
@@ -28,6 +25,7 @@ impl Database {
         match self {
             Database::Sqlite(pool) => WeakDatabase::Sqlite(pool.downgrade()),
             Database::Postgres(pool) => WeakDatabase::Postgres(pool.downgrade()),
+            #[cfg(feature = "firebird")]
             Database::Firebird(pool) => WeakDatabase::Firebird(pool.downgrade()),
         }
     }

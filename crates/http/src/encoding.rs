@@ -7,7 +7,6 @@ use std::{
     rc::Rc,
 };
 
-use brotli::CompressorWriter;
 use bytes::{Buf, Bytes};
 use flate2::{Compression, write::GzEncoder};
 use http::{
@@ -74,9 +73,13 @@ impl AcceptedCodings {
         }
     }
 
-    /// The coding that the client likes best, ours where it does not mind.
+    /// The coding to encode in: what the client likes best, ours where it does not mind.
     pub fn best(self, ours: Coding) -> Option<Coding> {
-        match (self.gzip, self.brotli) {
+        let brotli = match cfg!(feature = "brotli") {
+            true => self.brotli,
+            false => 0,
+        };
+        match (self.gzip, brotli) {
             (0, 0) => None,
             (gzip, brotli) if gzip > brotli => Some(Coding::Gzip),
             (gzip, brotli) if brotli > gzip => Some(Coding::Brotli),
@@ -117,14 +120,13 @@ pub(crate) fn vary(headers: &mut HeaderMap) {
 
 /// Fast rather than small: the time is the worker's.
 const GZIP_LEVEL: u32 = 5;
-const BROTLI_QUALITY: u32 = 4;
 /// Logarithm of the window of whole bodies.
 const BROTLI_WINDOW: u32 = 20;
 /// Logarithm of the window of streams, which keep it while they last.
 const BROTLI_STREAM_WINDOW: u32 = 16;
 
 pub(crate) fn encode(coding: Coding, bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = encoder(coding, BROTLI_WINDOW);
+    let mut encoder = encoder(coding, BROTLI_WINDOW).ok_or(io::ErrorKind::Unsupported)?;
     encoder.write_all(bytes)?;
     encoder.finish()
 }
@@ -137,12 +139,28 @@ trait Encoder: Write {
     fn finish(self: Box<Self>) -> io::Result<Vec<u8>>;
 }
 
-fn encoder(coding: Coding, window: u32) -> Box<dyn Encoder> {
-    let out = Vec::new();
+/// None of a coding that is not built in.
+fn encoder(coding: Coding, window: u32) -> Option<Box<dyn Encoder>> {
     match coding {
-        Coding::Gzip => Box::new(GzEncoder::new(out, Compression::new(GZIP_LEVEL))),
-        Coding::Brotli => Box::new(CompressorWriter::new(out, 4096, BROTLI_QUALITY, window)),
+        Coding::Gzip => {
+            let level = Compression::new(GZIP_LEVEL);
+            Some(Box::new(GzEncoder::new(Vec::new(), level)))
+        }
+        Coding::Brotli => brotli_encoder(window),
     }
+}
+
+#[cfg(feature = "brotli")]
+fn brotli_encoder(window: u32) -> Option<Box<dyn Encoder>> {
+    /// Fast rather than small, as the level of gzip.
+    const QUALITY: u32 = 4;
+    let encoder = brotli::CompressorWriter::new(Vec::new(), 4096, QUALITY, window);
+    Some(Box::new(encoder))
+}
+
+#[cfg(not(feature = "brotli"))]
+fn brotli_encoder(_: u32) -> Option<Box<dyn Encoder>> {
+    None
 }
 
 impl Encoder for GzEncoder<Vec<u8>> {
@@ -155,7 +173,8 @@ impl Encoder for GzEncoder<Vec<u8>> {
     }
 }
 
-impl Encoder for CompressorWriter<Vec<u8>> {
+#[cfg(feature = "brotli")]
+impl Encoder for brotli::CompressorWriter<Vec<u8>> {
     fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.get_mut())
     }
@@ -175,14 +194,15 @@ pub(crate) struct Encoding {
 }
 
 impl Encoding {
-    /// None when as many streams as allowed are being encoded.
+    /// None when as many streams as allowed are being encoded, and of a coding that is not built in.
     pub(crate) fn begin(coding: Coding, streams: &Rc<Cell<usize>>) -> Option<Box<Encoding>> {
         if streams.get() >= COMPRESSED_STREAMS_MAX {
             return None;
         }
+        let encoder = encoder(coding, BROTLI_STREAM_WINDOW)?;
         streams.set(streams.get() + 1);
         Some(Box::new(Encoding {
-            encoder: Some(encoder(coding, BROTLI_STREAM_WINDOW)),
+            encoder: Some(encoder),
             rest: Bytes::new(),
             streams: Rc::clone(streams),
         }))
@@ -245,7 +265,11 @@ mod tests {
 
     #[test]
     fn the_clients_weights_decide_and_ours_where_they_are_equal() {
-        let (gzip, brotli) = (Some(Coding::Gzip), Some(Coding::Brotli));
+        let gzip = Some(Coding::Gzip);
+        let brotli = match cfg!(feature = "brotli") {
+            true => Some(Coding::Brotli),
+            false => gzip,
+        };
         check("gzip, deflate, br, zstd", [brotli, gzip]);
         check("gzip;q=1.0, br;q=0.5", [gzip, gzip]);
         check("br;q=1.0, gzip;q=0.8, *;q=0.1", [brotli, brotli]);
@@ -257,38 +281,39 @@ mod tests {
         }
     }
 
-    fn decode(coding: Coding, bytes: &[u8]) -> Vec<u8> {
+    fn all_of(mut decoder: impl Read) -> Vec<u8> {
         let mut out = Vec::new();
-        match coding {
-            Coding::Gzip => flate2::read::GzDecoder::new(bytes)
-                .read_to_end(&mut out)
-                .unwrap(),
-            Coding::Brotli => brotli::Decompressor::new(bytes, 4096)
-                .read_to_end(&mut out)
-                .unwrap(),
-        };
+        decoder.read_to_end(&mut out).unwrap();
         out
+    }
+
+    fn check_decoded(coding: Coding, decode: fn(&[u8]) -> Vec<u8>) {
+        let text: Vec<u8> = (0..50_000u32)
+            .flat_map(|n| n.to_string().into_bytes())
+            .collect();
+        assert_eq!(decode(&encode(coding, &text).unwrap()), text);
+        let mut encoding = Encoding::begin(coding, &Rc::default()).unwrap();
+        let mut out = Vec::new();
+        for piece in text.chunks(30_000) {
+            encoding.feed(Bytes::copy_from_slice(piece));
+            while let Some(bytes) = encoding.next() {
+                out.extend_from_slice(&bytes);
+            }
+        }
+        assert!(!encoding.is_finished());
+        out.extend_from_slice(&encoding.finish().unwrap_or_default());
+        assert_eq!(decode(&out), text);
     }
 
     #[test]
     fn encoded_body_decodes_to_the_same_whole_or_in_pieces() {
-        let text: Vec<u8> = (0..50_000u32)
-            .flat_map(|n| n.to_string().into_bytes())
-            .collect();
-        for coding in [Coding::Gzip, Coding::Brotli] {
-            assert_eq!(decode(coding, &encode(coding, &text).unwrap()), text);
-            let mut encoding = Encoding::begin(coding, &Rc::default()).unwrap();
-            let mut out = Vec::new();
-            for piece in text.chunks(30_000) {
-                encoding.feed(Bytes::copy_from_slice(piece));
-                while let Some(bytes) = encoding.next() {
-                    out.extend_from_slice(&bytes);
-                }
-            }
-            assert!(!encoding.is_finished());
-            out.extend_from_slice(&encoding.finish().unwrap_or_default());
-            assert_eq!(decode(coding, &out), text);
-        }
+        check_decoded(Coding::Gzip, |bytes| {
+            all_of(flate2::read::GzDecoder::new(bytes))
+        });
+        #[cfg(feature = "brotli")]
+        check_decoded(Coding::Brotli, |bytes| {
+            all_of(brotli::Decompressor::new(bytes, 4096))
+        });
     }
 
     #[test]

@@ -33,6 +33,11 @@ mod claim_schedule;
 mod claims;
 mod commit_wake;
 mod counts;
+#[cfg(feature = "cron")]
+mod cron;
+#[cfg(not(feature = "cron"))]
+#[path = "without_cron.rs"]
+mod cron;
 mod error;
 mod failure_pause;
 mod figures;
@@ -59,10 +64,11 @@ mod worker_name;
 
 pub use claims::ClaimedJob;
 pub use counts::JobCounts;
+pub use cron::CronSchedule;
 pub use error::{Error, Result};
 pub use figures::{JobFigure, JobFigures};
 pub use kind::{DEFAULT_QUEUE, JobKind, JobPush, WorkerOptions};
 pub use queue::{JobQueue, JobRow, JobState};
-pub use schedule::{CronSchedule, run_schedules};
+pub use schedule::run_schedules;
 pub use table::{JobTablesWish, prepare_job_tables};
 pub use worker::{JobFuture, JobWorker, Perform};

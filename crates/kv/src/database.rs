@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use crate::clock::Clock;
 use crate::close_state::CloseState;
-use crate::disk::{Disk, is_database};
+use crate::disk::{self, is_database};
 use crate::engine::{Engine, EngineShared};
 use crate::engine_slot::EngineSlot;
 use crate::error::{Error, LockHolder, Result};
@@ -86,11 +86,11 @@ impl KvDatabase {
             None => false,
         };
         if !is_kept {
-            let open = || Disk::open(shared.clone(), closed.clone());
+            let open = || disk::open(shared.clone(), closed.clone());
             match (unless_released(&spec.path, open), &takeover) {
                 (Err(error), Some(_)) if error.is_held_by_another() => {}
                 (disk, _) => {
-                    let slot = EngineSlot::with(Arc::new(disk?));
+                    let slot = EngineSlot::with(disk?);
                     return Ok(Self::of(slot, shared, closed));
                 }
             }
@@ -551,7 +551,7 @@ impl LaterOpening {
 
     fn attempt(&self) -> Result<()> {
         unless_released(&self.shared.spec.path, || {
-            let disk = Disk::open(self.shared.clone(), self.closed.clone())?;
+            let disk = disk::open(self.shared.clone(), self.closed.clone())?;
             self.fill(disk);
             Ok(())
         })
@@ -567,11 +567,11 @@ impl LaterOpening {
         self.awaited = None;
     }
 
-    fn fill(&self, disk: Disk) {
+    fn fill(&self, disk: Arc<dyn Engine>) {
         let path = self.shared.spec.path.display();
         match self.open.upgrade() {
             Some(open) => {
-                open.slot.fill(Arc::new(disk));
+                open.slot.fill(disk);
                 tracing::info!(%path, "a database was taken over");
             }
             // It closes by itself.

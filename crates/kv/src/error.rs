@@ -138,6 +138,15 @@ impl Error {
         Error::Locked { path, holder }
     }
 
+    /// The answer to whatever needs the engine on disk, where it is not built in.
+    pub(crate) fn no_disk() -> Error {
+        Error::Spec {
+            reason:
+                "The engine on disk is not in this program: it was built without the feature `disk`"
+                    .to_owned(),
+        }
+    }
+
     /// Whether another process has the database, of which nothing else is known: it may let it go.
     pub(crate) fn is_held_by_another(&self) -> bool {
         let holder = LockHolder::Other;

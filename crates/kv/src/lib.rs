@@ -75,6 +75,10 @@ mod computed;
 mod cursor;
 mod database;
 mod decide;
+#[cfg(feature = "disk")]
+mod disk;
+#[cfg(not(feature = "disk"))]
+#[path = "without_disk.rs"]
 mod disk;
 mod engine;
 mod engine_slot;

@@ -142,6 +142,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
+    #[cfg(any(test, feature = "disk"))]
     pub(crate) fn add(&self, duration: Duration) {
         let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let bucket = LATENCY_BUCKETS_US.partition_point(|end| *end < us);

@@ -1,15 +1,13 @@
 //! The answer to a write that may still be on its way. Knows no engine.
 //! Rule: dropping it does not take the write back.
 
-use std::future::Future;
+use std::future::{self, Future};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use tokio::sync::oneshot;
-
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::write::WriteResult;
 
 /// A future of a write's answer: ready at once for databases in memory, after the commit for those on disk.
@@ -19,18 +17,20 @@ pub struct Pending(State);
 
 #[derive(Debug)]
 enum State {
-    Ready(Option<Box<Result<WriteResult>>>),
-    Waiting(oneshot::Receiver<Result<WriteResult>>),
+    Ready(future::Ready<Box<Result<WriteResult>>>),
+    #[cfg(any(test, feature = "disk"))]
+    Waiting(tokio::sync::oneshot::Receiver<Result<WriteResult>>),
 }
 
 impl Pending {
     pub(crate) fn ready(answer: Result<WriteResult>) -> Self {
-        Self(State::Ready(Some(Box::new(answer))))
+        Self(State::Ready(future::ready(Box::new(answer))))
     }
 
     /// A pending answer, and where it is to be sent.
-    pub(crate) fn waiting() -> (oneshot::Sender<Result<WriteResult>>, Self) {
-        let (sender, receiver) = oneshot::channel();
+    #[cfg(any(test, feature = "disk"))]
+    pub(crate) fn waiting() -> (tokio::sync::oneshot::Sender<Result<WriteResult>>, Self) {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         (sender, Self(State::Waiting(receiver)))
     }
 
@@ -47,12 +47,11 @@ impl Future for Pending {
     /// When polled again after it was ready.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.get_mut().0 {
-            State::Ready(answer) => {
-                Poll::Ready(*answer.take().expect("a future is not polled after its end"))
-            }
+            State::Ready(answer) => Pin::new(answer).poll(context).map(|answer| *answer),
+            #[cfg(any(test, feature = "disk"))]
             State::Waiting(receiver) => Pin::new(receiver)
                 .poll(context)
-                .map(|answer| answer.unwrap_or(Err(Error::Closed))),
+                .map(|answer| answer.unwrap_or(Err(crate::Error::Closed))),
         }
     }
 }
@@ -94,6 +93,6 @@ mod tests {
     fn an_answer_that_never_comes_says_closed() {
         let (sender, pending) = Pending::waiting();
         drop(sender);
-        assert!(matches!(pending.wait(), Err(Error::Closed)));
+        assert!(matches!(pending.wait(), Err(crate::Error::Closed)));
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn prefix_of(key: &[u8]) -> Option<&[u8]> {
 }
 
 /// The key that no key of the queue reaches, and every key of a later queue does.
+#[cfg(any(test, feature = "disk"))]
 pub(crate) fn prefix_end(prefix: &[u8]) -> Bytes {
     let mut end = BytesMut::from(prefix);
     if let Some(last) = end.last_mut() {

@@ -38,6 +38,9 @@ impl KvDatabase {
     /// As [`open`](Self::open).
     pub fn open_with(spec: &Spec, clock: Clock) -> Result<Self> {
         spec.validate()?;
+        if cfg!(not(feature = "disk")) && !spec.is_in_memory() {
+            return Err(Error::no_disk());
+        }
         if spec.read_only && !spec.is_in_memory() && !is_database(&spec.path)? {
             return Err(Error::Broken {
                 path: spec.path.clone(),

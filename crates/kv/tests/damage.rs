@@ -1,6 +1,8 @@
 //! What damaged files lead to: an error that says where, or the records of an earlier moment, and never a wrong value.
 //! DAMAGE_STEPS sets how many places of each file are tried. Rule: damage is done to a copy, one place at a time.
 
+#![cfg(feature = "disk")]
+
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write as _};

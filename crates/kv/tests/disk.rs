@@ -1,5 +1,7 @@
 //! What only databases on disk do: outlive their users, keep others out, refuse folders that are not theirs, copy themselves.
 
+#![cfg(feature = "disk")]
+
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;

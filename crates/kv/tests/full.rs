@@ -2,6 +2,8 @@
 //! The disk is a small file system in memory, mounted by root, or by anybody in a namespace of its own.
 //! Rule: where neither can be had the test fails and says what it needs.
 
+#![cfg(feature = "disk")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

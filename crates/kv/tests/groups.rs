@@ -1,5 +1,7 @@
 //! Writes that wait together and are small, of records that are large: a commit ends with the record that takes it past its size.
 
+#![cfg(feature = "disk")]
+
 use tsumugi_kv::limits::{EXCHANGE_BYTES_MAX, GROUP_BYTES_MAX};
 use tsumugi_kv::{
     Desired, Durability, Expected, KvDatabase, RekeySource, SetMode, Spec, Write, WriteResult,

@@ -1,6 +1,8 @@
 //! What is left when the process is killed: a child writes and says what was acknowledged, and is killed at some moment.
 //! KILL_ROUNDS sets how often, KILL_MS how long a round lasts at most. Rule: the parent trusts only what it read from the pipe.
 
+#![cfg(feature = "disk")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, Stdio};

@@ -1,6 +1,8 @@
 //! A database with far more records than its cache holds. LARGE_MIB sets how many MiB of keys and values of eight bytes (1,024 in
 //! `make soak`, with a cache of half of them). Not a measurement.
 
+#![cfg(feature = "disk")]
+
 use tsumugi_kv::{Durability, KeyRange, KvDatabase, Spec, Write};
 
 /// Bytes of a key and its value.

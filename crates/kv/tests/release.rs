@@ -1,6 +1,8 @@
 //! What becomes of the databases of a process that lets go of them for another one: a child does so and lives on, and this process opens them.
 //! Rule: the parent trusts only what it read from the pipe.
 
+#![cfg(feature = "disk")]
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

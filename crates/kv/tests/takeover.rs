@@ -1,6 +1,8 @@
 //! Databases on disk that another process has while this one takes over from it. The other process is played by a lock of this one: the
 //! system does not tell them apart.
 
+#![cfg(feature = "disk")]
+
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,8 @@
 //! A journal that ends anywhere, and one with a damaged byte, while the values in it look like journals themselves.
 //! DAMAGE_STEPS sets how many places are tried. Rule: what was acknowledged before the tear is there, and nothing else is.
 
+#![cfg(feature = "disk")]
+
 mod imitation;
 
 use std::fs::{self, OpenOptions};

@@ -14,6 +14,9 @@ pub enum Error {
     /// Fix `SMTP_URL`. Its text is not shown, it may hold a password.
     #[error("SMTP_URL {0}")]
     Url(&'static str),
+    /// Fix `MAIL_FROM`. Its text is not shown either.
+    #[error("MAIL_FROM is no address: write app@example.org or App <app@example.org>")]
+    Sender,
     /// Retry later. The server may have the mail when it was about to confirm it.
     #[error("mail was not taken by {place} within mail.send_ms_max ({ms} ms)")]
     Timeout {
@@ -71,7 +74,7 @@ impl Error {
     /// What went wrong, without a word of the server's or of the mail.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Error::Mail(_) => "mail",
+            Error::Mail(_) | Error::Sender => "mail",
             Error::NoServer | Error::Url(_) => "no server",
             Error::Timeout { .. } => "timeout",
             Error::Connect { .. } => "no connection",

@@ -9,9 +9,11 @@ mod error;
 mod limits;
 mod mailer;
 mod message;
+mod settings;
 
 pub use self::address::SmtpUrl;
 pub use self::error::Error;
 pub use self::limits::MailLimits;
-pub use self::mailer::{MailSettings, MailTarget, Mailer};
+pub use self::mailer::Mailer;
 pub use self::message::{Attachment, Mail};
+pub use self::settings::{MailSettings, MailTarget};

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,48 +21,9 @@ use tsumugi_worker::WorkerHandle;
 use crate::address::SmtpUrl;
 use crate::connection::{SmtpConnection, SmtpConnector};
 use crate::error::Error;
-use crate::limits::{COLLECTED_MAX, CONNECT_PART, MailLimits};
+use crate::limits::{COLLECTED_MAX, CONNECT_PART};
 use crate::message::{Mail, PreparedMail};
-
-/// Where an application's mails go.
-#[derive(Clone, Debug, Default)]
-pub enum MailTarget {
-    /// Nowhere: each is an error that says what to set.
-    #[default]
-    Nowhere,
-    /// To this server.
-    Server(SmtpUrl),
-    /// Into files of this folder, for development.
-    Folder(PathBuf),
-    /// Into a list, for tests.
-    Collected,
-}
-
-impl MailTarget {
-    /// The server that the text of `SMTP_URL` names, or what takes its place where there is none.
-    ///
-    /// # Errors
-    /// When the text is no URL of a mail server.
-    pub fn of(url: Option<&str>, otherwise: MailTarget) -> Result<MailTarget, Error> {
-        match url.filter(|url| !url.is_empty()) {
-            Some(url) => url.parse().map(MailTarget::Server),
-            None => Ok(otherwise),
-        }
-    }
-}
-
-/// How mails are sent from one worker.
-#[derive(Clone, Debug, Default)]
-pub struct MailSettings {
-    /// Where they go.
-    pub target: MailTarget,
-    /// Who sends a mail that does not say it.
-    pub from: Option<String>,
-    /// A PEM file of the certificates that servers are to have; none takes `SSL_CERT_FILE`, else the system's.
-    pub certificates: Option<PathBuf>,
-    /// The limits.
-    pub limits: MailLimits,
-}
+use crate::settings::{MailSettings, MailTarget};
 
 /// Sends mails from one worker.
 pub struct Mailer {

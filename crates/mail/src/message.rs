@@ -274,7 +274,7 @@ fn field(what: &str, text: &str) -> Result<String, Error> {
 }
 
 /// `ann@example.org` or `Ann <ann@example.org>`, and nothing before or after it.
-fn mailbox(what: &str, text: &str) -> Result<Mailbox, Error> {
+pub(crate) fn mailbox(what: &str, text: &str) -> Result<Mailbox, Error> {
     let text = field(what, text)?;
     let text = text.trim();
     let (name, address) = match text

@@ -649,6 +649,7 @@ pub struct ChangeMasterResponse {
     pub status: ::core::option::Option<StatusProto>,
 }
 /// Generated server implementations.
+#[cfg(feature = "service")]
 pub mod dbm_service_server {
     #![allow(
         unused_variables,

@@ -249,6 +249,7 @@ pub mod watch_response {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "service")]
 pub mod store_service_server {
     #![allow(
         unused_variables,

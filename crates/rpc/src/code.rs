@@ -1,6 +1,78 @@
-//! The codes of a database's status, by name. Numbers are the wire contract.
+//! The codes of a call's status, which are gRPC's, and of a database's status, by name. Numbers are the wire contract.
 
 use std::fmt;
+
+/// How a call ended, as gRPC says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum GrpcCode {
+    /// Done.
+    Ok = 0,
+    /// Called off.
+    Cancelled = 1,
+    /// For a reason that has no code.
+    Unknown = 2,
+    /// The request cannot be, whatever the server's state.
+    InvalidArgument = 3,
+    /// Its time was over before it was done.
+    DeadlineExceeded = 4,
+    /// What it names is not there.
+    NotFound = 5,
+    /// What it would make is there.
+    AlreadyExists = 6,
+    /// Not allowed.
+    PermissionDenied = 7,
+    /// Something is used up: room, or a limit.
+    ResourceExhausted = 8,
+    /// Not in this state.
+    FailedPrecondition = 9,
+    /// Others were in its way.
+    Aborted = 10,
+    /// Beyond what is there.
+    OutOfRange = 11,
+    /// The server has no such call.
+    Unimplemented = 12,
+    /// The server is broken.
+    Internal = 13,
+    /// The server is away for the moment.
+    Unavailable = 14,
+    /// Data is lost or damaged.
+    DataLoss = 15,
+    /// The caller has not said who it is.
+    Unauthenticated = 16,
+}
+
+const CODES: [GrpcCode; 17] = [
+    GrpcCode::Ok,
+    GrpcCode::Cancelled,
+    GrpcCode::Unknown,
+    GrpcCode::InvalidArgument,
+    GrpcCode::DeadlineExceeded,
+    GrpcCode::NotFound,
+    GrpcCode::AlreadyExists,
+    GrpcCode::PermissionDenied,
+    GrpcCode::ResourceExhausted,
+    GrpcCode::FailedPrecondition,
+    GrpcCode::Aborted,
+    GrpcCode::OutOfRange,
+    GrpcCode::Unimplemented,
+    GrpcCode::Internal,
+    GrpcCode::Unavailable,
+    GrpcCode::DataLoss,
+    GrpcCode::Unauthenticated,
+];
+
+impl GrpcCode {
+    /// The code with this number in decimal, as `grpc-status` has it; [`GrpcCode::Unknown`] for what means nothing here.
+    pub(crate) fn of_bytes(digits: &[u8]) -> GrpcCode {
+        let number = match digits {
+            [one @ b'0'..=b'9'] => usize::from(one - b'0'),
+            [b'1', one @ b'0'..=b'9'] => 10 + usize::from(one - b'0'),
+            _ => return GrpcCode::Unknown,
+        };
+        CODES.get(number).copied().unwrap_or(GrpcCode::Unknown)
+    }
+}
 
 /// How a database answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +148,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_those_of_the_wire() {
+    fn codes_of_calls_are_those_of_the_wire() {
+        for (number, code) in CODES.into_iter().enumerate() {
+            assert_eq!(code as usize, number);
+            assert_eq!(GrpcCode::of_bytes(number.to_string().as_bytes()), code);
+        }
+        for digits in ["", "x", "00", "01", "17", "20", "100", "-1"] {
+            assert_eq!(
+                GrpcCode::of_bytes(digits.as_bytes()),
+                GrpcCode::Unknown,
+                "{digits}"
+            );
+        }
+    }
+
+    #[test]
+    fn codes_of_databases_are_those_of_the_wire() {
         for (number, (code, _)) in NAMES.iter().enumerate() {
             assert_eq!(*code as i32, number as i32);
             assert_eq!(TkrzwCode::of(number as i32), *code);

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::code::TkrzwCode;
+use crate::code::{GrpcCode, TkrzwCode};
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -47,7 +47,7 @@ pub enum Error {
     #[error("the server refused the call ({code:?}): {message}")]
     Refused {
         /// gRPC's code.
-        code: tonic::Code,
+        code: GrpcCode,
         /// The server's text.
         message: String,
     },

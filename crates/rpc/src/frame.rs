@@ -3,16 +3,12 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 
 use crate::error::{Error, Result};
 use crate::limits::{RESERVED_AHEAD_BYTES, RESERVED_AHEAD_FACTOR, SMALL_MESSAGE_BYTES};
 
 /// Bytes before each message.
 pub(crate) const PREFIX_BYTES: usize = 5;
-
-/// Values up to this size are copied to what comes before them: to send two pieces costs more.
-const COPIED_BYTES_MAX: usize = 16 * 1024;
 
 /// Appends a message with its prefix.
 pub(crate) fn put(message: &impl Message, buffer: &mut BytesMut) {
@@ -23,7 +19,7 @@ pub(crate) fn put(message: &impl Message, buffer: &mut BytesMut) {
     let _ = message.encode(buffer);
 }
 
-fn put_prefix(length: usize, buffer: &mut BytesMut) {
+pub(crate) fn put_prefix(length: usize, buffer: &mut BytesMut) {
     buffer.put_u8(0);
     // A message is bounded by what its caller has in memory; the peer refuses what is beyond its limit.
     buffer.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
@@ -34,54 +30,6 @@ pub(crate) fn one(message: &impl Message) -> Bytes {
     let mut buffer = BytesMut::with_capacity(PREFIX_BYTES + message.encoded_len());
     put(message, &mut buffer);
     buffer.freeze()
-}
-
-/// A message with its prefix. What of it is large and in memory already is apart, and not copied.
-#[derive(Debug, Default)]
-pub(crate) struct FramedMessage {
-    pub(crate) head: Bytes,
-    pub(crate) tail: Bytes,
-}
-
-/// A message whose last field is given apart: it is empty in the message itself.
-pub(crate) fn with_last(message: &impl Message, tag: u32, value: Bytes) -> FramedMessage {
-    if value.is_empty() {
-        return FramedMessage {
-            head: one(message),
-            tail: value,
-        };
-    }
-    let mut head = room_before_last(message.encoded_len(), tag, &value);
-    let _ = message.encode(&mut head);
-    put_last(head, tag, value)
-}
-
-/// The prefix, and room for what follows it.
-fn room_before_last(length: usize, tag: u32, value: &Bytes) -> BytesMut {
-    let before = length + key_len(tag) + encoded_len_varint(value.len() as u64);
-    let copied = match value.len() > COPIED_BYTES_MAX {
-        true => 0,
-        false => value.len(),
-    };
-    let mut head = BytesMut::with_capacity(PREFIX_BYTES + before + copied);
-    put_prefix(before + value.len(), &mut head);
-    head
-}
-
-fn put_last(mut head: BytesMut, tag: u32, value: Bytes) -> FramedMessage {
-    encode_key(tag, WireType::LengthDelimited, &mut head);
-    encode_varint(value.len() as u64, &mut head);
-    let tail = match value.len() > COPIED_BYTES_MAX {
-        true => value,
-        false => {
-            head.put_slice(&value);
-            Bytes::new()
-        }
-    };
-    FramedMessage {
-        head: head.freeze(),
-        tail,
-    }
 }
 
 /// Takes messages out of pieces as they come.
@@ -187,10 +135,15 @@ pub(crate) fn announced(prefix: &[u8; PREFIX_BYTES]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::{EchoRequest, GetResponse, StatusProto};
 
-    fn echo(text: &str) -> EchoRequest {
-        EchoRequest {
+    #[derive(Clone, PartialEq, prost::Message)]
+    struct Echo {
+        #[prost(string, tag = "1")]
+        message: String,
+    }
+
+    fn echo(text: &str) -> Echo {
+        Echo {
             message: text.to_owned(),
         }
     }
@@ -206,7 +159,7 @@ mod tests {
             let piece = rest.split_to(cut.min(rest.len()));
             messages.push(piece);
             while let Some(message) = messages.next().unwrap() {
-                found.push(EchoRequest::decode(message).unwrap().message);
+                found.push(Echo::decode(message).unwrap().message);
             }
         }
         assert_eq!(found, ["", "one", "紡ぎ"], "{cuts:?}");
@@ -291,24 +244,6 @@ mod tests {
             }
             assert_eq!(largest, PREFIX_BYTES + bytes, "{length}");
             assert_eq!(messages.next().unwrap().unwrap().len(), bytes);
-        }
-    }
-
-    #[test]
-    fn message_with_its_last_field_apart_is_the_same_message() {
-        for length in [0, 1, 127, 128, COPIED_BYTES_MAX, COPIED_BYTES_MAX + 1] {
-            let value = Bytes::from(vec![7; length]);
-            let mut whole = GetResponse {
-                status: Some(StatusProto {
-                    code: 7,
-                    message: "one".to_owned(),
-                }),
-                value: Bytes::new(),
-            };
-            let FramedMessage { head, tail } = with_last(&whole, 2, value.clone());
-            assert_eq!(tail.is_empty(), length <= COPIED_BYTES_MAX);
-            whole.value = value;
-            assert_eq!([head, tail].concat(), one(&whole), "{length}");
         }
     }
 }

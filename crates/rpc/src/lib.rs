@@ -1,7 +1,10 @@
-//! The key-value store over gRPC: the service that clients of Tkrzw-RPC speak, and a client of it.
+//! The key-value store over gRPC: the service that clients of Tkrzw-RPC speak, a client of it, and one of any other service.
 //! Knows no listener, no Ruby and no file but certificates and tokens; what serves a connection stays on the worker that accepted it.
 //!
 //! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`RpcLimits`]).
+//!
+//! Without features there are the connections of a client and [`client::GrpcClient`], which sends messages of any service. The feature `tkrzw` adds the
+//! messages of Tkrzw-RPC and their client, `Client`; the feature `service`, on by default, adds that and the service itself, `server`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -16,16 +19,21 @@
 
 pub mod client;
 mod code;
+#[cfg(feature = "service")]
 #[doc(hidden)]
 pub mod cuts;
 mod error;
 mod frame;
-mod limits;
+pub mod limits;
+#[cfg(feature = "tkrzw")]
 mod method;
+#[cfg(feature = "tkrzw")]
 mod note;
+#[cfg(feature = "service")]
 pub mod server;
 
 /// Messages and service, generated from `proto/tkrzw_rpc.proto`; field numbers and types are the wire contract.
+#[cfg(feature = "tkrzw")]
 #[allow(
     missing_docs,
     clippy::all,
@@ -39,6 +47,7 @@ pub mod proto {
 }
 
 /// Messages and service of our own beside the protocol's, generated from `proto/tsumugi_kv.proto`.
+#[cfg(feature = "tkrzw")]
 pub mod own_proto {
     // By this name the generated code refers to the messages of the protocol.
     use crate::proto as tkrzw_rpc;
@@ -57,20 +66,22 @@ pub mod own_proto {
     }
 }
 
+#[cfg(feature = "tkrzw")]
 pub use self::{
-    client::{Client, RpcTarget},
-    code::TkrzwCode,
+    client::Client,
+    note::{ServiceNote, ServiceNotes},
+};
+pub use self::{
+    client::RpcTarget,
+    code::{GrpcCode as Code, TkrzwCode},
     error::{Error, Result},
     limits::{
         AWAKE_US_MAX, CALL_BYTES_MAX, ClientLimits, MESSAGE_BYTES_DEFAULT, RpcLimits,
         TOKEN_FILE_BYTES_MAX,
     },
-    note::{ServiceNote, ServiceNotes},
 };
-/// The code of [`Error::Refused`].
-pub use tonic::Code;
 
 /// The page on the service: its Rust is compiled with the tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "service"))]
 #[doc = include_str!("../../../docs/kv.md")]
 struct Page;

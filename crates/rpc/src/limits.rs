@@ -82,78 +82,79 @@ pub const AWAKE_US_MAX: u64 = 2_000;
 
 /// The window in which a worker stays awake is `awake_us` once more for each so many bytes of the last call and its answer: a client that
 /// copies them needs that time before it calls again.
-pub(crate) const AWAKE_BYTES: usize = 16 * 1024;
+pub const AWAKE_BYTES: usize = 16 * 1024;
 
 /// Most entries of one repeated field in a client's message: as many writes as a batch may have. An empty entry is two bytes on the
 /// wire and up to 72 in memory.
-pub(crate) const MESSAGE_ENTRIES_MAX: usize = tsumugi_kv::limits::BATCH_WRITES_MAX;
+#[cfg(feature = "service")]
+pub const MESSAGE_ENTRIES_MAX: usize = tsumugi_kv::limits::BATCH_WRITES_MAX;
 
 /// Slowest that a message may come: beside `message_timeout_ms` it has a second for each of so many bytes.
-pub(crate) const MESSAGE_BYTES_PER_SECOND_MIN: usize = 64 * 1024;
+pub const MESSAGE_BYTES_PER_SECOND_MIN: usize = 64 * 1024;
 
 /// Answers up to this size are not refused when those that wait are more than `outbound_bytes_max`, but counted.
-pub(crate) const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
+pub const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Memory that is taken for the rest of a message before it comes, at most: as much as the client may send without asking.
-pub(crate) const RESERVED_AHEAD_BYTES: usize = STREAM_WINDOW_BYTES as usize;
+pub const RESERVED_AHEAD_BYTES: usize = STREAM_WINDOW_BYTES as usize;
 
 /// And at most this many times what has come, so that claims alone take none.
-pub(crate) const RESERVED_AHEAD_FACTOR: usize = 64;
+pub const RESERVED_AHEAD_FACTOR: usize = 64;
 
 /// Longest frame that a client may send. One connection has memory for one of them as soon as it begins.
-pub(crate) const FRAME_BYTES_MAX: u32 = 64 * 1024;
+pub const FRAME_BYTES_MAX: u32 = 64 * 1024;
 
 /// Bytes of one connection that are read in one turn of the worker, so that calls use them before they leave the processor's cache.
-pub(crate) const READ_TURN_BYTES: usize = 256 * 1024;
+pub const READ_TURN_BYTES: usize = 256 * 1024;
 
 /// Bytes that a client may send on one call before the server has taken them.
-pub(crate) const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+pub const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
 /// Most bytes that a client may send on one connection before the server has taken them.
-pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+pub const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
 
 /// Fewest: those with which HTTP/2 begins a connection (RFC 9113 section 6.9.2).
-pub(crate) const CONNECTION_WINDOW_BYTES_MIN: u32 = 65_535;
+pub const CONNECTION_WINDOW_BYTES_MIN: u32 = 65_535;
 
 /// A new connection may send ahead one part in so many of what is left of `inbound_bytes_max` for all of them.
-pub(crate) const CONNECTION_WINDOW_PARTS: usize = 64;
+pub const CONNECTION_WINDOW_PARTS: usize = 64;
 
 /// Bytes that a connection keeps for each call that is being answered.
-pub(crate) const SEND_BUFFER_BYTES: usize = 256 * 1024;
+pub const SEND_BUFFER_BYTES: usize = 256 * 1024;
 
 /// Calls that a client may open and take back before the connection is closed.
-pub(crate) const RESET_STREAMS_MAX: usize = 1_024;
+pub const RESET_STREAMS_MAX: usize = 1_024;
 
 /// Calls of one connection that are begun in one turn of the worker, so that others get their turn.
-pub(crate) const CALLS_PER_TURN: usize = 64;
+pub const CALLS_PER_TURN: usize = 64;
 
 /// Messages of one stream that are handled in one turn of the worker, so that others get their turn.
-pub(crate) const STREAM_MESSAGES_PER_TURN: usize = 512;
+pub const STREAM_MESSAGES_PER_TURN: usize = 512;
 
 /// Least `watch_alive_ms`: what is less is this.
-pub(crate) const WATCH_ALIVE_MS_MIN: u64 = 100;
+pub const WATCH_ALIVE_MS_MIN: u64 = 100;
 
 /// Tokens in a token file.
-pub(crate) const TOKENS_MAX: usize = 64;
+pub const TOKENS_MAX: usize = 64;
 
 /// Bytes of a token file.
 pub const TOKEN_FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Fewest bytes of a token.
-pub(crate) const TOKEN_BYTES_MIN: usize = 16;
+pub const TOKEN_BYTES_MIN: usize = 16;
 
 /// Most bytes of a name or value in the parameters of Synchronize and Rebuild.
-pub(crate) const PARAMETER_BYTES_MAX: usize = 4 * 1024;
+pub const PARAMETER_BYTES_MAX: usize = 4 * 1024;
 
 /// How often a call with `retry_wait` looks for what came without a notice, in milliseconds; also when its time is over.
-pub(crate) const RETRY_LOOK_MS: u64 = 5_000;
+pub const RETRY_LOOK_MS: u64 = 5_000;
 
 /// How often such a call looks again where the records are an engine's, whose other users give no notices here; it also sees within this time that
 /// the server ends. In milliseconds.
-pub(crate) const ENGINE_LOOK_MS: u64 = 1_000;
+pub const ENGINE_LOOK_MS: u64 = 1_000;
 
 /// Changes between the watch of an engine and the stream to its client. Others wait within the bounds of the engine's watch.
-pub(crate) const ENGINE_CHANGES_MAX: usize = 16;
+pub const ENGINE_CHANGES_MAX: usize = 16;
 
 /// What a client bears with. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug)]
@@ -177,28 +178,28 @@ impl Default for ClientLimits {
 }
 
 /// Rest of a client after the first attempt to connect that failed; each further one doubles it.
-pub(crate) const RECONNECT_MS_MIN: u64 = 50;
+pub const RECONNECT_MS_MIN: u64 = 50;
 
 /// Longest rest between two attempts to connect.
-pub(crate) const RECONNECT_MS_MAX: u64 = 5_000;
+pub const RECONNECT_MS_MAX: u64 = 5_000;
 
 /// A watch is taken for lost when nothing has come for so many times `alive_ms` of its server.
-pub(crate) const WATCH_SILENCE_FACTOR: u32 = 3;
+pub const WATCH_SILENCE_FACTOR: u32 = 3;
 
 /// Longest `alive_ms` that a client believes.
-pub(crate) const WATCH_ALIVE_MS_MAX: u64 = 10 * 60 * 1_000;
+pub const WATCH_ALIVE_MS_MAX: u64 = 10 * 60 * 1_000;
 
 /// Shortest silence after which a watch is taken for lost.
-pub(crate) const WATCH_SILENCE_MS_MIN: u64 = 1_000;
+pub const WATCH_SILENCE_MS_MIN: u64 = 1_000;
 
 /// Records of one call, when a client splits many among calls.
-pub(crate) const CALL_RECORDS_MAX: usize = 1_000;
+pub const CALL_RECORDS_MAX: usize = 1_000;
 
 /// Bytes of keys and values of one call, when a client splits many records among calls. One record may be larger.
 pub const CALL_BYTES_MAX: usize = 1024 * 1024;
 
 /// Calls of one client that are under way at a time for many records.
-pub(crate) const CALLS_MAX: usize = 8;
+pub const CALLS_MAX: usize = 8;
 
 /// Bytes of requests that a client gathers in a stream before it sends them.
-pub(crate) const GATHERED_BYTES_MAX: usize = 32 * 1024;
+pub const GATHERED_BYTES_MAX: usize = 32 * 1024;

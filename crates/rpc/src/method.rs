@@ -58,6 +58,7 @@ pub(crate) struct Method(usize);
 
 impl Method {
     /// The call at a path.
+    #[cfg(feature = "service")]
     pub(crate) fn of_path(path: &str) -> Method {
         if let Some(name) = path.strip_prefix(SERVICE) {
             let method = Method::named(name);
@@ -99,7 +100,7 @@ impl Method {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "service"))]
 mod tests {
     use super::*;
 

@@ -22,6 +22,7 @@ fn generate(folder: &Path) {
         .build_client(false)
         .build_transport(false)
         .codec_path("crate::server::SmallBuffers")
+        .server_mod_attribute(".", "#[cfg(feature = \"service\")]")
         .bytes(".")
         .out_dir(folder)
         .compile_fds(files)

@@ -48,6 +48,8 @@ impl App {
         let path = settings.app.clone();
         let host = load::host(worker, settings)?;
         *host.resources.shared.borrow_mut() = shared;
+        // What is wrong with the environment is an error now, and not with the first mail.
+        host.web.mailer(&host.worker, &host.settings)?;
         load::program(&host, &path).await?;
         let Routes {
             router,

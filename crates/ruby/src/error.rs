@@ -63,6 +63,9 @@ pub enum Error {
     /// What `jobs` and `job` say is outside of a limit.
     #[error(transparent)]
     Jobs(#[from] tsumugi_jobs::Error),
+    /// A variable of the environment that says where mails go cannot be used.
+    #[error(transparent)]
+    Mail(#[from] tsumugi_mail::Error),
     /// The product's own Ruby is broken: a bug of Tsumugi.
     #[error("the prelude does not load: {0}")]
     Prelude(String),

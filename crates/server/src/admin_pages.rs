@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::admin::{self, AdminAnswer, AdminRequest};
 use tsumugi_http::exposition::Exposition;
 use tsumugi_http::{HttpMetrics, ServerTls};
 use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 
+use crate::acme::CertificateSupply;
 use crate::dashboard::DashboardPages;
 use crate::front::{Column, Front, MetricsRegistry};
 use crate::{databases, jobs, stores, traces};
@@ -22,7 +22,7 @@ pub struct AdminPages {
     registry: MetricsRegistry,
     access_log: Option<AccessLog>,
     tls: Option<ServerTls>,
-    acme: Option<CertificateKeeper>,
+    acme: Option<CertificateSupply>,
     dashboard: DashboardPages,
 }
 
@@ -52,11 +52,7 @@ impl AdminPages {
             );
         }
         if let Some(acme) = &self.acme {
-            let name = "tsumugi_acme_orders_total";
-            text.family(name, "Orders of certificates by ACME.");
-            let figures = acme.figures();
-            text.sample(name, &[("outcome", "issued")], figures.issued);
-            text.sample(name, &[("outcome", "failed")], figures.failed);
+            acme.write_figures(text);
         }
     }
 }

@@ -19,7 +19,6 @@ use crate::traces::{CollectorSettings, TraceExporter, ratio, sampling};
 use anyhow::{Context as _, Result};
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::admin::AdminServer;
 use tsumugi_http::{AdminToken, ServerTls, TrustedProxies, TrustedProxy, admin};
@@ -88,10 +87,9 @@ impl FrontOptions {
 
     /// Opens what the options ask for.
     pub(crate) fn open(&self, mode: Mode, acme: Option<&AcmePlan>) -> Result<Front> {
-        let acme = acme.map(|plan| CertificateKeeper::open(plan.settings.clone()));
-        let acme = acme.transpose().context("--acme")?;
+        let acme = acme.map(AcmePlan::open).transpose()?;
         let tls = match (&self.tls_cert, &self.tls_key, &acme) {
-            (_, _, Some(keeper)) => Some(ServerTls::from_source(keeper.source())?),
+            (_, _, Some(supply)) => Some(supply.tls()?),
             (Some(certificate), Some(key), None) => {
                 let tls = ServerTls::new(certificate.clone(), key.clone())?;
                 // Each worker reads the files for itself; this is for the message.

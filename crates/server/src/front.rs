@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::AccessLog;
 use tsumugi_http::secret::{Secret, SecretError, Signer};
 use tsumugi_http::{HttpMetrics, ServerTls, TrustedProxies};
 use tsumugi_worker::Handle;
 
+use crate::acme::CertificateSupply;
 use crate::dashboard::{
     DashboardSettings, ErrorSink, QuestionReceiver, QuestionSender, RouteCounts, RouteFigures,
     questions,
@@ -50,8 +50,8 @@ impl Mode {
 pub struct Front {
     /// The certificate of listeners that speak TLS.
     pub tls: Option<ServerTls>,
-    /// What keeps that certificate, where it comes by ACME.
-    pub acme: Option<CertificateKeeper>,
+    /// What supplies that certificate, where it comes by ACME.
+    pub acme: Option<CertificateSupply>,
     /// What each listener speaks, by its place in the configuration; those beyond have [`PortMode::Certificate`].
     pub ports: Arc<[PortMode]>,
     /// What balancers send first on each listener, by its place; on those beyond nothing.

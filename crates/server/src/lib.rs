@@ -4,6 +4,10 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "acme")]
+mod acme;
+#[cfg(not(feature = "acme"))]
+#[path = "without_acme.rs"]
 mod acme;
 mod admin_pages;
 mod application;

@@ -13,14 +13,13 @@ use crate::{Front, Mode, Program, Service};
 use anyhow::{Context as _, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
-use tsumugi_acme::{CertificateKeeper, ChallengeKind};
 use tsumugi_http::admin::AdminSource;
 use tsumugi_http::{AlpnProtocol, HttpProtocol, ServerTls};
 use tsumugi_worker::{
     BoundServer, Config, Handle, ListenAddress, Scheduling, ServerPhase, Signals, WorkerHandle,
 };
 
-use crate::acme::AcmePlan;
+use crate::acme::{AcmePlan, CertificateSupply};
 use crate::bind::{BoundPages, FrontOptions};
 use crate::handover::{
     AbandonedFiles, GivenSockets, Handover, HandoverOffer, HandoverPart, HandoverParts, SocketRole,
@@ -38,7 +37,11 @@ pub struct Options<T: LimitSet> {
     /// (one that is passed for an address is taken without it, too); may be repeated. Options follow after commas:
     /// `tls` (TLS here and on others that say it, no longer on every IP address), `alpn=h2` or `alpn=http/1.1` (only this protocol within TLS;
     /// may be repeated, best first), `h2c` (HTTP/2 without TLS and nothing else), `redirect` (no TLS: clients are sent to https, at port 443 or
-    /// as in `redirect=8443`; challenges of --acme are answered),
+    #[cfg_attr(
+        feature = "acme",
+        doc = " as in `redirect=8443`; challenges of --acme are answered),"
+    )]
+    #[cfg_attr(not(feature = "acme"), doc = " as in `redirect=8443`),")]
     /// `proxy` (a balancer of --trust-proxy says with the PROXY protocol who connects, before anything else)
     #[arg(
         long = "listen",
@@ -115,7 +118,6 @@ pub struct PreparedServer<T> {
     handover: Option<Handover>,
     given: GivenSockets,
     parts: HandoverParts,
-    challenges: Vec<ChallengeKind>,
 }
 
 impl<T: LimitSet> Options<T> {
@@ -127,8 +129,7 @@ impl<T: LimitSet> Options<T> {
         let acme = self.front.acme()?;
         let certificate = self.front.certificate(acme.as_ref());
         let ports = port::settle(self.listen, certificate, &proxies)?;
-        let challenges = acme.as_ref().map(|plan| plan.challenges(&ports));
-        let challenges = challenges.transpose()?.unwrap_or_default();
+        let acme = acme.map(|plan| plan.settle(&ports)).transpose()?;
         let mut config = Config {
             listen: ports.addresses,
             scheduling: self.scheduling,
@@ -186,7 +187,6 @@ impl<T: LimitSet> Options<T> {
             handover,
             given,
             parts,
-            challenges,
         })
     }
 
@@ -281,7 +281,6 @@ impl<T> PreparedServer<T> {
             handover,
             mut given,
             parts,
-            challenges,
             ..
         } = self;
         Arc::make_mut(&mut front.dashboard.description).listeners = listeners;
@@ -293,7 +292,7 @@ impl<T> PreparedServer<T> {
             handover,
             parts,
             abandoned,
-            acme: front.acme.clone().map(|keeper| (keeper, challenges)),
+            acme: front.acme.clone(),
         };
         start.follow(&mut server)?;
         let access_log = front.access_log.clone();
@@ -327,7 +326,7 @@ struct Start {
     handover: Option<Handover>,
     parts: HandoverParts,
     abandoned: AbandonedFiles,
-    acme: Option<(CertificateKeeper, Vec<ChallengeKind>)>,
+    acme: Option<CertificateSupply>,
 }
 
 impl Start {
@@ -341,7 +340,7 @@ impl Start {
         }
         let supervisor = Supervisor::of_environment();
         let handle = server.handle();
-        let keeper = self.acme.as_ref().map(|(keeper, _)| keeper.clone());
+        let acme = self.acme.clone();
         let mut start = Some(self);
         // The offer lasts as long as the server runs.
         let mut offer = None;
@@ -355,8 +354,8 @@ impl Start {
                 offer = start.complete();
             }
             let _ = &offer;
-            if let (ServerPhase::Ending, Some(keeper)) = (phase, &keeper) {
-                keeper.close();
+            if let (ServerPhase::Ending, Some(acme)) = (phase, &acme) {
+                acme.close();
             }
             // Whoever took over speaks for the service.
             if let (Some(supervisor), false) = (&supervisor, handle.is_handed_over()) {
@@ -392,10 +391,8 @@ impl Start {
             tracing::error!(%error, "the admin pages cannot be served");
         }
         // Not before: an authority is to find this server.
-        if let Some((keeper, challenges)) = self.acme.take()
-            && let Err(error) = keeper.start(challenges)
-        {
-            tracing::error!(%error, "certificates cannot be ordered");
+        if let Some(acme) = self.acme.take() {
+            acme.start();
         }
         let offer = self.handover?.complete(self.parts);
         self.abandoned.remove();

@@ -1,21 +1,18 @@
 //! What a port without TLS does before the application: answers challenges of ACME, sends clients to https. Knows no route.
 //! Rule: only what came in the clear is sent on, and a client is sent to the host that it asked for.
 
-use std::io;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
 use http::header::LOCATION;
 use http::{HeaderValue, StatusCode};
-use tsumugi_acme::ChallengeFolder;
 use tsumugi_http::{HttpResponse, Request, RequestScheme, host_without_port};
 use tsumugi_worker::WorkerHandle;
+
+use crate::acme::CertificateSupply;
 
 /// What requests of a connection meet before the application. The default leaves all to the application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlainPort {
-    /// Answers to challenges, where certificates come by ACME.
-    pub challenges: Option<ChallengeFolder>,
+    /// What answers challenges, where the certificate comes by ACME.
+    pub acme: Option<CertificateSupply>,
     /// The port of https to which clients are sent, if they are.
     pub redirect: Option<u16>,
 }
@@ -23,40 +20,18 @@ pub(crate) struct PlainPort {
 impl PlainPort {
     /// Whether a request may be answered here.
     pub fn answers(&self) -> bool {
-        self.challenges.is_some() || self.redirect.is_some()
+        self.acme.is_some() || self.redirect.is_some()
     }
 
     /// The answer, if it is not the application's.
     pub async fn answer(&self, request: &Request, worker: &WorkerHandle) -> Option<HttpResponse> {
-        if let Some(challenges) = &self.challenges
-            && let Some(token) = ChallengeFolder::token(request.uri.path())
+        if let Some(acme) = &self.acme
+            && let Some(answer) = acme.answer(request, worker).await
         {
-            let (challenges, token) = (challenges.clone(), token.to_owned());
-            let read = worker.offload(move || challenges.answer(&token)).await;
-            match read {
-                Ok(Ok(Some(answer))) => return Some(HttpResponse::text(StatusCode::OK, answer)),
-                Ok(Ok(None)) => {}
-                Ok(Err(error)) => {
-                    report(&error);
-                    return Some(HttpResponse::internal_error());
-                }
-                Err(_) => return Some(HttpResponse::unavailable()),
-            }
+            return Some(answer);
         }
         let port = self.redirect?;
         (request.scheme == RequestScheme::Http).then(|| sent_on(request, port))
-    }
-}
-
-/// How long an error of the folder of challenges is not logged again: any client can ask for one.
-const REPORT_REST: Duration = Duration::from_secs(60);
-
-fn report(error: &io::Error) {
-    static REPORTED_AT: Mutex<Option<Instant>> = Mutex::new(None);
-    let mut reported_at = REPORTED_AT.lock().unwrap_or_else(PoisonError::into_inner);
-    if reported_at.is_none_or(|at| at.elapsed() >= REPORT_REST) {
-        *reported_at = Some(Instant::now());
-        tracing::error!(%error, "a challenge of ACME cannot be answered");
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::str::FromStr;
 
-use tsumugi_acme::ChallengeKind;
 use tsumugi_http::{AlpnProtocol, HttpProtocol, TrustedProxies};
 use tsumugi_worker::ListenAddress;
 
+use crate::acme::OR_ACME;
 use crate::listen::Listen;
 
 /// One `--listen`.
@@ -110,7 +110,7 @@ pub enum PortError {
     Unix,
     /// A certificate is missing.
     #[error(
-        "--listen {text} needs a certificate; give --tls-cert and --tls-key, or --acme, or leave tls out"
+        "--listen {text} needs a certificate; give --tls-cert and --tls-key{OR_ACME}, or leave tls out"
     )]
     NoCertificate {
         /// As it was written.
@@ -198,34 +198,6 @@ fn redirect_port(text: &str) -> Result<u16, PortError> {
     port.ok_or_else(|| PortError::RedirectPort {
         text: text.to_owned(),
     })
-}
-
-impl SettledPorts {
-    /// By which challenges of ACME an authority can find this server where there is a certificate. None where no address speaks TLS.
-    pub fn challenges(&self) -> Vec<ChallengeKind> {
-        let is_tcp = |address: &ListenAddress| matches!(address, ListenAddress::Tcp(_));
-        let pairs = || self.addresses.iter().zip(&self.modes);
-        let has_tls = pairs().any(|(address, mode)| match mode {
-            PortMode::Certificate => is_tcp(address),
-            PortMode::Tls(_) => true,
-            PortMode::Plain(_) | PortMode::Redirect(_) => false,
-        });
-        if !has_tls {
-            return Vec::new();
-        }
-        let has_plain = pairs().any(|(address, mode)| match mode {
-            PortMode::Plain(protocol) => *protocol != HttpProtocol::Http2 && is_tcp(address),
-            PortMode::Redirect(_) => is_tcp(address),
-            PortMode::Certificate | PortMode::Tls(_) => false,
-        });
-        let has_unix = !self.addresses.iter().all(is_tcp);
-        match (has_plain, has_unix) {
-            (true, _) => vec![ChallengeKind::Http01, ChallengeKind::TlsAlpn01],
-            // A proxy may ask a UNIX socket for port 80.
-            (false, true) => vec![ChallengeKind::TlsAlpn01, ChallengeKind::Http01],
-            (false, false) => vec![ChallengeKind::TlsAlpn01],
-        }
-    }
 }
 
 /// The addresses of all of them, each once, and what is spoken there. Addresses without options are plain once another one says `tls`.
@@ -381,28 +353,6 @@ mod tests {
     }
 
     #[test]
-    fn challenges_are_those_that_an_address_can_answer() {
-        use ChallengeKind::{Http01, TlsAlpn01};
-        let of = |texts: &[&str]| {
-            let ports = texts.iter().map(|text| text.parse().unwrap()).collect();
-            let settled = settle(
-                ports,
-                CertificatePresence::Given,
-                &TrustedProxies::default(),
-            );
-            let settled = settled.unwrap();
-            settled.challenges()
-        };
-        let http_first = vec![Http01, TlsAlpn01];
-        let tls_first = vec![TlsAlpn01, Http01];
-        assert_eq!(of(&["127.0.0.1:80,redirect", "127.0.0.1:443"]), http_first);
-        assert_eq!(of(&["127.0.0.1:80", "127.0.0.1:443,tls"]), http_first);
-        assert_eq!(of(&["127.0.0.1:443"]), vec![TlsAlpn01]);
-        assert_eq!(of(&["unix:a", "127.0.0.1:443,tls"]), tls_first);
-        assert_eq!(of(&["127.0.0.1:80,redirect", "unix:a"]), vec![]);
-    }
-
-    #[test]
     fn address_listed_twice_is_one_or_a_contradiction() {
         check(
             &["127.0.0.1:443,tls", "127.0.0.1:443,tls"],
@@ -468,7 +418,9 @@ mod tests {
         check(
             &["127.0.0.1:443,tls"],
             false,
-            "--listen 127.0.0.1:443,tls needs a certificate; give --tls-cert and --tls-key, or --acme",
+            &format!(
+                "--listen 127.0.0.1:443,tls needs a certificate; give --tls-cert and --tls-key{OR_ACME}, or leave"
+            ),
         );
     }
 }

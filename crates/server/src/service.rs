@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use http::header::{ACCEPT_ENCODING, ALLOW, CONNECTION};
 use http::{HeaderValue, Method, StatusCode, Version};
-use tsumugi_acme::CertificateKeeper;
 use tsumugi_http::access_log::{LogEntry, LogLane};
 use tsumugi_http::compress::{AcceptedCodings, Compressor};
 use tsumugi_http::{
@@ -183,7 +182,7 @@ impl<P: Program> Service<P> {
         };
         let acme = self.front.acme.as_ref().filter(|_| is_plain);
         PlainPort {
-            challenges: acme.map(CertificateKeeper::challenges),
+            acme: acme.cloned(),
             redirect,
         }
     }

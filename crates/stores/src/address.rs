@@ -1,14 +1,19 @@
 //! Where a store is, as an author writes it: a folder, `memory:NAME`, or a URL whose scheme names the engine. Opens nothing.
 //! Rule: a scheme that no engine has is refused, never taken for a folder; no error shows a password or a setting's value.
 
+use std::fmt::Display;
+
 use tsumugi_kv::Spec;
 
 use crate::capability::Capabilities;
 use crate::error::{Error, Result};
+#[cfg(feature = "grpc")]
 use crate::etcd::EtcdAddress;
 use crate::limits::ADDRESS_BYTES_MAX;
+#[cfg(feature = "redis")]
 use crate::redis::RedisAddress;
-use crate::server_url::StoreSettings;
+use crate::settings::StoreSettings;
+#[cfg(feature = "grpc")]
 use crate::tkrzw::TkrzwAddress;
 
 /// Where a store is.
@@ -18,14 +23,28 @@ pub enum StoreAddress {
     /// A database of this process, in memory or in a folder.
     Local(Spec),
     /// A database of a Tkrzw service: `tkrzw://host:port/index`, `tkrzw+tls://…`, `tkrzw+unix:/path`.
+    #[cfg(feature = "grpc")]
     Tkrzw(TkrzwAddress),
     /// A namespace in etcd: `etcd://a,b,c/namespace`, `etcds://…`.
+    #[cfg(feature = "grpc")]
     Etcd(EtcdAddress),
     /// Redis: `redis://host:port/database`, `redis+sentinel://host,host/service`, `redis+cluster://host,host`, and `rediss` for TLS.
+    #[cfg(feature = "redis")]
     Redis(RedisAddress),
 }
 
 const LOCAL: &[&str] = &["durability", "capacity", "when_full", "cache", "value_max"];
+/// The schemes of each engine behind a network, whether it is in this program or not.
+const TKRZW: &[&str] = &["tkrzw", "tkrzw+tls", "tkrzw+unix"];
+const ETCD: &[&str] = &["etcd", "etcds"];
+const REDIS: &[&str] = &[
+    "redis",
+    "rediss",
+    "redis+sentinel",
+    "rediss+sentinel",
+    "redis+cluster",
+    "rediss+cluster",
+];
 const FORMS: &str = "a folder, memory:NAME, tkrzw://HOST:PORT/INDEX, tkrzw+tls://HOST:PORT/INDEX, tkrzw+unix:/PATH, etcd://HOST,HOST/NAMESPACE, etcds://HOST,HOST/NAMESPACE, redis://HOST:PORT/DATABASE, redis+sentinel://HOSTS/SERVICE or redis+cluster://HOSTS";
 
 impl StoreAddress {
@@ -43,40 +62,65 @@ impl StoreAddress {
         }
         match Spec::scheme(place) {
             None => local(place, settings).map(StoreAddress::Local),
-            Some("tkrzw" | "tkrzw+tls" | "tkrzw+unix") => {
+            #[cfg(feature = "grpc")]
+            Some(scheme) if TKRZW.contains(&scheme) => {
                 TkrzwAddress::parse(place, settings).map(StoreAddress::Tkrzw)
             }
-            Some("etcd" | "etcds") => EtcdAddress::parse(place, settings).map(StoreAddress::Etcd),
-            Some(scheme) if RedisAddress::has_scheme(scheme) => {
+            #[cfg(feature = "grpc")]
+            Some(scheme) if ETCD.contains(&scheme) => {
+                EtcdAddress::parse(place, settings).map(StoreAddress::Etcd)
+            }
+            #[cfg(feature = "redis")]
+            Some(scheme) if REDIS.contains(&scheme) => {
                 RedisAddress::parse(place, settings).map(StoreAddress::Redis)
             }
-            Some(scheme) => Err(Error::address(format!(
-                "no store has the scheme `{scheme}`: the place of one is {FORMS}; a folder of such a name is written ./{scheme}:…"
-            ))),
+            Some(scheme) => Err(absent(scheme)),
         }
     }
+}
+
+/// Why there is no store of this scheme.
+fn absent(scheme: &str) -> Error {
+    let engines = [
+        (TKRZW, "Tkrzw-RPC", "grpc"),
+        (ETCD, "etcd", "grpc"),
+        (REDIS, "Redis", "redis"),
+    ];
+    let known = { engines }
+        .into_iter()
+        .find(|(of, ..)| of.contains(&scheme));
+    Error::address(match known {
+        Some((_, engine, feature)) => {
+            format!("{engine} is not in this program: it was built without the feature `{feature}`")
+        }
+        None => format!(
+            "no store has the scheme `{scheme}`: the place of one is {FORMS}; a folder of such a name is written ./{scheme}:…"
+        ),
+    })
 }
 
 impl StoreAddress {
     /// As people know it. Holds no secret.
     #[must_use]
     pub fn place(&self) -> String {
-        match self {
-            StoreAddress::Local(spec) => spec.to_string(),
-            StoreAddress::Tkrzw(address) => address.to_string(),
-            StoreAddress::Etcd(address) => address.to_string(),
-            StoreAddress::Redis(address) => address.to_string(),
-        }
+        self.described().0.to_string()
     }
 
     /// What the engine promises and refuses.
     #[must_use]
     pub fn capabilities(&self) -> &'static Capabilities {
+        self.described().1
+    }
+
+    fn described(&self) -> (&dyn Display, &'static Capabilities) {
         match self {
-            StoreAddress::Local(_) => &crate::local::CAPABILITIES,
-            StoreAddress::Tkrzw(_) => &crate::tkrzw::CAPABILITIES,
-            StoreAddress::Etcd(_) => &crate::etcd::CAPABILITIES,
-            StoreAddress::Redis(_) => &crate::redis::CAPABILITIES,
+            StoreAddress::Local(spec) => (spec, &crate::local::CAPABILITIES),
+            #[cfg(feature = "grpc")]
+            StoreAddress::Tkrzw(address) => (address, &crate::tkrzw::CAPABILITIES),
+            #[cfg(feature = "grpc")]
+            StoreAddress::Etcd(address) => (address, &crate::etcd::CAPABILITIES),
+            #[cfg(feature = "redis")]
+            StoreAddress::Redis(address) => (address, &crate::redis::CAPABILITIES),
         }
     }
 }
@@ -104,8 +148,7 @@ mod tests {
             given.set(*name, *value);
         }
         let shown = match StoreAddress::parse(place, &given) {
-            Ok(StoreAddress::Local(spec)) => spec.to_string(),
-            Ok(other) => format!("{other:?}"),
+            Ok(address) => address.place(),
             Err(error) => error.to_string(),
         };
         assert!(shown.contains(expected), "{place}: {shown}");
@@ -128,11 +171,32 @@ mod tests {
             "no setting token; it has durability",
         );
         check("memory:x", &[("capacity", "64m")], "capacity=64m");
+        #[cfg(feature = "grpc")]
         check(
             "tkrzw://h",
             &[("cache", "1")],
             "no setting cache; it has index",
         );
+    }
+
+    #[test]
+    fn engine_that_is_not_built_in_is_named_with_its_feature() {
+        for (scheme, expected) in [
+            (
+                "tkrzw+unix",
+                "Tkrzw-RPC is not in this program: it was built without the feature `grpc`",
+            ),
+            (
+                "etcds",
+                "etcd is not in this program: it was built without the feature `grpc`",
+            ),
+            (
+                "rediss+cluster",
+                "Redis is not in this program: it was built without the feature `redis`",
+            ),
+        ] {
+            assert_eq!(absent(scheme).to_string(), expected);
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
 
 use crate::capability::{Capabilities, Capability};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::subscription::RedisSubscription;
 use crate::watch::StoreWatch;
 
 /// An engine, used from one worker's thread. A handle is cheap to clone, and its clones share connections.
@@ -56,4 +57,21 @@ pub(crate) trait StoreEngine {
 
     /// The changes of the keys that begin with `prefix`, from the moment of the answer on.
     async fn watch(&self, prefix: Bytes) -> Result<StoreWatch>;
+
+    /// Sends a message to whoever subscribes to a channel at this moment.
+    async fn publish(&self, _channel: Bytes, _message: Bytes) -> Result<()> {
+        Err(without_channels(self.capabilities()))
+    }
+
+    /// The messages of a channel from the answer on.
+    async fn subscribe(&self, _channel: Bytes) -> Result<RedisSubscription> {
+        Err(without_channels(self.capabilities()))
+    }
+}
+
+fn without_channels(table: &Capabilities) -> Error {
+    Error::Unsupported {
+        engine: table.engine,
+        reason: "has no channels: open a store in Redis for them",
+    }
 }

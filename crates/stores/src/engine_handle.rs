@@ -10,30 +10,41 @@ use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
 use crate::capability::{Capabilities, Capability};
 use crate::engine::StoreEngine as _;
 use crate::error::Result;
-use crate::etcd::EtcdStore;
 use crate::local::LocalStore;
-use crate::redis::RedisStore;
-use crate::tkrzw::TkrzwStore;
+use crate::subscription::RedisSubscription;
 use crate::watch::StoreWatch;
 
 /// The engines.
 pub(crate) enum EngineHandle {
     Local(LocalStore),
-    Tkrzw(TkrzwStore),
-    Etcd(EtcdStore),
-    Redis(RedisStore),
+    #[cfg(feature = "grpc")]
+    Tkrzw(crate::tkrzw::TkrzwStore),
+    #[cfg(feature = "grpc")]
+    Etcd(crate::etcd::EtcdStore),
+    #[cfg(feature = "redis")]
+    Redis(crate::redis::RedisStore),
+}
+
+/// The same call of whichever engine it is.
+macro_rules! on_engine {
+    ($handle:expr, $engine:ident => $call:expr) => {
+        match $handle {
+            EngineHandle::Local($engine) => $call,
+            #[cfg(feature = "grpc")]
+            EngineHandle::Tkrzw($engine) => $call,
+            #[cfg(feature = "grpc")]
+            EngineHandle::Etcd($engine) => $call,
+            #[cfg(feature = "redis")]
+            EngineHandle::Redis($engine) => $call,
+        }
+    };
 }
 
 macro_rules! calls {
     ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
         impl EngineHandle {
             $(pub(crate) fn $name<'a>(&'a self, $($argument: $type),*) -> LocalBoxFuture<'a, Result<$answer>> {
-                match self {
-                    EngineHandle::Local(engine) => engine.$name($($argument),*).boxed_local(),
-                    EngineHandle::Tkrzw(engine) => engine.$name($($argument),*).boxed_local(),
-                    EngineHandle::Etcd(engine) => engine.$name($($argument),*).boxed_local(),
-                    EngineHandle::Redis(engine) => engine.$name($($argument),*).boxed_local(),
-                }
+                on_engine!(self, engine => engine.$name($($argument),*).boxed_local())
             })*
         }
     };
@@ -52,15 +63,21 @@ calls! {
     synchronize() -> ();
     inspect() -> Vec<(String, String)>;
     watch(prefix: Bytes) -> StoreWatch;
+    publish(channel: Bytes, message: Bytes) -> ();
+    subscribe(channel: Bytes) -> RedisSubscription;
 }
 
 impl EngineHandle {
     pub(crate) fn capabilities(&self) -> &'static Capabilities {
+        on_engine!(self, engine => engine.capabilities())
+    }
+
+    /// The engine of this process, if it is that one.
+    pub(crate) fn local(&self) -> Option<&LocalStore> {
         match self {
-            EngineHandle::Local(engine) => engine.capabilities(),
-            EngineHandle::Tkrzw(engine) => engine.capabilities(),
-            EngineHandle::Etcd(engine) => engine.capabilities(),
-            EngineHandle::Redis(engine) => engine.capabilities(),
+            EngineHandle::Local(local) => Some(local),
+            #[cfg(any(feature = "grpc", feature = "redis"))]
+            _ => None,
         }
     }
 }

@@ -3,8 +3,6 @@
 
 use std::fmt;
 
-use tsumugi_rpc::TkrzwCode;
-
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -16,6 +14,7 @@ pub enum Error {
     #[error(transparent)]
     Kv(#[from] tsumugi_kv::Error),
     /// The client of a `tkrzw://` store says so.
+    #[cfg(feature = "grpc")]
     #[error(transparent)]
     Service(#[from] tsumugi_rpc::Error),
     /// The address of a store cannot be used, or a setting of it. Correct it.
@@ -139,24 +138,13 @@ impl Error {
     #[must_use]
     pub fn fate(&self) -> CallFate {
         use tsumugi_kv::Error as Local;
-        use tsumugi_rpc::Error as Service;
         match self {
             Error::Unavailable { fate, .. }
             | Error::Deadline { fate, .. }
             | Error::Server { fate, .. } => *fate,
             Error::Kv(Local::Io { .. } | Local::Closed) | Error::Worker(_) => CallFate::Unknown,
-            Error::Service(
-                Service::Lost { .. } | Service::Deadline { .. } | Service::Protocol(_),
-            ) => CallFate::Unknown,
-            Error::Service(Service::Database {
-                code:
-                    TkrzwCode::System
-                    | TkrzwCode::Unknown
-                    | TkrzwCode::Canceled
-                    | TkrzwCode::Network
-                    | TkrzwCode::Application,
-                ..
-            }) => CallFate::Unknown,
+            #[cfg(feature = "grpc")]
+            Error::Service(error) => service_fate(error),
             _ => CallFate::NotApplied,
         }
     }
@@ -166,6 +154,25 @@ impl Error {
         Error::Address {
             reason: reason.into(),
         }
+    }
+}
+
+/// The same of a service.
+#[cfg(feature = "grpc")]
+fn service_fate(error: &tsumugi_rpc::Error) -> CallFate {
+    use tsumugi_rpc::{Error, TkrzwCode};
+    match error {
+        Error::Lost { .. } | Error::Deadline { .. } | Error::Protocol(_) => CallFate::Unknown,
+        Error::Database {
+            code:
+                TkrzwCode::System
+                | TkrzwCode::Unknown
+                | TkrzwCode::Canceled
+                | TkrzwCode::Network
+                | TkrzwCode::Application,
+            ..
+        } => CallFate::Unknown,
+        _ => CallFate::NotApplied,
     }
 }
 

@@ -4,6 +4,9 @@
 //! [`StoreAddress`] reads what an author writes, [`StoreOpener`] opens it, and [`Store`] is what both languages, sessions and `fetch` use.
 //! Writes and their answers are `tsumugi-kv`'s [`Write`](tsumugi_kv::Write) and [`WriteResult`](tsumugi_kv::WriteResult) on every engine.
 //! An engine is a type that implements `StoreEngine` (`engine.rs`), with a table of what it promises (`capability.rs`).
+//!
+//! Without features stores are those of this process. The feature `grpc` adds those on servers of Tkrzw-RPC and on etcd, `redis` those on Redis, and
+//! `service` makes any of them what the service of `tsumugi-rpc` serves. The place of a store whose engine is not built in is refused.
 
 #![forbid(unsafe_code)]
 
@@ -14,15 +17,22 @@ mod cluster;
 mod engine;
 mod engine_handle;
 mod error;
+#[cfg(feature = "grpc")]
 mod etcd;
 pub mod limits;
 mod local;
 mod messages;
 mod open;
+#[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(feature = "grpc", feature = "redis"))]
 mod server_url;
+#[cfg(feature = "service")]
 mod service_engine;
+mod settings;
 mod store;
+mod subscription;
+#[cfg(feature = "grpc")]
 mod tkrzw;
 mod watch;
 
@@ -30,16 +40,21 @@ pub use access::StoreAccess;
 pub use address::StoreAddress;
 pub use capability::{Bound, Capabilities, Capability, Consistency};
 pub use error::{CallFate, Error, Result};
+#[cfg(feature = "grpc")]
 pub use etcd::EtcdAddress;
 pub use open::StoreOpener;
-pub use redis::{RedisAddress, RedisMessage, RedisSubscription};
-pub use server_url::StoreSettings;
+#[cfg(feature = "redis")]
+pub use redis::RedisAddress;
+#[cfg(feature = "service")]
 pub use service_engine::StoreSource;
+pub use settings::StoreSettings;
 pub use store::{Store, WeakStore};
+pub use subscription::{RedisMessage, RedisSubscription};
+#[cfg(feature = "grpc")]
 pub use tkrzw::TkrzwAddress;
 pub use watch::StoreWatch;
 
 /// The page on Redis: its Rust is compiled with the tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "redis"))]
 #[doc = include_str!("../../../docs/redis.md")]
 struct Page;

@@ -15,7 +15,7 @@ use tsumugi_worker::Pool;
 use crate::capability::{Bound, Capabilities, Consistency};
 use crate::engine::StoreEngine;
 use crate::error::Result;
-use crate::watch::StoreWatch;
+use crate::watch::{ChangeSource, StoreWatch};
 
 /// A database's own `value_max` is less, and its own to check.
 pub(crate) static CAPABILITIES: Capabilities = Capabilities {
@@ -193,6 +193,7 @@ impl StoreEngine for LocalStore {
     }
 
     async fn watch(&self, prefix: Bytes) -> Result<StoreWatch> {
-        Ok(StoreWatch::local(self.database.watch(prefix)?))
+        let watch = self.database.watch(prefix)?;
+        Ok(StoreWatch::of(ChangeSource::Local(watch)))
     }
 }

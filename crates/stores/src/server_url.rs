@@ -1,61 +1,17 @@
-//! What the addresses of engines have in common: settings by name, and URLs with several servers. Knows no engine.
+//! What the addresses of engines behind a network have in common: their settings, and URLs with several servers. Knows no engine.
 //! Rule: neither a password nor the value of a setting is shown.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tsumugi_wire::{Secret, url_pairs};
 
 use crate::error::{Error, Result};
 use crate::limits::{CALL_MS_DEFAULT, CALL_MS_MAX, ENDPOINTS_MAX};
+use crate::settings::StoreSettings;
 
-/// Settings of a store by name, as texts: keywords in Ruby, methods in Rust, `?name=value` in a URL.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct StoreSettings(Vec<(String, String)>);
-
+/// What engines behind a network have in common.
 impl StoreSettings {
-    /// Sets one; the last of a name counts.
-    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        let name = name.into();
-        self.0.retain(|(other, _)| *other != name);
-        self.0.push((name, value.into()));
-    }
-
-    /// With another one.
-    #[must_use]
-    pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> StoreSettings {
-        self.set(name, value);
-        self
-    }
-
-    /// The text of a setting.
-    pub fn find(&self, name: &str) -> Option<&str> {
-        let mut all = self.0.iter();
-        let found = all.find(|(other, _)| other == name);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    /// All of them, in the order in which they were set.
-    pub(crate) fn pairs(&self) -> &[(String, String)] {
-        &self.0
-    }
-
-    /// Refuses what is not `known` for `kind` of store.
-    pub(crate) fn check(&self, kind: &'static str, known: &[&str]) -> Result<()> {
-        match self
-            .0
-            .iter()
-            .find(|(name, _)| !known.contains(&name.as_str()))
-        {
-            None => Ok(()),
-            Some((name, _)) => Err(Error::Setting {
-                kind,
-                name: name.clone(),
-                known: known.join(", "),
-            }),
-        }
-    }
-
     /// `timeout` in seconds, as milliseconds.
     pub(crate) fn timeout_ms(&self) -> Result<Option<u64>> {
         let Some(text) = self.find("timeout") else {
@@ -79,17 +35,9 @@ impl StoreSettings {
     }
 
     /// The file of certificates that servers are verified by: `ca`, or the one that is configured for all.
-    pub(crate) fn authority(&self, configured: Option<&PathBuf>) -> Option<PathBuf> {
+    pub(crate) fn authority(&self, configured: Option<&Path>) -> Option<PathBuf> {
         let own = self.find("ca").map(PathBuf::from);
-        own.or_else(|| configured.cloned())
-    }
-}
-
-/// Only the names: a value may be a secret.
-impl std::fmt::Debug for StoreSettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = self.0.iter().map(|(name, _)| name);
-        f.debug_list().entries(names).finish()
+        own.or_else(|| configured.map(Path::to_owned))
     }
 }
 
@@ -148,15 +96,10 @@ impl ServerUrl {
                 url.hosts.len()
             )));
         }
-        for (name, value) in &settings.0 {
+        for (name, value) in settings.pairs() {
             url.settings.set(name.as_str(), value.as_str());
         }
         Ok(url)
-    }
-
-    /// The servers, for people.
-    pub(crate) fn servers(&self) -> String {
-        shown_hosts(&self.hosts)
     }
 }
 
@@ -181,7 +124,7 @@ mod tests {
         let url = ServerUrl::parse(text, 5, &over).unwrap();
         assert_eq!(url.user.as_deref(), Some("me"));
         assert!(url.password.is_some());
-        assert_eq!(url.servers(), "a:5,b:7,[::1]:8");
+        assert_eq!(shown_hosts(&url.hosts), "a:5,b:7,[::1]:8");
         assert_eq!(url.path, "app");
         assert_eq!(url.settings.find("user"), Some("other"));
         assert_eq!(url.settings.timeout_ms().unwrap(), Some(2_000));

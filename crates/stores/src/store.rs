@@ -40,9 +40,9 @@ struct StoreInner {
 /// Awaits a call of whichever engine it is. One of a database of this process is not boxed: it may take less than the box.
 macro_rules! on_engine {
     ($store:expr, $call:ident($($argument:expr),*)) => {
-        match &$store.inner.engine {
-            EngineHandle::Local(local) => local.$call($($argument),*).await,
-            remote => remote.$call($($argument),*).await,
+        match $store.inner.engine.local() {
+            Some(local) => local.$call($($argument),*).await,
+            None => $store.inner.engine.$call($($argument),*).await,
         }
     };
 }
@@ -61,20 +61,18 @@ impl Store {
     pub fn local(database: KvDatabase, pool: Pool) -> Store {
         let (place, flights) = (database.place(), database.flights());
         let engine = EngineHandle::Local(LocalStore { database, pool });
-        Store {
-            inner: Rc::new(StoreInner {
-                engine,
-                place,
-                flights,
-                is_stand_in: Cell::new(false),
-            }),
-        }
+        Store::of(engine, place, flights)
     }
 
     /// A store of another server, with a name for people that no other store has.
+    #[cfg(any(feature = "grpc", feature = "redis"))]
     pub(crate) fn remote(engine: EngineHandle, place: impl Into<Arc<str>>) -> Store {
         let place = place.into();
         let flights = StoreId::Service(Arc::clone(&place));
+        Store::of(engine, place, flights)
+    }
+
+    fn of(engine: EngineHandle, place: Arc<str>, flights: StoreId) -> Store {
         Store {
             inner: Rc::new(StoreInner {
                 engine,
@@ -92,6 +90,7 @@ impl Store {
     }
 
     /// It is in the place of a store of other servers.
+    #[cfg(any(feature = "grpc", feature = "redis"))]
     pub(crate) fn stand_in(&self) {
         self.inner.is_stand_in.set(true);
     }
@@ -115,10 +114,7 @@ impl Store {
     /// The database, if it is one of this process: what it does in place needs no `await`.
     #[must_use]
     pub fn database(&self) -> Option<&KvDatabase> {
-        match &self.inner.engine {
-            EngineHandle::Local(local) => Some(&local.database),
-            _ => None,
-        }
+        self.inner.engine.local().map(|local| &local.database)
     }
 
     /// What tells this store from others of the process, for people. Holds no password.
@@ -270,9 +266,9 @@ impl Store {
     /// # Errors
     /// As [`KvDatabase::backup`]; [`Unsupported`](crate::Error::Unsupported) but for a database of this process.
     pub async fn backup(&self, folder: PathBuf) -> Result<()> {
-        match &self.inner.engine {
-            EngineHandle::Local(local) => local.backup(folder).await,
-            _ => self.capabilities().check(Capability::Backup),
+        match self.inner.engine.local() {
+            Some(local) => local.backup(folder).await,
+            None => self.capabilities().check(Capability::Backup),
         }
     }
 

@@ -71,6 +71,9 @@ impl<S: Plugin> AppInstance<S> {
         let timers = timers::with_periods(std::mem::take(&mut declared.timers))?;
         let kinds = std::mem::take(&mut declared.jobs);
         let folders = folders(&worker, &mut declared).await?;
+        // What is wrong with the environment is an error now, and not with the first mail.
+        #[cfg(feature = "mail")]
+        worker.mailer()?;
         let not_found = declared.take_not_found();
         let not_found = not_found.map(|endpoint| declared.around_handler(endpoint));
         let sessions = declared.take_sessions();
@@ -89,10 +92,7 @@ impl<S: Plugin> AppInstance<S> {
             match placed.mount.load(&worker).await {
                 Ok(mounted) => mounts.push(mounting(&declared, placed, mounted)),
                 Err(error) => {
-                    for Mounting { mounted, .. } in &mounts {
-                        mounted.retire().await;
-                    }
-                    state.stop().await;
+                    stop(&mounts, &*state).await;
                     return Err(error);
                 }
             }
@@ -105,10 +105,7 @@ impl<S: Plugin> AppInstance<S> {
         let started = match crate::job_worker::start(&worker, &state, kinds, jobs.stop_signal()) {
             Ok(started) => started,
             Err(error) => {
-                for Mounting { mounted, .. } in &mounts {
-                    mounted.retire().await;
-                }
-                state.stop().await;
+                stop(&mounts, &*state).await;
                 return Err(error);
             }
         };
@@ -131,11 +128,16 @@ impl<S: Plugin> AppInstance<S> {
     /// Waits for the last request and stream, ends the timers, then stops the plugin.
     pub async fn retire(&self) {
         self.lifecycle.jobs().drain().await;
-        for mounting in &self.mounts {
-            mounting.mounted.retire().await;
-        }
-        self.state.stop().await;
+        stop(&self.mounts, &*self.state).await;
     }
+}
+
+/// Ends what is mounted, then the plugin.
+async fn stop<S: Plugin>(mounts: &[Mounting<S>], state: &S) {
+    for Mounting { mounted, .. } in mounts {
+        mounted.retire().await;
+    }
+    state.stop().await;
 }
 
 impl<S> AppInstance<S> {

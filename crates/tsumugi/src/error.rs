@@ -39,7 +39,8 @@ pub enum Error {
     /// A call to another server failed; whether the server may have acted on it, the variant says.
     #[error(transparent)]
     Call(tsumugi_client::Error),
-    /// A mail was not sent.
+    /// A mail was not sent, or a variable of the environment that says where mails go cannot be used.
+    #[cfg(feature = "mail")]
     #[error(transparent)]
     Mail(tsumugi_mail::Error),
     /// The database failed, or refused the statement.
@@ -92,7 +93,8 @@ pub enum Error {
 
 /// Errors of other crates, which keep the place of the `?` that makes them.
 macro_rules! kinds {
-    ($($kind:ident: $source:ty),* $(,)?) => {$(
+    ($($(#[$when:meta])? $kind:ident: $source:ty),* $(,)?) => {$(
+        $(#[$when])?
         impl From<$source> for Error {
             #[track_caller]
             fn from(error: $source) -> Error {
@@ -106,6 +108,7 @@ macro_rules! kinds {
 kinds! {
     Http: tsumugi_http::Error,
     Call: tsumugi_client::Error,
+    #[cfg(feature = "mail")]
     Mail: tsumugi_mail::Error,
     Db: tsumugi_db::Error,
     Sql: tsumugi_sql::Error,
@@ -214,6 +217,7 @@ impl Error {
             Error::Refused { .. } => "Refused",
             Error::Invalid(_) => "Invalid",
             Error::Call(_) => "Call",
+            #[cfg(feature = "mail")]
             Error::Mail(_) => "Mail",
             Error::Http(_) => "Http",
             Error::Db(_) => "Db",

@@ -108,6 +108,7 @@ pub use tsumugi_cluster as cluster;
 pub use tsumugi_db as db;
 pub use tsumugi_jobs as jobs;
 pub use tsumugi_kv as kv;
+#[cfg(feature = "mail")]
 pub use tsumugi_mail::{Attachment, Mail};
 pub use tsumugi_shapes as shapes;
 pub use tsumugi_sql as sql;

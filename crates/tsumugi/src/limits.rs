@@ -21,6 +21,7 @@ pub struct Limits {
     /// What handlers may use of other servers.
     pub client: tsumugi_client::CallLimits,
     /// What handlers may use of a mail server.
+    #[cfg(feature = "mail")]
     pub mail: tsumugi_mail::MailLimits,
 }
 
@@ -30,18 +31,32 @@ impl Default for Limits {
             requests_max: 16_384,
             request_ms_max: 30_000,
             client: tsumugi_client::CallLimits::default(),
+            #[cfg(feature = "mail")]
             mail: tsumugi_mail::MailLimits::default(),
         }
     }
 }
 
+/// The list of all limits, with those of what is not always built in.
+macro_rules! limits {
+    ($($optional:tt)*) => {
+        limited!(
+            requests_max request_ms_max;
+            client: connect_ms_max call_ms_max addresses_max connections_per_host_max connections_max idle_per_host_max idle_max
+            idle_ms_max header_bytes_max response_bytes_max
+            $($optional)*
+        )
+    };
+}
+
 impl LimitSet for Limits {
     const DEV: &'static str = "Development: show errors in the page";
 
-    const LIMITS: &'static [Row<Limits>] = limited!(
-        requests_max request_ms_max;
-        client: connect_ms_max call_ms_max addresses_max connections_per_host_max connections_max idle_per_host_max idle_max
-        idle_ms_max header_bytes_max response_bytes_max;
-        mail: send_ms_max connections_max idle_max idle_ms_max message_bytes_max recipients_max
+    #[cfg(feature = "mail")]
+    const LIMITS: &'static [Row<Limits>] = limits!(
+        ; mail: send_ms_max connections_max idle_max idle_ms_max message_bytes_max recipients_max
     );
+
+    #[cfg(not(feature = "mail"))]
+    const LIMITS: &'static [Row<Limits>] = limits!();
 }

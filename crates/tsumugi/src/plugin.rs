@@ -1,6 +1,9 @@
 //! What an application owns on each worker, and the worker as its author sees it. The framework knows none of a plugin's fields.
 //! Rule: a plugin is made, used and stopped on one thread.
 
+#[cfg(feature = "mail")]
+mod mail;
+
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
@@ -13,7 +16,6 @@ use tsumugi_cluster::Cluster;
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
 use tsumugi_http::{OnWorker, read_app_file};
-use tsumugi_mail::{Mail, MailSettings, MailTarget, Mailer};
 use tsumugi_server::Mode;
 use tsumugi_shapes::MessageCatalog;
 use tsumugi_stores::StoreOpener;
@@ -63,7 +65,8 @@ struct Parts {
     jobs: RefCell<Option<Jobs>>,
     messages: RefCell<Rc<MessageCatalog>>,
     http: OnceCell<Rc<HttpClient>>,
-    mailer: OnceCell<Rc<Mailer>>,
+    #[cfg(feature = "mail")]
+    mailer: OnceCell<Rc<tsumugi_mail::Mailer>>,
     /// What answers calls to other servers in tests.
     stubs: Rc<HttpStubs>,
 }
@@ -84,6 +87,7 @@ impl Worker {
             jobs: RefCell::default(),
             messages: RefCell::default(),
             http: OnceCell::new(),
+            #[cfg(feature = "mail")]
             mailer: OnceCell::new(),
             stubs: HttpStubs::new(),
         }))
@@ -153,42 +157,6 @@ impl Worker {
             }
         };
         Http::over(self.0.http.get_or_init(make))
-    }
-
-    /// Sends a mail to the server of `SMTP_URL`; its id. Other requests run meanwhile. In tests mails are collected for the test's client, in
-    /// development without a server they are written to the folder `mail` of [`Worker::data_dir`].
-    ///
-    /// # Errors
-    /// [`Error::Mail`], whose `is_transient` says whether another attempt may help.
-    pub async fn mail(&self, mail: Mail) -> Result<String> {
-        Ok(self.mailer()?.send(mail).await?)
-    }
-
-    /// What sends the mails of this worker.
-    pub(crate) fn mailer(&self) -> Result<&Rc<Mailer>> {
-        if let Some(mailer) = self.0.mailer.get() {
-            return Ok(mailer);
-        }
-        let settings = self.settings();
-        let variable = |name: &str| self.env(name).ok().filter(|text| !text.is_empty());
-        let target = match (settings.calls, settings.mode) {
-            (CallMode::Stubbed, _) => MailTarget::Collected,
-            (CallMode::Network, mode) => {
-                let otherwise = match mode {
-                    Mode::Development => MailTarget::Folder(settings.data_dir.join("mail")),
-                    Mode::Production => MailTarget::Nowhere,
-                };
-                MailTarget::of(variable("SMTP_URL").as_deref(), otherwise)?
-            }
-        };
-        let mail = MailSettings {
-            target,
-            from: variable("MAIL_FROM"),
-            certificates: settings.certificates.clone(),
-            limits: settings.limits.mail.clone(),
-        };
-        let mailer = Mailer::new(&self.0.inner, mail);
-        Ok(self.0.mailer.get_or_init(|| mailer))
     }
 
     /// What answers calls to other servers in tests.

@@ -15,7 +15,6 @@ use tsumugi_client::{CallMode, StubAnswer, StubOutcome, StubbedCall};
 use tsumugi_http::{
     HttpBody, Request, RequestBody, RequestNumber, ResponseParts, StreamAborted, websocket,
 };
-use tsumugi_mail::Mail;
 use tsumugi_server::Mode;
 use tsumugi_worker::LocalTask;
 
@@ -152,7 +151,8 @@ impl<S: 'static> Client<S> {
     ///
     /// # Panics
     /// When mail is set up in a way that cannot be used.
-    pub fn mails(&self) -> Vec<Mail> {
+    #[cfg(feature = "mail")]
+    pub fn mails(&self) -> Vec<crate::Mail> {
         let mailer = self.loaded.worker().mailer();
         let mailer = mailer.unwrap_or_else(|error| panic!("{error}"));
         mailer.collected()

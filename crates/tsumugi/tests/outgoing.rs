@@ -1,12 +1,12 @@
-//! What a trial of an application in Rust keeps apart from others: calls that a test answers, mails that it collects, its data and its database. Ruby's tests
-//! of the same are in `crates/cli/tests/outgoing.rs` and `crates/cli/tests/databases/test_runs.rs`.
+//! What a trial of an application in Rust keeps apart from others: calls that a test answers, its data and its database; of mails see
+//! `mail.rs` beside it. Ruby's tests of the same are in `crates/cli/tests/outgoing.rs` and `crates/cli/tests/databases/test_runs.rs`.
 
 use std::process::Command;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
 use tsumugi::prelude::*;
-use tsumugi::{Mail, StubOutcome, StubReply, trial};
+use tsumugi::{StubOutcome, StubReply, trial};
 
 async fn user(worker: Worker, Path(id): Path<u32>) -> Result<Json<serde_json::Value>> {
     let http = worker.http().public_only();
@@ -30,19 +30,11 @@ async fn inside(worker: Worker) -> Result<String> {
         .unwrap_or_default())
 }
 
-async fn invite(worker: Worker, Path(name): Path<String>) -> Result<String> {
-    let mail = Mail::new()
-        .to("ann@example.org")
-        .subject(format!("Hello {name}"));
-    worker.mail(mail.text("come")).await
-}
-
 fn routes() -> Router<()> {
     Router::new()
         .route("/users/{id}", get(user))
         .route("/hook", get(hook))
         .route("/inside", get(inside))
-        .route("/invite/{name}", get(invite))
 }
 
 const USERS: &str = "https://api.example.org/users/:id";
@@ -93,19 +85,6 @@ fn call_without_a_stub_fails_and_failures_can_be_played() {
         client.allow_http();
         let text = client.get("/inside").await;
         assert!(text.text().contains("no public address"), "{}", text.text());
-    });
-}
-
-#[test]
-fn mail_is_collected_and_cannot_begin_a_header_field() {
-    trial::run(routes, async |client| {
-        assert_eq!(client.get("/invite/Ann").await.status, StatusCode::OK);
-        let mails = client.mails();
-        assert_eq!(mails[0].subject, "Hello Ann");
-        assert_eq!(mails[0].to, ["ann@example.org"]);
-        let evil = client.get("/invite/x%0D%0ABcc:%20eve@example.org").await;
-        assert_eq!(evil.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(client.mails().len(), 1);
     });
 }
 

@@ -1,6 +1,7 @@
 //! What a Firebird URL and the caller's options say, taken apart: what the driver needs, what is ours.
 //! Rule: an unknown option is refused, and the error names the known ones.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tsumugi_firebird::{Config, Wait};
@@ -31,6 +32,16 @@ pub(super) fn read(url: &str, options: Options) -> Result<(Config, Options)> {
     }
     config.reply_bytes_max = options.rows_max_bytes;
     Ok((config, options))
+}
+
+impl Names {
+    pub(super) fn shown(self, name: &str) -> Cow<'_, str> {
+        if self == Names::AsIs || name.chars().any(char::is_lowercase) {
+            Cow::Borrowed(name)
+        } else {
+            Cow::Owned(name.to_lowercase())
+        }
+    }
 }
 
 /// How long a statement of a transaction waits for a row that another one has changed. The server counts whole seconds.

@@ -14,7 +14,7 @@ use super::open::{OpenTransaction, parameters};
 use super::plan::StatementEffect;
 use super::rows::Rows;
 use crate::batch::BatchSize;
-use crate::options::TransactionOptions;
+use crate::options::{Isolation, TransactionOptions};
 use crate::rows::Columns;
 use crate::server::connections::Exclusive;
 use crate::server::{Batch, Outcome, Streaming};
@@ -51,7 +51,11 @@ impl Streaming for Firebird {
         binds: Self::Binds<'_>,
         by: BatchSize,
     ) -> Outcome<Firebird, CursorRows> {
-        let options = parameters(&pool.options, &TransactionOptions::snapshot());
+        let snapshot = TransactionOptions {
+            isolation: Isolation::RepeatableRead,
+            ..TransactionOptions::read_only()
+        };
+        let options = parameters(&pool.options, &snapshot);
         let begun = connection.begin_stream(options, sql, &binds);
         let (transaction, rows) = pool.timed(begun).await?;
         let open = Rc::new(OpenTransaction::new(transaction, connection));

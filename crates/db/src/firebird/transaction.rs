@@ -18,15 +18,15 @@ use super::stream::CursorRows;
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::options::{Isolation, TransactionOptions};
-use crate::outcome::EndReason;
+use crate::outcome::{EndReason, guarded};
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Expiry, Fault, NextStep, Outcome, Running, SavepointCommand, SavepointName, Scope, Transaction,
+    Expiry, Fault, NextStep, Outcome, Running, SavepointCommand, Scope, Transaction,
     TransactionInner, Transactional,
 };
 use crate::sql_text::SqlText;
 use crate::statement_outcome::StatementOutcome;
-use crate::value::Value;
+use crate::value::{Value, bounded};
 
 /// What belongs to a transaction beside what is open.
 pub(crate) struct State {
@@ -41,6 +41,11 @@ impl Transaction<Firebird> {
         sql: SqlText,
         values: Vec<Value>,
     ) -> Result<crate::Rows> {
+        let values = bounded(values)?;
+        guarded!(self.owner(), self.run_unprepared(sql, values))
+    }
+
+    async fn run_unprepared(&self, sql: SqlText, values: Vec<Value>) -> Result<crate::Rows> {
         let (inner, pool) = (self.inner(), &self.inner().pool);
         let effect = pool.plan(&sql, &values, Scope::Exclusive)?;
         let answer = inner.run_planned(&effect, &sql, &values).await;
@@ -49,6 +54,10 @@ impl Transaction<Firebird> {
 
     /// Takes the lock of the schema until the end, unless another transaction has it.
     pub(crate) async fn has_schema(&self) -> Result<bool> {
+        guarded!(self.owner(), self.lock_schema())
+    }
+
+    async fn lock_schema(&self) -> Result<bool> {
         let inner = self.inner();
         let open = inner.ready().await?;
         let call = Running::begin(inner);
@@ -57,11 +66,6 @@ impl Transaction<Firebird> {
         drop(open);
         drop(call);
         locked
-    }
-
-    /// Whether changes of tables have been committed before the end.
-    pub(crate) fn has_kept(&self) -> bool {
-        self.inner().state.change.is_committed()
     }
 }
 
@@ -236,10 +240,7 @@ impl Transactional for Firebird {
     }
 
     /// A later one at the same depth takes the name over, and ends the one that was gone back to.
-    fn savepoint_sql(
-        command: SavepointCommand,
-        SavepointName { depth, .. }: SavepointName,
-    ) -> String {
+    fn savepoint_sql(command: SavepointCommand, _: u32, depth: usize) -> String {
         match command {
             SavepointCommand::Set => format!("SAVEPOINT S{depth}"),
             SavepointCommand::Release => format!("RELEASE SAVEPOINT S{depth}"),

@@ -19,8 +19,7 @@ use crate::options::{Access, Isolation, TransactionOptions};
 use crate::outcome::EndReason;
 use crate::server::connections::Exclusive;
 use crate::server::{
-    Fault, Limits, Outcome, SavepointCommand, SavepointName, ServerBackend as _, TransactionInner,
-    Transactional,
+    Fault, Limits, Outcome, SavepointCommand, ServerBackend as _, TransactionInner, Transactional,
 };
 use crate::sql_text::SqlText;
 
@@ -221,10 +220,7 @@ impl Transactional for Postgres {
 
     /// One that was gone back to is released as well, because the next would else be one within it, and so on for as long as the
     /// transaction lasts.
-    fn savepoint_sql(
-        command: SavepointCommand,
-        SavepointName { number, .. }: SavepointName,
-    ) -> String {
+    fn savepoint_sql(command: SavepointCommand, number: u32, _: usize) -> String {
         match command {
             SavepointCommand::Set => format!("SAVEPOINT s{number}"),
             SavepointCommand::Release => format!("RELEASE SAVEPOINT s{number}"),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use tsumugi_values::json;
 
+use crate::postgres;
 use crate::value::ValueRef;
-use crate::{firebird, postgres};
 
 use packed::{PackedRow, PackedRows, Packer};
 use typed::DeclaredType;
@@ -109,7 +109,8 @@ pub struct Rows(RowsRepr);
 enum RowsRepr {
     Packed(PackedRows),
     Postgres(postgres::Rows),
-    Firebird(firebird::Rows),
+    #[cfg(feature = "firebird")]
+    Firebird(crate::firebird::Rows),
 }
 
 /// Does the same with rows in whichever form; with `=>`, what comes of it is of that variant too.
@@ -118,6 +119,7 @@ macro_rules! on_rows {
         match $it {
             $of::Packed($inner) => $call,
             $of::Postgres($inner) => $call,
+            #[cfg(feature = "firebird")]
             $of::Firebird($inner) => $call,
         }
     };
@@ -125,6 +127,7 @@ macro_rules! on_rows {
         match $it {
             $of::Packed($inner) => $to::Packed($call),
             $of::Postgres($inner) => $to::Postgres($call),
+            #[cfg(feature = "firebird")]
             $of::Firebird($inner) => $to::Firebird($call),
         }
     };
@@ -140,7 +143,9 @@ macro_rules! from {
     };
 }
 
-from!(PackedRows => Packed, postgres::Rows => Postgres, firebird::Rows => Firebird);
+from!(PackedRows => Packed, postgres::Rows => Postgres);
+#[cfg(feature = "firebird")]
+from!(crate::firebird::Rows => Firebird);
 
 impl Rows {
     /// No rows of no columns.
@@ -191,6 +196,7 @@ impl Rows {
         let rows = match &self.0 {
             RowsRepr::Packed(rows) => Walk::Packed(rows.iter().map(RowRef::Packed)),
             RowsRepr::Postgres(rows) => Walk::Postgres(rows.iter().map(RowRef::Postgres)),
+            #[cfg(feature = "firebird")]
             RowsRepr::Firebird(rows) => Walk::Firebird(rows.iter().map(RowRef::Firebird)),
         };
         rows.map(Row)
@@ -217,7 +223,8 @@ pub struct Row<'a>(pub(crate) RowRef<'a>);
 pub(crate) enum RowRef<'a> {
     Packed(PackedRow<'a>),
     Postgres(postgres::Row<'a>),
-    Firebird(firebird::Row<'a>),
+    #[cfg(feature = "firebird")]
+    Firebird(crate::firebird::Row<'a>),
 }
 
 impl<'a> Row<'a> {
@@ -242,26 +249,28 @@ impl<'a> Row<'a> {
     }
 }
 
-/// An iterator of one of the drivers, without a box.
-enum Walk<P, Q, F> {
-    Packed(P),
-    Postgres(Q),
-    Firebird(F),
+macro_rules! walk {
+    ($($variant:ident),*) => {
+        /// An iterator of one of the drivers, without a box.
+        enum Walk<$($variant),*> {
+            $($variant($variant)),*
+        }
+
+        impl<T, $($variant: Iterator<Item = T>),*> Iterator for Walk<$($variant),*> {
+            type Item = T;
+
+            #[inline]
+            fn next(&mut self) -> Option<T> {
+                on_rows!(Walk, self, values => values.next())
+            }
+        }
+    };
 }
 
-impl<T, P, Q, F> Iterator for Walk<P, Q, F>
-where
-    P: Iterator<Item = T>,
-    Q: Iterator<Item = T>,
-    F: Iterator<Item = T>,
-{
-    type Item = T;
-
-    #[inline]
-    fn next(&mut self) -> Option<T> {
-        on_rows!(Walk, self, values => values.next())
-    }
-}
+#[cfg(feature = "firebird")]
+walk!(Packed, Postgres, Firebird);
+#[cfg(not(feature = "firebird"))]
+walk!(Packed, Postgres);
 
 impl fmt::Debug for Row<'_> {
     /// Column names only: row data does not belong in logs.

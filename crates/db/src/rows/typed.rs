@@ -9,6 +9,7 @@ use tsumugi_values::decimal::Digits;
 use tsumugi_values::{Date, Timestamp, TimestampTz};
 
 use super::packed::Cell;
+use crate::error::Result;
 use crate::value::{TypedValueRef, ValueKind, ValueRef};
 
 /// How the text of an exact number ends that no column holds, but a sum: white space to SQLite and to [`Digits`], and such as
@@ -150,20 +151,21 @@ impl<'a> Typed<'a> {
         }
     }
 
-    /// Appends it as PostgreSQL prints it.
-    pub(crate) fn write_text(self, out: &mut Vec<u8>) {
+    /// Appends it as PostgreSQL prints it. A result as that of drivers, whose fields may be malformed.
+    pub(crate) fn write_text(self, out: &mut Vec<u8>) -> Result<()> {
         // A vector takes all that is written.
-        let _ = match self {
-            Typed::Decimal(digits, scale) => return digits.write(usize::from(scale), out),
-            Typed::Json(text) => return out.extend_from_slice(text.as_bytes()),
-            Typed::Date(date) => write!(out, "{date}"),
-            Typed::DateTime(time) => write!(out, "{time}"),
-            Typed::Timestamp(time) => write!(out, "{time}"),
-        };
+        match self {
+            Typed::Decimal(digits, scale) => digits.write(usize::from(scale), out),
+            Typed::Json(text) => out.extend_from_slice(text.as_bytes()),
+            Typed::Date(date) => drop(write!(out, "{date}")),
+            Typed::DateTime(time) => drop(write!(out, "{time}")),
+            Typed::Timestamp(time) => drop(write!(out, "{time}")),
+        }
+        Ok(())
     }
 
     /// Appends it as JSON, as what PostgreSQL sends is written.
-    pub(crate) fn write_json(self, out: &mut Vec<u8>) {
+    pub(crate) fn write_json(self, out: &mut Vec<u8>) -> Result<()> {
         match self {
             // A line break can only stand between its parts, and would be one between rows.
             Typed::Json(text) => {
@@ -180,6 +182,7 @@ impl<'a> Typed<'a> {
             Typed::DateTime(time) => quoted(out, |text| time.write_iso(text)),
             Typed::Timestamp(time) => quoted(out, |text| time.write_iso(text)),
         }
+        Ok(())
     }
 }
 

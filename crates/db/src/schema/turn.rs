@@ -13,12 +13,12 @@ use crate::error::{Error, FailedStatement, Result};
 use crate::executor::Executor;
 use crate::limits::{SCHEMA_LOCK_MAX, SCHEMA_LOCK_POLL};
 use crate::log::whole_milliseconds;
+use crate::on_each::on_server;
 use crate::options::{Isolation, Options, TransactionMode, TransactionOptions};
-use crate::outcome::guarded;
 use crate::rows::Rows;
 use crate::sql_text::SqlText;
 use crate::transaction::Transaction;
-use crate::value::{Value, ValueRef, bounded};
+use crate::value::{Value, ValueRef};
 
 /// The number of PostgreSQL's advisory lock that a changer of the schema holds until the end of the transaction.
 const LOCK: i64 = 8_319_104_722_905_361;
@@ -233,20 +233,15 @@ impl Transaction {
         values: Vec<Value>,
     ) -> LocalBoxFuture<'_, Result<Rows>> {
         match self {
-            Transaction::Firebird(own) => {
-                async move { guarded!(own.owner(), own.run_beside_changes(sql, bounded(values)?)) }
-                    .boxed_local()
-            }
-            Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query_boxed(sql, values),
+            #[cfg(feature = "firebird")]
+            Transaction::Firebird(own) => own.run_beside_changes(sql, values).boxed_local(),
+            _ => self.query_boxed(sql, values),
         }
     }
 
     /// Whether Firebird has committed changes of tables of this transaction before its end. On other databases never.
     pub fn has_kept_changes(&self) -> bool {
-        match self {
-            Transaction::Firebird(own) => own.has_kept(),
-            Transaction::Sqlite(_) | Transaction::Postgres(_) => false,
-        }
+        on_server!(Transaction, self, Sqlite(_) => false, own => own.has_kept())
     }
 
     /// Takes the lock until the end of the transaction, unless another session has it.
@@ -254,7 +249,8 @@ impl Transaction {
         async move {
             match self {
                 Transaction::Sqlite(_) => return Ok(true),
-                Transaction::Firebird(own) => return guarded!(own.owner(), own.has_schema()),
+                #[cfg(feature = "firebird")]
+                Transaction::Firebird(own) => return own.has_schema().await,
                 Transaction::Postgres(_) => {}
             }
             let rows = self
@@ -267,11 +263,12 @@ impl Transaction {
 
     /// Takes the lock when it is free. Asks again and again, because a statement that waits would be stopped by its own time limit.
     pub(super) async fn wait_for_schema(&self) -> Result<()> {
-        let mut patience = Patience::short(match self {
-            Transaction::Sqlite(_) => return Ok(()),
-            Transaction::Postgres(own) => own.options(),
-            Transaction::Firebird(own) => own.options(),
-        });
+        let options = on_server!(
+            Transaction, self,
+            Sqlite(_) => return Ok(()),
+            own => own.options()
+        );
+        let mut patience = Patience::short(options);
         while !self.has_schema().await? {
             patience.wait().await?;
         }

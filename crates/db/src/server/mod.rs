@@ -32,14 +32,17 @@ mod transaction;
 mod transactional;
 
 pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
-pub(crate) use expiry::Expiry;
 pub(crate) use fault::{DriverError, Fault};
 pub(crate) use pending_commit::CommitSubject;
 pub use pool::Pool;
 pub(crate) use pool::WeakPool;
 pub use savepoint::Savepoint;
-pub(crate) use step::{NextStep, SavepointCommand, SavepointName};
+pub(crate) use step::SavepointCommand;
 pub use stream::RowStream;
 pub(crate) use stream::{Batch, RowCursor, StreamHandle, Streaming};
 pub use transaction::Transaction;
-pub(crate) use transactional::{Running, TransactionInner, Transactional};
+pub(crate) use transactional::{TransactionInner, Transactional};
+
+// For who commits a part of a transaction before its end.
+#[cfg(feature = "firebird")]
+pub(crate) use {expiry::Expiry, step::NextStep, transactional::Running};

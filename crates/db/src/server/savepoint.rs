@@ -48,10 +48,10 @@ impl<B: Transactional> Savepoint<B> {
                 "it was dropped before its savepoint",
             ));
         };
-        let number = self.name.number;
+        let SavepointName { number, depth } = self.name;
         let open = transaction.ready().await?;
         transaction.savepoints.borrow().check(number)?;
-        let sql = B::savepoint_sql(command, self.name);
+        let sql = B::savepoint_sql(command, number, depth);
         transaction.command(&open, &sql).await?;
         match command {
             SavepointCommand::RollBack => drop(transaction.undo_savepoint(number)),
@@ -73,11 +73,12 @@ impl<B: Transactional> Drop for Savepoint<B> {
         let Some(transaction) = self.transaction.upgrade() else {
             return;
         };
-        let undone = transaction.undo_savepoint(self.name.number);
+        let SavepointName { number, depth } = self.name;
+        let undone = transaction.undo_savepoint(number);
         let Some(open) = transaction.open().filter(|_| undone.is_some()) else {
             return;
         };
-        let sql = B::savepoint_sql(SavepointCommand::RollBack, self.name);
+        let sql = B::savepoint_sql(SavepointCommand::RollBack, number, depth);
         if !B::send_command(&open, &sql) {
             transaction.undo.set(Some(self.name));
         }

@@ -6,6 +6,7 @@
 pub(crate) enum NextStep {
     Run,
     /// It is left out, as if it had found nothing.
+    #[cfg(feature = "firebird")]
     Skip,
 }
 
@@ -16,11 +17,9 @@ pub(crate) enum SavepointCommand {
     RollBack,
 }
 
-/// What a savepoint can be called on the server.
+/// What a savepoint can be called on the server: see [`Transactional::savepoint_sql`](super::Transactional::savepoint_sql).
 #[derive(Clone, Copy)]
 pub(crate) struct SavepointName {
-    /// No other one of the transaction has it.
     pub(crate) number: u32,
-    /// How many there are around it, counting it: a later one may have the same.
     pub(crate) depth: usize,
 }

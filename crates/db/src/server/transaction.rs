@@ -65,6 +65,11 @@ impl<B: Transactional> Transaction<B> {
         &self.0.pool.options
     }
 
+    /// Whether a part of it was committed before its end.
+    pub(crate) fn has_kept(&self) -> bool {
+        B::has_kept(&self.0.state)
+    }
+
     pub(crate) async fn stream(
         &self,
         sql: SqlText,
@@ -74,7 +79,7 @@ impl<B: Transactional> Transaction<B> {
         let (inner, pool) = (&self.0, &self.0.pool);
         inner.check()?;
         let plan = pool.plan(&sql, &values, Scope::Exclusive)?;
-        if B::prepare(inner, Some(&plan)).await? == NextStep::Skip {
+        if B::prepare(inner, Some(&plan)).await? != NextStep::Run {
             return Err(Error::unsupported(
                 B::NAME,
                 "cursors in a trial that has changed tables",
@@ -99,11 +104,11 @@ impl<B: Transactional> Transaction<B> {
         B::prepare(&self.0, None).await?;
         let open = self.0.ready().await?;
         let number = self.0.savepoints.borrow_mut().open();
-        let depth = self.0.savepoints.borrow().depth();
+        let depth = self.0.savepoint_depth();
         let name = SavepointName { number, depth };
         // Made before the command is sent, so that a future dropped meanwhile undoes it.
         let savepoint = Savepoint::new(&self.0, name);
-        let sql = B::savepoint_sql(SavepointCommand::Set, name);
+        let sql = B::savepoint_sql(SavepointCommand::Set, number, depth);
         let set = self.0.command(&open, &sql).await;
         if set.is_err() {
             drop(self.0.undo_savepoint(number));
@@ -118,7 +123,7 @@ impl<B: Transactional> Transaction<B> {
     pub(crate) async fn commit(&self) -> Result<()> {
         drop(self.0.ready().await?);
         let closing = self.0.take().await?;
-        self.0.ended.set(EndReason::Uncommitted);
+        self.0.note_commit();
         let (pool, inquiry) = (&self.0.pool, B::inquiry(&closing));
         let call = conclude(Rc::clone(pool), closing, inquiry.clone());
         let committed = PendingCommit::new(&pool.name, inquiry, call)

@@ -111,7 +111,8 @@ pub(crate) trait Transactional: Streaming {
         sql: SqlText,
     ) -> impl Future<Output = Result<()>>;
 
-    fn savepoint_sql(command: SavepointCommand, name: SavepointName) -> String;
+    /// No other savepoint of the transaction has the number. The depth is how many there are around it, counting it: a later one may have the same.
+    fn savepoint_sql(command: SavepointCommand, number: u32, depth: usize) -> String;
 
     /// Runs a command without values that returns nothing.
     fn run_command<'c>(
@@ -266,7 +267,7 @@ impl<B: Transactional> TransactionInner<B> {
     }
 
     async fn roll_back_to(&self, open: &B::Open, name: SavepointName) -> Result<()> {
-        let sql = B::savepoint_sql(SavepointCommand::RollBack, name);
+        let sql = B::savepoint_sql(SavepointCommand::RollBack, name.number, name.depth);
         let rolled_back = self.command(open, &sql).await;
         rolled_back.inspect_err(|_| self.end(EndReason::SavepointLost))
     }
@@ -291,6 +292,7 @@ impl<B: Transactional> TransactionInner<B> {
     }
 
     /// Goes on with another transaction in place of the one that was taken.
+    #[cfg(feature = "firebird")]
     pub(crate) fn replace(&self, open: B::Open) {
         self.open.replace(Some(open));
         self.ended.set(EndReason::RolledBack);
@@ -364,7 +366,7 @@ impl<B: Transactional> TransactionInner<B> {
     pub(super) async fn run(&self, sql: SqlText, values: Vec<Value>) -> Result<Option<Answer>> {
         self.check()?;
         let plan = self.pool.plan(&sql, &values, Scope::Exclusive)?;
-        if B::prepare(self, Some(&plan)).await? == NextStep::Skip {
+        if B::prepare(self, Some(&plan)).await? != NextStep::Run {
             return Ok(None);
         }
         let answer = self.run_planned(&plan, &sql, &values).await;

@@ -3,6 +3,7 @@
 //! what is removed has a name that only runs of tests give.
 
 mod address;
+#[cfg(feature = "firebird")]
 mod firebird;
 mod postgres;
 mod sqlite;
@@ -14,7 +15,7 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use crate::error::Result;
-use firebird::FirebirdTests;
+use crate::on_each::on_server;
 use postgres::PostgresTests;
 use sqlite::SqliteTests;
 
@@ -31,7 +32,8 @@ pub struct TestDatabases {
 enum Engine {
     Sqlite(SqliteTests),
     Postgres(Box<PostgresTests>),
-    Firebird(Box<FirebirdTests>),
+    #[cfg(feature = "firebird")]
+    Firebird(Box<firebird::FirebirdTests>),
 }
 
 impl TestDatabases {
@@ -49,8 +51,10 @@ impl TestDatabases {
                 Some(url) if url.starts_with("postgres:") || url.starts_with("postgresql:") => {
                     Engine::Postgres(Box::new(PostgresTests::open(url, run_number()).await?))
                 }
+                #[cfg(feature = "firebird")]
                 Some(url) if url.starts_with("firebird:") => {
-                    Engine::Firebird(Box::new(FirebirdTests::open(url, run_number()).await?))
+                    let tests = firebird::FirebirdTests::open(url, run_number()).await?;
+                    Engine::Firebird(Box::new(tests))
                 }
                 url => Engine::Sqlite(SqliteTests::open(url, folder, run_number()).await?),
             };
@@ -68,6 +72,7 @@ impl TestDatabases {
             match &mut self.engine {
                 Engine::Sqlite(tests) => Ok(tests.template()),
                 Engine::Postgres(tests) => tests.template().await.map(Some),
+                #[cfg(feature = "firebird")]
                 Engine::Firebird(_) => Ok(None),
             }
         }
@@ -81,11 +86,11 @@ impl TestDatabases {
     pub fn create<'t>(&'t mut self, folder: &'t Path) -> LocalBoxFuture<'t, Result<TestDatabase>> {
         async move {
             self.made += 1;
-            match &mut self.engine {
-                Engine::Sqlite(tests) => tests.create(folder, self.made).await,
-                Engine::Postgres(tests) => tests.create(self.made).await,
-                Engine::Firebird(tests) => tests.create(self.made).await,
-            }
+            on_server!(
+                Engine, &mut self.engine,
+                Sqlite(tests) => tests.create(folder, self.made).await,
+                tests => tests.create(self.made).await
+            )
         }
         .boxed_local()
     }
@@ -96,14 +101,14 @@ impl TestDatabases {
     /// What the database says.
     pub fn remove(&mut self, database: TestDatabase) -> LocalBoxFuture<'_, Result<()>> {
         async move {
-            match &mut self.engine {
-                Engine::Sqlite(tests) => {
+            on_server!(
+                Engine, &mut self.engine,
+                Sqlite(tests) => {
                     tests.remove(&database.name);
                     Ok(())
-                }
-                Engine::Postgres(tests) => tests.remove(&database.name).await,
-                Engine::Firebird(tests) => tests.remove(&database.name).await,
-            }
+                },
+                tests => tests.remove(&database.name).await
+            )
         }
         .boxed_local()
     }
@@ -114,11 +119,7 @@ impl TestDatabases {
     /// What the database says; the next run removes what was left.
     pub fn end(self) -> LocalBoxFuture<'static, Result<()>> {
         async move {
-            match self.engine {
-                Engine::Sqlite(_) => Ok(()),
-                Engine::Postgres(tests) => tests.end().await,
-                Engine::Firebird(tests) => tests.end().await,
-            }
+            on_server!(Engine, self.engine, Sqlite(_) => Ok(()), tests => tests.end().await)
         }
         .boxed_local()
     }

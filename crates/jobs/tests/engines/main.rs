@@ -1,5 +1,7 @@
 //! Jobs over real databases: what all of them promise, by the same tests, and what PostgreSQL's does alone.
 
+#![cfg(feature = "cron")]
+
 mod claims;
 mod figures;
 mod keeping;

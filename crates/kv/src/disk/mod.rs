@@ -12,6 +12,7 @@ mod marker;
 mod overlay;
 mod rest;
 mod store;
+mod write_bytes;
 mod writer;
 
 use std::ops::Bound;
@@ -31,9 +32,10 @@ use self::failure::io_error;
 use self::layout::{Meta, expiry_key, own_key, record_key, records_end};
 pub(crate) use self::store::is_database;
 use self::store::{ReadView, Store, broken};
+use self::write_bytes::write_bytes;
 use self::writer::{Caller, Job, Writer};
 use crate::close_state::CloseState;
-use crate::engine::{Engine, EngineShared, RangeRead, write_bytes};
+use crate::engine::{Engine, EngineShared, RangeRead};
 use crate::error::{Error, Result, queue_full};
 use crate::limits::{PAGE_BYTES_MAX, QUEUE_BYTES_MAX, QUEUE_WRITES_MAX};
 use crate::metrics::KvSnapshot;
@@ -42,7 +44,7 @@ use crate::range::{KeyRange, ReadDirection};
 use crate::record::StoredRecord;
 use crate::write::{Write, WriteResult};
 
-pub(crate) struct Disk {
+struct Disk {
     inner: Arc<Inner>,
     jobs: Sender<Job>,
 }
@@ -91,9 +93,13 @@ impl Sequence {
     }
 }
 
+/// Opens the folder and starts the thread that writes to it; `closed` is closed when both have ended.
+pub(crate) fn open(shared: Arc<EngineShared>, closed: Arc<CloseState>) -> Result<Arc<dyn Engine>> {
+    Ok(Arc::new(Disk::open(shared, closed)?))
+}
+
 impl Disk {
-    /// Opens the folder and starts the thread that writes to it; `closed` is closed when both have ended.
-    pub(crate) fn open(shared: Arc<EngineShared>, closed: Arc<CloseState>) -> Result<Self> {
+    fn open(shared: Arc<EngineShared>, closed: Arc<CloseState>) -> Result<Self> {
         let (store, meta) = Store::open(&shared.spec, None)?;
         let next_expiry_ms = first_expiry(&store, meta)?;
         let path = shared.spec.path.clone();

@@ -5,9 +5,10 @@ use bytes::Bytes;
 use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Request, StatusCode};
-use tonic::Code;
+use prost::{DecodeError, Message};
 
-use super::channel::{OpenChannel, RpcChannel};
+use super::channel::OpenChannel;
+use crate::code::GrpcCode;
 use crate::error::{Error, Result};
 use crate::frame::MessageReader;
 
@@ -46,17 +47,6 @@ impl CallFailure {
         match self {
             CallFailure::NotBegun(error) | CallFailure::Broken(error) => !error.is_reset(),
             CallFailure::Told(_) => false,
-        }
-    }
-
-    /// The error for the caller.
-    pub(crate) fn into_error(self, link: &RpcChannel) -> Error {
-        match self {
-            CallFailure::NotBegun(error) | CallFailure::Broken(error) => Error::Lost {
-                target: link.target.to_string(),
-                reason: error.to_string(),
-            },
-            CallFailure::Told(error) => error,
         }
     }
 }
@@ -117,13 +107,43 @@ pub(crate) async fn next(
     }
 }
 
+/// The one message of an answer.
+pub(super) async fn attempt(
+    opened: &OpenChannel,
+    request: Request<()>,
+    payload: Bytes,
+    message_bytes_max: usize,
+) -> Result<Bytes, CallFailure> {
+    let (answer, mut stream) = begin(opened, request).await?;
+    stream.send_data(payload, true)?;
+    let mut body = body(answer).await?;
+    let mut messages = MessageReader::new(message_bytes_max);
+    let Some(message) = next(&mut body, &mut messages).await? else {
+        return Err(Error::Protocol("the answer holds no message".to_owned()).into());
+    };
+    // The status at the end counts, whatever came before.
+    match next(&mut body, &mut messages).await? {
+        None => Ok(message),
+        Some(_) => Err(Error::Protocol("the answer holds a second message".to_owned()).into()),
+    }
+}
+
+/// The answer that a message is.
+pub(super) fn answer<R: Message + Default>(message: Bytes) -> Result<R> {
+    R::decode(message).map_err(undecodable)
+}
+
+fn undecodable(error: DecodeError) -> Error {
+    Error::Protocol(error.to_string())
+}
+
 /// gRPC's own status, which ends every answer.
 fn verdict(metadata: &HeaderMap) -> Result<()> {
     let code = metadata
         .get("grpc-status")
-        .map(|code| Code::from_bytes(code.as_bytes()));
+        .map(|code| GrpcCode::of_bytes(code.as_bytes()));
     match code {
-        Some(Code::Ok) => Ok(()),
+        Some(GrpcCode::Ok) => Ok(()),
         Some(code) => {
             let message = metadata
                 .get("grpc-message")

@@ -110,6 +110,7 @@ impl RpcChannel {
     }
 
     /// The connection, made if there is none.
+    #[cfg(feature = "tkrzw")]
     pub(crate) async fn open(self: &Rc<RpcChannel>) -> Result<OpenChannel> {
         if let State::Open(opened) = &*self.state.borrow() {
             return Ok(opened.clone());

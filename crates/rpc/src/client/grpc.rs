@@ -12,11 +12,11 @@ use http::header::{CONTENT_TYPE, HeaderValue, TE};
 use http::{HeaderMap, Request, Uri};
 use prost::Message;
 use tokio::time::Instant;
-use tonic::Code;
 
-use super::call::{self, CallFailure};
+use super::call::{self, CallFailure, answer, attempt};
 use super::channel::{OpenChannel, RpcChannel};
-use super::{RpcTarget, Tls, answer, attempt};
+use super::{RpcTarget, Tls};
+use crate::code::GrpcCode;
 use crate::error::Error;
 use crate::frame::{self, MessageReader};
 use crate::limits::ClientLimits;
@@ -40,7 +40,7 @@ pub enum GrpcFailure {
     /// The server's own status.
     Status {
         /// gRPC's code.
-        code: Code,
+        code: GrpcCode,
         /// The server's text.
         message: String,
     },

@@ -14,6 +14,7 @@ mod engine;
 mod engine_call;
 mod engine_cursor;
 mod exchange;
+mod framed_message;
 mod health_and_reflection;
 mod inbound;
 mod inspect;

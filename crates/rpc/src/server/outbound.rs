@@ -17,7 +17,7 @@ use tonic::body::Body;
 use tonic::{Code, Status};
 
 use super::budget::{Budget, Claim};
-use crate::frame::FramedMessage;
+use super::framed_message::FramedMessage;
 use crate::limits::SEND_BUFFER_BYTES;
 
 /// Most bytes given to the connection at a time. It cuts them to the frames that the client takes.

@@ -8,8 +8,8 @@ use tonic::Status;
 use super::budget::Claim;
 use super::calls::Calls;
 use super::codec::decoded;
+use super::framed_message::with_last;
 use super::outbound::CallReply;
-use crate::frame;
 use crate::method::Method;
 
 macro_rules! unary {
@@ -84,7 +84,7 @@ fn encoded<T: Message>(
     last: impl FnOnce(&mut T) -> Option<(u32, Bytes)>,
 ) -> CallReply {
     let (tag, value) = last(&mut answer).unwrap_or_default();
-    CallReply::Message(frame::with_last(&answer, tag, value), claim)
+    CallReply::Message(with_last(&answer, tag, value), claim)
 }
 
 #[cfg(test)]

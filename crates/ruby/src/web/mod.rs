@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use tsumugi_client::{CallMode, HttpClient, HttpStubs};
 use tsumugi_http::secret::{SecretError, Signer};
-use tsumugi_mail::{MailSettings, MailTarget, Mailer};
+use tsumugi_mail::{MailSettings, Mailer};
 use tsumugi_server::Mode;
 use tsumugi_server::session::SessionStore;
 use tsumugi_shapes::MessageCatalog;
@@ -40,7 +40,7 @@ impl Web {
         Ok(Rc::clone(self.signer.get_or_init(|| signer)))
     }
 
-    /// What sends the mails of this VM: to the server of `SMTP_URL`, in tests into a list, in development without a server into a folder.
+    /// What sends the mails of this VM, to where its environment says.
     pub fn mailer(
         &self,
         worker: &WorkerHandle,
@@ -49,22 +49,16 @@ impl Web {
         if let Some(mailer) = self.mailer.get() {
             return Ok(Rc::clone(mailer));
         }
-        let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
-        let target = match (settings.calls, settings.mode) {
-            (CallMode::Stubbed, _) => MailTarget::Collected,
-            (CallMode::Network, mode) => {
-                let otherwise = match mode {
-                    Mode::Development => MailTarget::Folder(settings.data_dir.join("mail")),
-                    Mode::Production => MailTarget::Nowhere,
-                };
-                MailTarget::of(variable("SMTP_URL").as_deref(), otherwise)?
-            }
+        let variable = |name: &str| {
+            let given = settings.environment.get(name).cloned();
+            given.or_else(|| std::env::var(name).ok())
         };
+        let is_development = settings.mode == Mode::Development;
+        let development_data = is_development.then_some(settings.data_dir.as_path());
         let mail = MailSettings {
-            target,
-            from: variable("MAIL_FROM"),
             certificates: settings.certificates.clone(),
             limits: settings.limits.mail.clone(),
+            ..MailSettings::from_environment(variable, settings.calls, development_data)?
         };
         let mailer = Mailer::new(worker, mail);
         Ok(Rc::clone(self.mailer.get_or_init(|| mailer)))

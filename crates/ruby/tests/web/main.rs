@@ -1,4 +1,4 @@
-//! What handlers have of the web, over sockets: cookies, sessions, the check of forms, bodies and uploads, contexts, calls to other servers.
+//! What handlers have of the web, over sockets: cookies, sessions, the check of forms, bodies and uploads, contexts, calls to other servers, mails.
 
 #[path = "../rig/mod.rs"]
 mod rig;
@@ -12,6 +12,7 @@ mod ending;
 mod fibres;
 mod hostile;
 mod later;
+mod mail;
 mod memory;
 mod openapi;
 mod parameters;

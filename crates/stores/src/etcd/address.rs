@@ -6,7 +6,8 @@ use std::fmt;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::server_url::{ServerUrl, StoreSettings};
+use crate::server_url::{ServerUrl, shown_hosts};
+use crate::settings::StoreSettings;
 
 const PORT: u16 = 2379;
 const NAMESPACE: &str = "tsumugi";
@@ -97,7 +98,8 @@ impl fmt::Display for EtcdAddress {
             Transport::Plain => "etcd",
             Transport::Tls => "etcds",
         };
-        write!(f, "{scheme}://{}/{}", self.url.servers(), self.namespace)
+        let servers = shown_hosts(&self.url.hosts);
+        write!(f, "{scheme}://{servers}/{}", self.namespace)
     }
 }
 

@@ -2,7 +2,7 @@
 //! fails. Knows no record. Rule: a call that may have taken place is sent again only where that changes nothing.
 
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(super) struct ConnectionSettings {
 }
 
 impl ConnectionSettings {
-    pub(super) fn of(address: &EtcdAddress, configured: Option<&PathBuf>) -> ConnectionSettings {
+    pub(super) fn of(address: &EtcdAddress, configured: Option<&Path>) -> ConnectionSettings {
         let url = &address.url;
         let file = |name: &str| url.settings.find(name).map(PathBuf::from);
         ConnectionSettings {

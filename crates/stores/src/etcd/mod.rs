@@ -3,6 +3,7 @@
 //! Rule: the records lie below a namespace of their own, as they are: other clients of the cluster read and write the same values.
 
 mod address;
+mod change_queue;
 mod client;
 mod cluster;
 mod leases;
@@ -17,7 +18,7 @@ mod watch;
 mod watch_permit;
 mod write;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -26,8 +27,9 @@ use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
 use tsumugi_worker::Pool;
 
 pub use self::address::EtcdAddress;
+pub(crate) use self::change_queue::ChangeQueue;
 use self::client::{ConnectionSettings, EtcdClient, Repeat};
-pub(crate) use self::cluster::EtcdEngine;
+pub(crate) use self::cluster::cluster;
 use self::leases::LeaseTable;
 use self::messages::{
     KeyValue, LeaseTimeToLiveRequest, LeaseTimeToLiveResponse, RangeRequest, RangeResponse,
@@ -62,7 +64,7 @@ impl EtcdStore {
     pub(crate) async fn open(
         address: &EtcdAddress,
         open: impl Iterator<Item = EtcdStore>,
-        configured: Option<&PathBuf>,
+        configured: Option<&Path>,
         pool: &Pool,
     ) -> Result<EtcdStore> {
         let settings = ConnectionSettings::of(address, configured);

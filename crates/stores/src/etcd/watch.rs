@@ -10,6 +10,7 @@ use tsumugi_kv::ChangeEvent;
 use tsumugi_rpc::client::GrpcStream;
 
 use super::EtcdStore;
+use super::change_queue::{ChangeSender, change_queue};
 use super::client::{EtcdClient, spread};
 use super::messages::{
     Event, EventType, WatchCreateRequest, WatchProgressRequest, WatchRequest, WatchRequestUnion,
@@ -21,7 +22,7 @@ use super::txn::prefix_end;
 use super::watch_permit::WatchPermit;
 use crate::error::{CallFate, Error, Result};
 use crate::limits::{ETCD_WATCH_ALIVE_MS, ETCD_WATCH_REST_MS_MAX};
-use crate::watch::{StoreWatch, WatchSender, watch_queue};
+use crate::watch::{ChangeSource, StoreWatch};
 
 /// First rest before a watch begins again, and the spread of all of them.
 const REST_MS_MIN: u64 = 50;
@@ -32,13 +33,13 @@ impl EtcdStore {
     /// The changes of the keys that begin so, from now on.
     pub(super) async fn watch_prefix(&self, prefix: Bytes) -> Result<StoreWatch> {
         let begun = self.begin_watch(self.key(&prefix)).await?;
-        let (sender, watch) = watch_queue();
+        let (sender, changes) = change_queue();
         let sink = ChangeSink {
             sender,
             cut: self.prefix.len(),
         };
         drop(tokio::task::spawn_local(begun.run(sink)));
-        Ok(watch)
+        Ok(StoreWatch::of(ChangeSource::Etcd(changes)))
     }
 
     /// Begins a watch of the keys in etcd that begin so: what changes after this has ended is reported.
@@ -74,7 +75,7 @@ pub(super) trait EventSink {
 
 /// The changes as a watcher of a store takes them.
 struct ChangeSink {
-    sender: WatchSender,
+    sender: ChangeSender,
     /// Bytes of the namespace, which reported keys are without.
     cut: usize,
 }

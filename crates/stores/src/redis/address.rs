@@ -10,7 +10,8 @@ use tsumugi_wire::Secret;
 
 use crate::error::{Error, Result};
 use crate::limits::REDIS_PREFIX_BYTES_MAX;
-use crate::server_url::{ServerUrl, StoreSettings, shown_hosts};
+use crate::server_url::{ServerUrl, shown_hosts};
+use crate::settings::StoreSettings;
 
 const KNOWN: &[&str] = &[
     "user",
@@ -109,19 +110,6 @@ impl RedisAddress {
                 "a certificate for a store in Redis is two files, cert and key",
             )),
         }
-    }
-
-    /// Whether this is the scheme of a store in Redis.
-    pub(crate) fn has_scheme(scheme: &str) -> bool {
-        matches!(
-            scheme,
-            "redis"
-                | "rediss"
-                | "redis+sentinel"
-                | "rediss+sentinel"
-                | "redis+cluster"
-                | "rediss+cluster"
-        )
     }
 
     /// Reads it.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use redis::{PushInfo, PushKind, Value, cmd};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::sync::{Mutex, Notify};
@@ -18,7 +19,6 @@ use tsumugi_kv::Error as KvError;
 use super::client::{RedisClient, refused};
 use super::link::{Link, LinkFailure, Refusal, is_denial, server_text};
 use super::message_queue::MessageQueue;
-pub use super::message_queue::RedisMessage;
 use super::request::{AnswerKind, Request};
 use super::slots::redirection;
 use super::table::CAPABILITIES;
@@ -27,31 +27,25 @@ use crate::limits::{
     REDIS_CHANNELS_MAX, REDIS_CONNECT_MS_MAX, REDIS_LISTEN_MS_MAX, REDIS_PING_MS, REDIS_PUSHES_MAX,
     REDIS_RETRY_MS_MIN, REDIS_SUBSCRIPTIONS_MAX,
 };
+use crate::subscription::{MessageSource, RedisMessage, RedisSubscription};
 
-/// The messages of one channel. It ends when it is dropped.
-pub struct RedisSubscription {
+/// A subscriber's place at a channel.
+struct Subscriber {
     queue: Rc<MessageQueue>,
     _channel: Rc<ChannelState>,
     hub: Rc<ChannelHub>,
 }
 
-impl RedisSubscription {
-    /// The next message, in the order in which the server had them. Dropping the future loses none.
-    pub async fn next(&mut self) -> RedisMessage {
-        self.queue.next().await
+impl MessageSource for Subscriber {
+    fn next(&mut self) -> LocalBoxFuture<'_, RedisMessage> {
+        self.queue.next().boxed_local()
     }
 }
 
-impl Drop for RedisSubscription {
+impl Drop for Subscriber {
     fn drop(&mut self) {
         let subscriptions = &self.hub.subscriptions;
         subscriptions.set(subscriptions.get() - 1);
-    }
-}
-
-impl std::fmt::Debug for RedisSubscription {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RedisSubscription").finish_non_exhaustive()
     }
 }
 
@@ -160,7 +154,7 @@ impl ChannelHub {
         let queue = Rc::new(MessageQueue::default());
         state.subscribers.borrow_mut().push(Rc::downgrade(&queue));
         self.subscriptions.set(self.subscriptions.get() + 1);
-        let subscription = RedisSubscription {
+        let subscriber = Subscriber {
             queue,
             _channel: Rc::clone(&state),
             hub: Rc::clone(self),
@@ -168,7 +162,7 @@ impl ChannelHub {
         loop {
             let changed = state.changed.notified();
             match &*state.phase.borrow() {
-                ChannelPhase::Open => return Ok(subscription),
+                ChannelPhase::Open => return Ok(RedisSubscription(Box::new(subscriber))),
                 ChannelPhase::Refused(refusal) => return Err(refused(refusal.clone())),
                 ChannelPhase::Opening => {}
             }

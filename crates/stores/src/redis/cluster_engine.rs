@@ -13,18 +13,24 @@ use bytes::Bytes;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tsumugi_cluster::{
-    ClusterEngine, EngineFuture, Error, Hub, LeaseClaim, ReleaseKind, Result, Subscription,
-    TakeAnswer, TakeRequest,
+    Cluster, ClusterEngine, EngineFuture, Error, Hub, LeaseClaim, ReleaseKind, Result,
+    Subscription, TakeAnswer, TakeRequest,
 };
 
 use super::RedisStore;
-use super::channel::{RedisMessage, RedisSubscription};
+use crate::engine::StoreEngine as _;
+use crate::subscription::{RedisMessage, RedisSubscription};
 
 /// What the names of channels begin with, behind the prefix of the store. Those of `kv.publish` are others.
 const CHANNELS: &str = "!cluster/";
 
+/// The processes that use a store's Redis.
+pub(crate) fn cluster(store: &RedisStore) -> Cluster {
+    Cluster::with_engine(Rc::new(RedisEngine::new(store)))
+}
+
 /// The processes that use a Redis.
-pub(crate) struct RedisEngine {
+struct RedisEngine {
     store: RedisStore,
     hub: Arc<Hub>,
     pumps: RefCell<HashMap<String, Weak<ChannelPump>>>,
@@ -61,7 +67,7 @@ fn name_of(channel: &str) -> Bytes {
 }
 
 impl RedisEngine {
-    pub(crate) fn new(store: &RedisStore) -> RedisEngine {
+    fn new(store: &RedisStore) -> RedisEngine {
         RedisEngine {
             store: store.clone(),
             hub: Arc::default(),
@@ -76,7 +82,7 @@ impl RedisEngine {
         if let Some(known) = known {
             return Ok(known);
         }
-        let received = self.store.subscribe(&name_of(channel)).await;
+        let received = self.store.subscribe(name_of(channel)).await;
         let received = received.map_err(failed)?;
         let (hub, name) = (Arc::clone(&self.hub), channel.to_owned());
         let task = tokio::task::spawn_local(deliver(received, hub, name));
@@ -140,7 +146,7 @@ impl ClusterEngine for RedisEngine {
     fn publish<'a>(&'a self, channel: &'a str, message: &'a str) -> EngineFuture<'a, ()> {
         Box::pin(async move {
             let message = Bytes::copy_from_slice(message.as_bytes());
-            let published = self.store.publish(&name_of(channel), &message).await;
+            let published = self.store.publish(name_of(channel), message).await;
             published.map_err(failed)
         })
     }

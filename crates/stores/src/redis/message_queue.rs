@@ -8,16 +8,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::limits::{REDIS_MESSAGE_BYTES_MAX, REDIS_MESSAGES_MAX};
-
-/// What a subscriber of a channel receives.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RedisMessage {
-    /// Something that was published.
-    Message(Bytes),
-    /// Messages may have been lost since the one before: the connection was made again, another server took over, or the subscriber was slow. It
-    /// comes once the channel is received again, so what is read from now on misses nothing but that.
-    Missed,
-}
+use crate::subscription::RedisMessage;
 
 /// The messages.
 #[derive(Debug, Default)]

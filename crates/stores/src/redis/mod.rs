@@ -18,12 +18,11 @@ mod table;
 mod tls;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use redis::{Value, cmd};
 use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
@@ -32,9 +31,8 @@ use tsumugi_worker::Pool;
 pub use self::address::RedisAddress;
 use self::address::{RedisServers, Transport};
 use self::channel::ChannelHub;
-pub use self::channel::{RedisMessage, RedisSubscription};
 use self::client::RedisClient;
-pub(crate) use self::cluster_engine::RedisEngine;
+pub(crate) use self::cluster_engine::cluster;
 use self::link::Dialer;
 use self::request::{AnswerKind, Request, request_of, unexpected};
 use self::servers::Servers;
@@ -45,6 +43,7 @@ use crate::capability::{Capabilities, Capability};
 use crate::engine::StoreEngine;
 use crate::error::{CallFate, Error, Result};
 use crate::limits::{REDIS_READ_KEYS, REDIS_READS_AT_ONCE};
+use crate::subscription::RedisSubscription;
 use crate::watch::StoreWatch;
 
 /// A store. Clones and stores with the same connection share a client.
@@ -52,7 +51,7 @@ use crate::watch::StoreWatch;
 pub(crate) struct RedisStore {
     client: Rc<RedisClient>,
     hub: Rc<ChannelHub>,
-    connection: ConnectionSettings,
+    connection: Rc<ConnectionSettings>,
     prefix: Bytes,
 }
 
@@ -70,7 +69,7 @@ impl RedisStore {
     pub(crate) async fn open(
         address: &RedisAddress,
         open: impl Iterator<Item = RedisStore>,
-        configured: Option<&PathBuf>,
+        configured: Option<&Path>,
         pool: &Pool,
     ) -> Result<RedisStore> {
         let certificates = match address.servers.transport {
@@ -86,7 +85,7 @@ impl RedisStore {
             certificates,
         };
         let prefix = address.prefix.clone();
-        if let Some(other) = { open }.find(|other| other.connection == connection) {
+        if let Some(other) = { open }.find(|other| *other.connection == connection) {
             return Ok(RedisStore { prefix, ..other });
         }
         let tls = match connection.certificates.clone() {
@@ -104,7 +103,7 @@ impl RedisStore {
         Ok(RedisStore {
             hub: ChannelHub::new(Rc::clone(&client)),
             client,
-            connection,
+            connection: Rc::new(connection),
             prefix,
         })
     }
@@ -115,32 +114,6 @@ impl RedisStore {
             true => key.clone(),
             false => [&self.prefix[..], key].concat().into(),
         }
-    }
-
-    /// Sends a message to whoever subscribes to a channel at this moment.
-    pub(crate) fn publish<'a>(
-        &'a self,
-        channel: &'a Bytes,
-        message: &'a Bytes,
-    ) -> LocalBoxFuture<'a, Result<()>> {
-        async move {
-            CAPABILITIES.check_key(channel)?;
-            CAPABILITIES.check_value(message.len())?;
-            self.hub.publish(self.key(channel), message).await
-        }
-        .boxed_local()
-    }
-
-    /// The messages of a channel from the answer on.
-    pub(crate) fn subscribe<'a>(
-        &'a self,
-        channel: &'a Bytes,
-    ) -> LocalBoxFuture<'a, Result<RedisSubscription>> {
-        async move {
-            CAPABILITIES.check_key(channel)?;
-            self.hub.subscribe(self.key(channel)).await
-        }
-        .boxed_local()
     }
 
     /// The values of keys of the server that one command may ask for.
@@ -351,6 +324,17 @@ impl StoreEngine for RedisStore {
 
     async fn watch(&self, _prefix: Bytes) -> Result<StoreWatch> {
         Err(refuse(Capability::Watch))
+    }
+
+    async fn publish(&self, channel: Bytes, message: Bytes) -> Result<()> {
+        CAPABILITIES.check_key(&channel)?;
+        CAPABILITIES.check_value(message.len())?;
+        self.hub.publish(self.key(&channel), &message).await
+    }
+
+    async fn subscribe(&self, channel: Bytes) -> Result<RedisSubscription> {
+        CAPABILITIES.check_key(&channel)?;
+        self.hub.subscribe(self.key(&channel)).await
     }
 }
 

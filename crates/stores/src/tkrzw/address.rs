@@ -6,7 +6,7 @@ use tsumugi_rpc::RpcTarget;
 use tsumugi_wire::Secret;
 
 use crate::error::{Error, Result};
-use crate::server_url::StoreSettings;
+use crate::settings::StoreSettings;
 
 const KNOWN: &[&str] = &["index", "token", "timeout", "ca"];
 

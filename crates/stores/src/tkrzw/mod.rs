@@ -5,7 +5,7 @@ mod address;
 mod scan;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,7 +20,7 @@ pub use self::address::TkrzwAddress;
 use crate::capability::{Bound, Capabilities, Capability, Consistency};
 use crate::engine::StoreEngine;
 use crate::error::Result;
-use crate::watch::StoreWatch;
+use crate::watch::{ChangeSource, StoreWatch};
 
 pub(crate) static CAPABILITIES: Capabilities = Capabilities {
     engine: "a store behind a service",
@@ -61,7 +61,7 @@ impl TkrzwStore {
     pub(crate) async fn open(
         address: &TkrzwAddress,
         open: impl Iterator<Item = TkrzwStore>,
-        configured: Option<&PathBuf>,
+        configured: Option<&Path>,
         pool: &Pool,
     ) -> Result<TkrzwStore> {
         let connection = ConnectionSettings {
@@ -158,6 +158,7 @@ impl StoreEngine for TkrzwStore {
     }
 
     async fn watch(&self, prefix: Bytes) -> Result<StoreWatch> {
-        Ok(StoreWatch::service(self.client.watch(prefix).await?))
+        let watch = self.client.watch(prefix).await?;
+        Ok(StoreWatch::of(ChangeSource::Service(watch)))
     }
 }

@@ -27,7 +27,7 @@ use bytes::Bytes;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tsumugi_cluster::{
-    BootTime, ClusterEngine, EngineFuture, Error, Hub, LeaseClaim, ReleaseKind, Result,
+    BootTime, Cluster, ClusterEngine, EngineFuture, Error, Hub, LeaseClaim, ReleaseKind, Result,
     Subscription, TakeAnswer, TakeRequest, abandon_by,
 };
 use tsumugi_kv::{SetMode, Write};
@@ -43,8 +43,13 @@ use super::messages::{
 use super::txn::{delete, found, has_value, is_absent, is_unchanged, put, range};
 use crate::limits::{ETCD_LEASE_POLL_MAX, ETCD_MESSAGE_TTL, ETCD_TAKE_TRIES};
 
+/// The processes that use a store's namespace of etcd.
+pub(crate) fn cluster(store: &EtcdStore) -> Cluster {
+    Cluster::with_engine(Rc::new(EtcdEngine::new(store)))
+}
+
 /// The processes that use a namespace of a cluster of etcd.
-pub(crate) struct EtcdEngine {
+struct EtcdEngine {
     /// Its keys begin with the name of the namespace's cluster.
     store: EtcdStore,
     held: HeldLeases,
@@ -88,7 +93,7 @@ fn revision_of(answer: &TxnResponse) -> i64 {
 }
 
 impl EtcdEngine {
-    pub(crate) fn new(store: &EtcdStore) -> EtcdEngine {
+    fn new(store: &EtcdStore) -> EtcdEngine {
         EtcdEngine {
             store: EtcdStore {
                 prefix: store.cluster_prefix.clone(),

@@ -3,18 +3,49 @@
 
 use std::time::Duration;
 
-use tonic::Code;
-use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
-use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
-use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
-
-use super::{ClientInner, answer};
+use super::inner::ClientInner;
+use crate::client::call::answer;
+use crate::code::GrpcCode;
 use crate::error::{Error, Result};
 use crate::frame;
 use crate::method::{Method, OWN_SERVICE};
 
 /// Where reflection is.
 pub(super) const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+
+/// The question, as `grpc.reflection.v1` has it: of its kinds the one that is asked.
+#[derive(Clone, PartialEq, prost::Message)]
+struct ReflectionRequest {
+    #[prost(string, optional, tag = "7")]
+    list_services: Option<String>,
+}
+
+/// The answer: of its kinds those that may follow that question.
+#[derive(Clone, PartialEq, prost::Message)]
+struct ReflectionResponse {
+    #[prost(message, optional, tag = "6")]
+    list_services_response: Option<ServiceList>,
+    #[prost(message, optional, tag = "7")]
+    error_response: Option<ReflectionError>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ServiceList {
+    #[prost(message, repeated, tag = "1")]
+    service: Vec<ListedService>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ListedService {
+    #[prost(string, tag = "1")]
+    name: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ReflectionError {
+    #[prost(string, tag = "2")]
+    error_message: String,
+}
 
 /// The name of the service, as reflection has it.
 fn name() -> &'static str {
@@ -31,35 +62,33 @@ impl ClientInner {
         if self.own_service_at.get() == Some(opened.number) {
             return Ok(());
         }
-        let request = ServerReflectionRequest {
-            host: String::new(),
-            message_request: Some(MessageRequest::ListServices(String::new())),
+        let request = ReflectionRequest {
+            list_services: Some(String::new()),
         };
         let (uri, body) = (self.reflection.clone(), frame::one(&request));
         let asked = self.ask(uri, body, Duration::ZERO).await;
         let (message, number) = match asked {
             Ok(answered) => answered,
             Err(Error::Refused {
-                code: Code::Unimplemented,
+                code: GrpcCode::Unimplemented,
                 ..
             }) => {
                 return Err(self.unsupported(method, "it has no reflection".to_owned()));
             }
             Err(error) => return Err(error),
         };
-        let answer: ServerReflectionResponse = answer(message)?;
-        match answer.message_response {
-            Some(MessageResponse::ListServicesResponse(list))
-                if list.service.iter().any(|service| service.name == name()) =>
-            {
+        let answer: ReflectionResponse = answer(message)?;
+        let services = answer.list_services_response.unwrap_or_default().service;
+        match answer.error_response {
+            _ if services.iter().any(|service| service.name == name()) => {
                 self.own_service_at.set(Some(number));
                 Ok(())
             }
-            Some(MessageResponse::ErrorResponse(error)) => {
+            Some(error) => {
                 let reason = format!("its reflection says `{}`", error.error_message);
                 Err(self.unsupported(method, reason))
             }
-            _ => {
+            None => {
                 let reason = format!("its reflection does not show {}", name());
                 Err(self.unsupported(method, reason))
             }
@@ -70,7 +99,7 @@ impl ClientInner {
     pub(super) fn own_error(&self, method: Method, error: Error) -> Error {
         match error {
             Error::Refused {
-                code: Code::Unimplemented,
+                code: GrpcCode::Unimplemented,
                 message,
             } => self.unsupported(method, format!("it says `{message}`")),
             error => error,

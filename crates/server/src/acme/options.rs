@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::error::ErrorKind;
-use serde_json::{Value, json};
 use tsumugi_acme::{AcmeSettings, ChallengeKind, DirectoryUrl, DomainName};
 
+use super::AcmePlan;
 use crate::failure::wrong_usage;
-use crate::port::SettledPorts;
 
 /// Options about certificates by ACME.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -42,13 +41,6 @@ pub struct AcmeOptions {
     /// listened on, and the other one when that has failed and can be answered here. Also TSUMUGI_ACME_CHALLENGE
     #[arg(long = "acme-challenge", value_name = "KIND")]
     challenge: Option<ChallengeKind>,
-}
-
-/// What the options ask for.
-#[derive(Clone, Debug)]
-pub(crate) struct AcmePlan {
-    pub settings: AcmeSettings,
-    pub challenge: Option<ChallengeKind>,
 }
 
 impl AcmeOptions {
@@ -107,45 +99,7 @@ impl AcmeOptions {
             }
             (option, _) => option,
         };
-        Ok(Some(AcmePlan {
-            settings,
-            challenge,
-        }))
-    }
-}
-
-impl AcmePlan {
-    /// Which challenges are tried, in turn, where these can be answered.
-    pub fn challenges(&self, ports: &SettledPorts) -> Result<Vec<ChallengeKind>> {
-        self.choose(&ports.challenges())
-    }
-
-    fn choose(&self, possible: &[ChallengeKind]) -> Result<Vec<ChallengeKind>> {
-        let wanted = |kind: &ChallengeKind| self.challenge.is_none_or(|only| only == *kind);
-        let challenges: Vec<ChallengeKind> = possible.iter().copied().filter(wanted).collect();
-        match (challenges.is_empty(), self.challenge) {
-            (false, _) => Ok(challenges),
-            (true, Some(ChallengeKind::Http01)) => Err(wrong_usage(
-                ErrorKind::MissingRequiredArgument,
-                "--acme-challenge http-01 needs an address without TLS, which the authority reaches on port 80, as --listen 0.0.0.0:80,redirect",
-            )),
-            (true, _) => Err(wrong_usage(
-                ErrorKind::MissingRequiredArgument,
-                "--acme needs an address of TLS, which the authority reaches on port 443, as --listen 0.0.0.0:443",
-            )),
-        }
-    }
-
-    /// What the dashboard shows.
-    pub fn describe(&self) -> Vec<(&'static str, Value)> {
-        vec![
-            ("acme", json!(self.settings.names_text())),
-            (
-                "acme_cache",
-                json!(self.settings.cache.display().to_string()),
-            ),
-            ("acme_directory", json!(self.settings.directory.to_string())),
-        ]
+        Ok(Some(AcmePlan::new(settings, challenge)))
     }
 }
 
@@ -258,30 +212,5 @@ mod tests {
             let usage = error.downcast_ref::<clap::Error>();
             assert_eq!(usage.map(clap::Error::exit_code), Some(2), "{words:?}");
         }
-    }
-
-    #[test]
-    fn challenges_are_those_that_can_be_answered() {
-        use ChallengeKind::{Http01, TlsAlpn01};
-        let of = |challenge, possible: &[ChallengeKind]| {
-            let names = ["a.example".parse().unwrap()];
-            let settings = AcmeSettings::new(&names, PathBuf::from("c")).unwrap();
-            let plan = AcmePlan {
-                settings,
-                challenge,
-            };
-            plan.choose(possible).map_err(|error| error.to_string())
-        };
-        assert_eq!(of(None, &[Http01, TlsAlpn01]), Ok(vec![Http01, TlsAlpn01]));
-        assert_eq!(
-            of(Some(TlsAlpn01), &[Http01, TlsAlpn01]),
-            Ok(vec![TlsAlpn01])
-        );
-        assert!(
-            of(Some(Http01), &[TlsAlpn01])
-                .unwrap_err()
-                .contains("0.0.0.0:80,redirect")
-        );
-        assert!(of(None, &[]).unwrap_err().contains("0.0.0.0:443"));
     }
 }

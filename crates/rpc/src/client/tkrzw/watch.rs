@@ -8,13 +8,14 @@ use bytes::Bytes;
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use h2::RecvStream;
 use prost::Message as _;
-use tonic::Code;
 use tsumugi_kv::ChangeEvent;
 
-use super::call::{self, CallFailure};
-use super::channel::OpenChannel;
+use super::Client;
 use super::duplex::within;
-use super::{Client, ClientInner};
+use super::inner::ClientInner;
+use crate::client::call::{self, CallFailure};
+use crate::client::channel::OpenChannel;
+use crate::code::GrpcCode;
 use crate::error::{Error, Result};
 use crate::frame::{self, MessageReader};
 use crate::limits::{
@@ -214,7 +215,7 @@ impl WatchStream {
 
 fn unavailable(message: &str) -> Error {
     Error::Refused {
-        code: Code::Unavailable,
+        code: GrpcCode::Unavailable,
         message: message.to_owned(),
     }
 }
@@ -223,7 +224,7 @@ fn unavailable(message: &str) -> Error {
 fn is_passing(error: &Error) -> bool {
     match error {
         Error::Connect { .. } | Error::Lost { .. } | Error::Deadline { .. } => true,
-        Error::Refused { code, .. } => *code == Code::Unavailable,
+        Error::Refused { code, .. } => *code == GrpcCode::Unavailable,
         _ => false,
     }
 }

@@ -13,8 +13,8 @@ use h2::client::ResponseFuture;
 use h2::{RecvStream, SendStream};
 use prost::Message;
 
-use super::call::{self, CallFailure};
-use super::{ClientInner, answer};
+use super::inner::ClientInner;
+use crate::client::call::{self, CallFailure, answer};
 use crate::error::{Error, Result};
 use crate::frame::{self, MessageReader};
 use crate::limits::GATHERED_BYTES_MAX;
@@ -49,7 +49,7 @@ enum Answers {
 }
 
 impl<Q: Message, R: Message + Default> Duplex<Q, R> {
-    pub(crate) async fn open(
+    pub(super) async fn open(
         inner: &Rc<ClientInner>,
         method: Method,
         owed_max: usize,

@@ -8,10 +8,11 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use prost::Message;
 use tsumugi_kv::{Lifetime, SetMode};
 
+use super::Client;
 use super::batches::{groups, outcomes, pair_bytes, pairs};
 use super::methods::{done, is_done};
 use super::records::{CompareExchange, ExchangeOutcome};
-use super::{Client, answer};
+use crate::client::call::answer;
 use crate::code::TkrzwCode;
 use crate::error::{Error, Result};
 use crate::frame;

@@ -1,0 +1,32 @@
+//! In the place of lines of cron where reading them is not built in: there is no schedule. Knows no time.
+
+use std::convert::Infallible;
+
+use crate::error::{Error, Result};
+
+/// When jobs are due; without the feature `cron` there is none.
+#[derive(Clone, Debug)]
+pub struct CronSchedule(Infallible);
+
+impl CronSchedule {
+    /// Refuses every line.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub fn parse(_line: &str, _zone: &str) -> Result<CronSchedule> {
+        let why = "Cron is not in this program: it was built without the feature `cron`";
+        Err(Error::Usage(why.to_owned()))
+    }
+
+    /// The line and its zone.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        match self.0 {}
+    }
+
+    /// When it is due next after this time, both in milliseconds since 1970.
+    #[must_use]
+    pub fn next_after(&self, _unix_ms: i64) -> Option<i64> {
+        match self.0 {}
+    }
+}

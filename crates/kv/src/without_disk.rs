@@ -1,0 +1,32 @@
+//! In the place of the engine on disk where it is not built in: refuses all that needs it. Knows no file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::close_state::CloseState;
+use crate::engine::{Engine, EngineShared};
+use crate::error::{Error, Result};
+use crate::record::StoredRecord;
+use crate::spec::Spec;
+
+pub(crate) fn open(_: Arc<EngineShared>, _: Arc<CloseState>) -> Result<Arc<dyn Engine>> {
+    Err(Error::no_disk())
+}
+
+pub(crate) fn is_database(_: &Path) -> Result<bool> {
+    Err(Error::no_disk())
+}
+
+pub(crate) fn replace_copy(_: &Path, _: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    Err(Error::no_disk())
+}
+
+pub(crate) fn write_copy(
+    _: &Spec,
+    _: &Path,
+    _: impl Iterator<Item = Result<(Bytes, StoredRecord)>>,
+) -> Result<u64> {
+    Err(Error::no_disk())
+}
