@@ -74,11 +74,20 @@ valgrind:
 	TSUMUGI_FAULTS=$(VALGRIND_FAULTS) cargo test --config "target.'cfg(unix)'.runner = '$(VALGRIND)'" --package tsumugi-ruby --test faults -- --test-threads=1
 
 # A crate that is built with others has the features of dependencies that those ask for: what it forgot to ask for itself is found here alone.
+# What refuses in the place of a feature is compiled, and tested, only without it.
 alone:
 	@for manifest in crates/*/Cargo.toml; do \
 		package=$$(sed -n 's/^name = "\(.*\)"/\1/p' $$manifest | head -n 1); \
 		echo "cargo check --package $$package"; \
 		cargo check --quiet --package $$package || exit 1; \
+	done
+	@for package in db http jobs kv server; do \
+		echo "cargo test --lib --no-default-features --package tsumugi-$$package"; \
+		cargo test --quiet --lib --no-default-features --package tsumugi-$$package || exit 1; \
+	done
+	@for feature in acme brotli cron disk firebird grpc mail redis ruby; do \
+		echo "cargo check --package tsumugi --features $$feature"; \
+		cargo check --quiet --package tsumugi --features $$feature || exit 1; \
 	done
 
 # Ruby's natives over what clients send; `make test` has parsers, connections and values bound to SQL.
@@ -94,7 +103,7 @@ deny:
 	fi
 
 rustdoc: ## build the documentation of every crate; a warning is an error
-	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps --features tsumugi-pg/blocking,tsumugi-pg/typed
+	RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps --features tsumugi/full,tsumugi-pg/blocking,tsumugi-pg/typed
 
 # What it was called, one letter away from the site.
 doc: rustdoc

@@ -1,4 +1,4 @@
-//! In the place of lines of cron where reading them is not built in: there is no schedule. Knows no time.
+//! Stands in for `cron.rs` where the feature `cron` is off: every line is refused. Knows no time.
 
 use std::convert::Infallible;
 
@@ -28,5 +28,17 @@ impl CronSchedule {
     #[must_use]
     pub fn next_after(&self, _unix_ms: i64) -> Option<i64> {
         match self.0 {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_refused_with_the_feature_to_build() {
+        let error = CronSchedule::parse("* * * * *", "UTC").unwrap_err();
+        let expected = "Cron is not in this program: it was built without the feature `cron`";
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }

@@ -38,9 +38,8 @@ impl KvDatabase {
     /// As [`open`](Self::open).
     pub fn open_with(spec: &Spec, clock: Clock) -> Result<Self> {
         spec.validate()?;
-        if cfg!(not(feature = "disk")) && !spec.is_in_memory() {
-            return Err(Error::no_disk());
-        }
+        // Before a folder is made for it.
+        spec.require_engine()?;
         if spec.read_only && !spec.is_in_memory() && !is_database(&spec.path)? {
             return Err(Error::Broken {
                 path: spec.path.clone(),

@@ -250,6 +250,17 @@ impl Spec {
         self.path.as_os_str().is_empty()
     }
 
+    /// Refuses what this program has no engine for.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] of a database on disk, without the feature `disk`.
+    pub fn require_engine(&self) -> Result<()> {
+        match cfg!(feature = "disk") || self.is_in_memory() {
+            true => Ok(()),
+            false => Err(Error::no_disk()),
+        }
+    }
+
     /// Whether what is not ignored is within its limits.
     pub(crate) fn validate(&self) -> Result<()> {
         if self.is_private() && !self.is_in_memory() {

@@ -1,4 +1,4 @@
-//! In the place of the engine on disk where it is not built in: refuses all that needs it. Knows no file.
+//! Stands in for `disk/` where the feature `disk` is off: refuses all that needs it. Knows no file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,4 +29,19 @@ pub(crate) fn write_copy(
     _: impl Iterator<Item = Result<(Bytes, StoredRecord)>>,
 ) -> Result<u64> {
     Err(Error::no_disk())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{KvDatabase, Spec};
+
+    #[test]
+    fn database_on_disk_is_refused_before_its_folder_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shop");
+        let spec = Spec::of_place(&path.display().to_string()).unwrap();
+        let error = KvDatabase::open(&spec).unwrap_err();
+        assert!(error.to_string().contains("the feature `disk`"), "{error}");
+        assert!(!path.exists());
+    }
 }

@@ -2,43 +2,43 @@
 
 use std::fmt;
 
-/// How a call ended, as gRPC says it.
+/// The status code of a call, as gRPC numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum GrpcCode {
-    /// Done.
+    /// The call succeeded.
     Ok = 0,
-    /// Called off.
+    /// The call was cancelled.
     Cancelled = 1,
-    /// For a reason that has no code.
+    /// An error without a code of its own.
     Unknown = 2,
-    /// The request cannot be, whatever the server's state.
+    /// The request is invalid, whatever the server's state.
     InvalidArgument = 3,
-    /// Its time was over before it was done.
+    /// The deadline passed first. The call may have taken place.
     DeadlineExceeded = 4,
-    /// What it names is not there.
+    /// What the request names does not exist.
     NotFound = 5,
-    /// What it would make is there.
+    /// What the request would create exists.
     AlreadyExists = 6,
-    /// Not allowed.
+    /// The caller may not do this.
     PermissionDenied = 7,
-    /// Something is used up: room, or a limit.
+    /// A limit or a resource is used up.
     ResourceExhausted = 8,
-    /// Not in this state.
+    /// The server's state does not allow the call.
     FailedPrecondition = 9,
-    /// Others were in its way.
+    /// Aborted by a conflict with another call.
     Aborted = 10,
-    /// Beyond what is there.
+    /// The request is beyond the valid range.
     OutOfRange = 11,
-    /// The server has no such call.
+    /// The server does not have this call.
     Unimplemented = 12,
-    /// The server is broken.
+    /// An internal error of the server.
     Internal = 13,
-    /// The server is away for the moment.
+    /// The server is unavailable. Retry later.
     Unavailable = 14,
     /// Data is lost or damaged.
     DataLoss = 15,
-    /// The caller has not said who it is.
+    /// The caller is not authenticated.
     Unauthenticated = 16,
 }
 

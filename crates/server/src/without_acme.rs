@@ -1,4 +1,4 @@
-//! In the place of certificates by ACME where they are not built in: there is no option, and so no certificate. Knows no authority.
+//! Stands in for `acme/` where the feature `acme` is off: there is no option, so no plan and no certificate. Knows no authority.
 //! Rule: a variable that asks for one is refused, and not passed over.
 
 use std::convert::Infallible;
@@ -73,5 +73,19 @@ impl CertificateSupply {
 
     pub(crate) fn close(&self) {
         match self.0 {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variable_that_asks_for_a_certificate_is_refused_with_the_feature_to_build() {
+        let none = AcmeOptions {};
+        assert!(none.plan(&|_| Some(String::new())).unwrap().is_none());
+        let asked = none.plan(&|name| (name == "TSUMUGI_ACME").then(|| "a.example".to_owned()));
+        let error = asked.err().expect("it is refused");
+        assert!(error.to_string().contains("the feature `acme`"), "{error}");
     }
 }

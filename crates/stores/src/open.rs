@@ -65,6 +65,8 @@ impl StoreOpener {
 
     /// A database of this process, or the one that another process has, through its service.
     async fn local(&self, spec: Spec) -> Result<Store> {
+        // By what it is: a command that only looks may have one in memory instead.
+        spec.require_engine()?;
         let (spec, access) = (self.access.database(spec), self.access.clone());
         let opened = self.pool.run(move || (access.open(&spec), spec));
         let (database, spec) = opened.await?;
@@ -81,7 +83,7 @@ impl StoreOpener {
     async fn through_service(&self, spec: &Spec) -> Option<Store> {
         let path = spec.path.display();
         tracing::warn!(
-            "{path} is open in another process: its calls raise KV::Locked. What would use it through that process is not in this program: it was built without the feature `grpc`"
+            "{path} is open in another process: its calls fail with Locked. A program with the feature `grpc` uses it through the service of that process"
         );
         None
     }

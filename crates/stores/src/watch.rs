@@ -1,5 +1,5 @@
 //! Changes of a store as its watcher takes them, whichever engine reports them. Carries no values.
-//! Rule: a slow watcher loses changes and is told how many; it never holds up a write and never holds more than its bounds.
+//! Keeps none: each engine's queue has the bounds.
 
 use tsumugi_kv::{ChangeEvent, Error as KvError, PrefixWatch};
 

@@ -38,7 +38,7 @@ impl Default for Limits {
 }
 
 /// The list of all limits, with those of what is not always built in.
-macro_rules! limits {
+macro_rules! limit_rows {
     ($($optional:tt)*) => {
         limited!(
             requests_max request_ms_max;
@@ -53,10 +53,10 @@ impl LimitSet for Limits {
     const DEV: &'static str = "Development: show errors in the page";
 
     #[cfg(feature = "mail")]
-    const LIMITS: &'static [Row<Limits>] = limits!(
+    const LIMITS: &'static [Row<Limits>] = limit_rows!(
         ; mail: send_ms_max connections_max idle_max idle_ms_max message_bytes_max recipients_max
     );
 
     #[cfg(not(feature = "mail"))]
-    const LIMITS: &'static [Row<Limits>] = limits!();
+    const LIMITS: &'static [Row<Limits>] = limit_rows!();
 }

@@ -151,7 +151,7 @@ impl<'a> Typed<'a> {
         }
     }
 
-    /// Appends it as PostgreSQL prints it. A result as that of drivers, whose fields may be malformed.
+    /// Appends it as PostgreSQL prints it. Always `Ok`; drivers, whose fields may be malformed, answer the same type.
     pub(crate) fn write_text(self, out: &mut Vec<u8>) -> Result<()> {
         // A vector takes all that is written.
         match self {

@@ -43,6 +43,6 @@ pub(crate) use stream::{Batch, RowCursor, StreamHandle, Streaming};
 pub use transaction::Transaction;
 pub(crate) use transactional::{TransactionInner, Transactional};
 
-// For who commits a part of a transaction before its end.
+// For a backend that commits a part of a transaction before its end.
 #[cfg(feature = "firebird")]
 pub(crate) use {expiry::Expiry, step::NextStep, transactional::Running};
