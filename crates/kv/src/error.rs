@@ -142,7 +142,7 @@ impl Error {
     pub(crate) fn no_disk() -> Error {
         Error::Spec {
             reason:
-                "The engine on disk is not in this program: it was built without the feature `disk`"
+                "databases on disk are not in this program: it was built without the feature `disk`"
                     .to_owned(),
         }
     }
