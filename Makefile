@@ -29,7 +29,7 @@ setup: ## install what run and test need (PROFILE=run, cluster, test or bench)
 
 run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DATA=./data)
 	@scripts/setup run
-	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 270 crates, without optimising: four to five minutes on two cores, later only what has changed'
+	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 250 crates, without optimising: about four minutes on two cores, later only what has changed'
 	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
 	@mkdir -p $(DATA)
 	@test -s $(DATA)/secret || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > $(DATA)/secret)
@@ -81,11 +81,11 @@ alone:
 		echo "cargo check --package $$package"; \
 		cargo check --quiet --package $$package || exit 1; \
 	done
-	@for package in db http jobs kv server; do \
+	@for package in db http jobs kv server stores; do \
 		echo "cargo test --lib --no-default-features --package tsumugi-$$package"; \
 		cargo test --quiet --lib --no-default-features --package tsumugi-$$package || exit 1; \
 	done
-	@for feature in acme brotli cron disk firebird grpc mail redis ruby; do \
+	@for feature in acme brotli cron disk firebird grpc mail otlp redis ruby; do \
 		echo "cargo check --package tsumugi --features $$feature"; \
 		cargo check --quiet --package tsumugi --features $$feature || exit 1; \
 	done

@@ -139,9 +139,10 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// Directories that building, running and fuzzing make, and one that a test compares with what it is made from. Cargo marks `target` with
+/// Directories that building, running and fuzzing make, and two that tests compare with what they are made from. Cargo marks `target` with
 /// CACHEDIR.TAG only when it is the first to write there.
-const MADE: [&str; 7] = [
+const MADE: [&str; 8] = [
+    "crates/mruby/generated",
     "crates/rpc/generated",
     "target",
     "data",

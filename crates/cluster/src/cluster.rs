@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::{Instant, sleep};
-use tsumugi_db::Database;
+use tsumugi_db::{Database, Family};
 use tsumugi_trace::{SpanKind, in_wait, span};
 
 use crate::attempt::{LeaseAttempt, TakeOutcome};
@@ -52,10 +52,10 @@ impl Cluster {
     /// [`Error::Unsupported`] of Firebird.
     pub fn over(database: &Database) -> Result<Cluster> {
         let database = database.clone();
-        match database.scheme() {
-            "postgres" => Ok(Cluster::with_engine(PostgresEngine::new(database))),
-            "sqlite" => Ok(Cluster::with_engine(Rc::new(SqliteEngine::new(database)))),
-            _ => Err(Error::Unsupported {
+        match database.dialect().family {
+            Family::Postgres => Ok(Cluster::with_engine(PostgresEngine::new(database))),
+            Family::Sqlite => Ok(Cluster::with_engine(Rc::new(SqliteEngine::new(database)))),
+            Family::Firebird => Err(Error::Unsupported {
                 engine: "Firebird",
                 what: "locks of a cluster: use PostgreSQL, or SQLite on one machine",
             }),

@@ -2,7 +2,7 @@
 //! Rule: they are made under the lock of the schema, so that processes that start together make them once.
 
 use tokio::sync::OnceCell;
-use tsumugi_db::{Database, Executor, TransactionMode, ValueRef};
+use tsumugi_db::{Database, Executor, Family, TransactionMode, ValueRef};
 
 use crate::error::Result;
 
@@ -68,9 +68,10 @@ impl SharedTable {
         postgres: &'static TableSql,
     ) -> SharedTable {
         SharedTable {
-            sql: match database {
-                Database::Sqlite(_) => sqlite,
-                _ => postgres,
+            // `Cluster::over` makes none over Firebird.
+            sql: match database.dialect().family {
+                Family::Sqlite => sqlite,
+                Family::Postgres | Family::Firebird => postgres,
             },
             database,
             ready: OnceCell::new(),

@@ -35,7 +35,7 @@ pub enum Database {
     Sqlite(sqlite::Pool),
     /// A PostgreSQL server. Its connections belong to the thread that connected.
     Postgres(server::Pool<Postgres>),
-    /// A Firebird server. Its connections belong to the thread that connected.
+    /// A Firebird server. Its connections belong to the thread that connected. Needs the feature `firebird`.
     #[cfg(feature = "firebird")]
     Firebird(server::Pool<crate::firebird::Firebird>),
 }
@@ -47,9 +47,11 @@ impl Database {
     /// What follows the first `/` of a Firebird URL goes to the server: an alias, or a path if it begins with another `/`.
     /// A missing file is created (unless `mode=rw`), a missing directory is not. `sqlite::memory:` is one database for
     /// all connects of this process while any of them lasts; `?name=NAME` makes another.
+    /// Firebird needs the feature `firebird`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] of [replicas](Options::replicas) that are not PostgreSQL's; [`Error::Usage`] of a URL or an option that is not understood, [`Error::Open`] of a file that SQLite cannot open. A server is asked for one
+    /// [`Error::Usage`] of a URL or an option that is not understood, and of a Firebird URL without the feature `firebird`; [`Error::Unsupported`] of
+    /// [replicas](Options::replicas) of another database than PostgreSQL; [`Error::Open`] of a file that SQLite cannot open. A server is asked for one
     /// connection: [`Error::Unreachable`], or [`Error::PoolTimeout`] when none was opened in time.
     pub fn connect(url: &str, options: Options) -> LocalBoxFuture<'_, Result<Database>> {
         Database::connect_to(url, options).boxed_local()
@@ -74,6 +76,17 @@ impl Database {
                 .map(Self::Firebird);
         }
         sqlite::Pool::connect(url, options).await.map(Self::Sqlite)
+    }
+
+    /// The pool of a PostgreSQL server, by which goes what no other database has: replicas, pipelines in one write, COPY and LISTEN. A driver that is
+    /// added is named here; with `None` its callers get what SQLite's get.
+    pub(crate) fn as_postgres(&self) -> Option<&server::Pool<Postgres>> {
+        match self {
+            Database::Postgres(pool) => Some(pool),
+            Database::Sqlite(_) => None,
+            #[cfg(feature = "firebird")]
+            Database::Firebird(_) => None,
+        }
     }
 
     /// What was chosen when it was connected.
@@ -218,9 +231,9 @@ impl Database {
     ) -> LocalBoxFuture<'_, Result<Vec<Result<Rows>>>> {
         async move {
             let statements = bounded_together(statements)?;
-            match self {
-                Database::Postgres(pool) => pool.pipeline(statements, atomicity).await,
-                _ => self.one_by_one(statements, atomicity).await,
+            match self.as_postgres() {
+                Some(pool) => pool.pipeline(statements, atomicity).await,
+                None => self.one_by_one(statements, atomicity).await,
             }
         }
         .boxed_local()
@@ -258,7 +271,7 @@ impl Database {
     /// Lets the connections go as they become free, and refuses further statements. Dropping the last clone does the same; SQLite's
     /// engine, which others may share, ends only then.
     pub fn close(&self) {
-        if let Database::Postgres(pool) = self {
+        if let Some(pool) = self.as_postgres() {
             pool.close_replicas();
         }
         on_server!(Database, self, Sqlite(_) => {}, pool => pool.close());
@@ -266,22 +279,27 @@ impl Database {
 
     /// Whether both are the same database, as far as their URLs tell.
     pub fn is_same_as(&self, other: &Database) -> bool {
-        match (self, other) {
-            (Self::Postgres(one), Self::Postgres(other)) => one.is_same_as(other),
+        match self {
+            Self::Sqlite(_) => self.shares_connections_with(other),
+            Self::Postgres(one) => matches!(other, Self::Postgres(other) if one.is_same_as(other)),
             #[cfg(feature = "firebird")]
-            (Self::Firebird(one), Self::Firebird(other)) => one.is_same_as(other),
-            _ => self.shares_connections_with(other),
+            Self::Firebird(one) => matches!(other, Self::Firebird(other) if one.is_same_as(other)),
         }
     }
 
     /// Whether both are the same database with the same connections.
     pub fn shares_connections_with(&self, other: &Database) -> bool {
-        match (self, other) {
-            (Self::Sqlite(one), Self::Sqlite(other)) => one.shares_connections_with(other),
-            (Self::Postgres(one), Self::Postgres(other)) => one.shares_connections_with(other),
+        match self {
+            Self::Sqlite(one) => {
+                matches!(other, Self::Sqlite(other) if one.shares_connections_with(other))
+            }
+            Self::Postgres(one) => {
+                matches!(other, Self::Postgres(other) if one.shares_connections_with(other))
+            }
             #[cfg(feature = "firebird")]
-            (Self::Firebird(one), Self::Firebird(other)) => one.shares_connections_with(other),
-            _ => false,
+            Self::Firebird(one) => {
+                matches!(other, Self::Firebird(other) if one.shares_connections_with(other))
+            }
         }
     }
 }

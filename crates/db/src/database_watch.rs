@@ -62,13 +62,16 @@ impl Database {
         on_database!(Database, self, pool => pool.name())
     }
 
-    /// How many connections there may be: of SQLite its readers and the writer.
+    /// How many connections there may be: of SQLite its readers and the writer, or the only one of a database in memory.
     fn connections_max(&self) -> usize {
-        match self {
-            Database::Sqlite(pool) if pool.path().is_none() => 1,
-            Database::Sqlite(pool) => pool.options().pool + 1,
-            _ => self.options().pool,
-        }
+        on_server!(
+            Database, self,
+            Sqlite(pool) => match pool.path() {
+                Some(_) => pool.options().pool + 1,
+                None => 1,
+            },
+            pool => pool.options().pool
+        )
     }
 
     /// A look at the figures of this database that does not keep it open.
@@ -78,13 +81,9 @@ impl Database {
             Sqlite(pool) => Connections::Process(pool.watch()),
             pool => Connections::Thread(pool.watch())
         );
-        let replicas: Vec<DatabaseWatch> = match self {
-            Database::Postgres(pool) => pool
-                .replica_pools()
-                .map(DatabaseWatch::of_replica)
-                .collect(),
-            _ => Vec::new(),
-        };
+        let replicas = self.as_postgres().into_iter();
+        let replicas = replicas.flat_map(server::Pool::replica_pools);
+        let replicas: Vec<DatabaseWatch> = replicas.map(DatabaseWatch::of_replica).collect();
         DatabaseWatch {
             name: self.name(),
             role: (!replicas.is_empty()).then_some(PoolRole::Primary),
@@ -161,7 +160,8 @@ impl DatabaseWatch {
         match (&self.connections, &other.connections) {
             (Connections::Process(one), Connections::Process(other)) => one.ptr_eq(other),
             (Connections::Thread(one), Connections::Thread(other)) => one.ptr_eq(other),
-            _ => false,
+            (Connections::Process(_), Connections::Thread(_))
+            | (Connections::Thread(_), Connections::Process(_)) => false,
         }
     }
 }

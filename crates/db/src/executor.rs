@@ -409,7 +409,7 @@ impl Transaction {
         atomicity: PipelineAtomicity,
     ) -> Result<Vec<Result<Rows>>> {
         // PostgreSQL does nothing more in a transaction of which a statement has failed, and commits none of it.
-        if atomicity == PipelineAtomicity::Each || matches!(self, Transaction::Postgres(_)) {
+        if atomicity == PipelineAtomicity::Each || self.as_postgres().is_some() {
             return self.pipeline(statements).await;
         }
         let count = statements.len();

@@ -11,6 +11,14 @@
 //! - [`Executor::savepoint`] and the methods of [`schema::History`], which only await a box.
 //! - What takes a future or a function of the caller's, such as [`Database::inside`] and [`Database::seed`].
 //!
+//! # Features
+//!
+//! Without any there are SQLite and PostgreSQL.
+//!
+//! | feature | what it adds | |
+//! | --- | --- | --- |
+//! | `firebird` | databases of Firebird: URLs that begin with `firebird:`, and the variants of that name; without, such a URL is refused with [`Error::Usage`] | default |
+//!
 //! ```
 //! use tsumugi_db::{Database, Options, TransactionOptions, values};
 //!

@@ -16,7 +16,7 @@ use crate::limits;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Reader connections, 1 to [`limits::POOL_MAX`](crate::limits::POOL_MAX). The writer is one more.
+    /// Connections to a server, or SQLite's readers, beside which there is one writer: 1 to [`limits::POOL_MAX`](crate::limits::POOL_MAX).
     pub pool: usize,
     /// Connections to a server that stay open without use, 0 to `pool`. An embedded database keeps all of its own.
     pub min: usize,
@@ -184,8 +184,8 @@ pub enum TransactionMode {
     /// others; the commit fails if one then refers to nothing. PostgreSQL needs no such thing, and takes it for the default.
     Rebuild,
     /// At the beginning, to change tables and what is in them. Firebird's statements do not see tables that their own transaction
-    /// changed, so there a change of tables is committed, with what came before it, when the next other statement comes. As with
-    /// [`TransactionMode::Rebuild`] there. To other databases it is the same as immediate.
+    /// changed, so there a change of tables is committed, with what came before it, when the next other statement comes;
+    /// [`TransactionMode::Rebuild`] is the same there. To other databases this is the same as immediate.
     Schema,
     /// To try changes of tables that are rolled back: at the beginning, as [`TransactionMode::Rebuild`]. After a change of tables
     /// Firebird leaves out other statements, which could not run: they answer nothing.

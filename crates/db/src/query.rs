@@ -97,7 +97,7 @@ macro_rules! runs {
                 self.follow_by(statement, BatchSize::default())
             }
 
-            /// The same, and says how many rows come at a time.
+            /// As `follow`, with so many rows at a time.
             pub fn follow_by(
                 &self,
                 statement: Statement,

@@ -29,9 +29,9 @@ impl Database {
         async move {
             let values = bounded(values)?;
             check(&sql)?;
-            match self {
-                Database::Postgres(pool) => pool.read(sql, values).await,
-                _ => self.query(sql, values).await,
+            match self.as_postgres() {
+                Some(pool) => pool.read(sql, values).await,
+                None => self.query(sql, values).await,
             }
         }
         .boxed_local()
@@ -46,12 +46,12 @@ impl Database {
     ) -> Result<RowStream> {
         let values = bounded(values)?;
         check(&sql)?;
-        match self {
-            Database::Postgres(pool) => {
+        match self.as_postgres() {
+            Some(pool) => {
                 let stream = pool.read_stream(sql, values, by).await;
                 stream.map(RowStream::Postgres)
             }
-            _ => self.stream_by(sql, values, by).await,
+            None => self.stream_by(sql, values, by).await,
         }
     }
 
@@ -60,9 +60,9 @@ impl Database {
         if options.access != Access::ReadOnly {
             return Err(Error::usage(READ_ONLY_TRANSACTIONS));
         }
-        match self {
-            Database::Postgres(pool) => pool.read_begin(options).await.map(Transaction::Postgres),
-            _ => self.begin(options).await,
+        match self.as_postgres() {
+            Some(pool) => pool.read_begin(options).await.map(Transaction::Postgres),
+            None => self.begin(options).await,
         }
     }
 
@@ -103,11 +103,11 @@ impl Database {
         sql: SqlText,
         values: Vec<Value>,
     ) -> LocalBoxFuture<'_, Result<Rows>> {
-        match self {
-            Database::Postgres(pool) if pool.has_replicas() => {
+        match self.as_postgres().filter(|pool| pool.has_replicas()) {
+            Some(pool) => {
                 async move { pool.read_on_primary(sql, bounded(values)?).await }.boxed_local()
             }
-            _ => self.query_boxed(sql, values),
+            None => self.query_boxed(sql, values),
         }
     }
 

@@ -2,9 +2,9 @@
 //! Rule: a place only moves on, and where it is not known how far, the primary is asked.
 //!
 //! A request has one, which its futures find by [`Recency::current`] while they are polled; what belongs to no request finds none, and its reads go by
-//! what the pool has written and seen. Between two requests of a user it are texts, which a server gives to the client and believes again only where it has
-//! signed them. There is one of what was written and one of what was seen, so that an answer to a read, which comes late, does not take back what an answer
-//! to a write said.
+//! what the pool has written and seen. Between two requests of a user it is kept as texts ([`RecencyTexts`]), which a server gives to the client and believes
+//! again only where it has signed them. One text is of what was written and one of what was seen, so that an answer to a read, which comes late, does not
+//! take back what an answer to a write said.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;

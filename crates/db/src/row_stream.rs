@@ -19,7 +19,7 @@ pub enum RowStream {
     Sqlite(sqlite::RowStream),
     /// Of a PostgreSQL database.
     Postgres(server::RowStream<Postgres>),
-    /// Of a Firebird database.
+    /// Of a Firebird database. Needs the feature `firebird`.
     #[cfg(feature = "firebird")]
     Firebird(server::RowStream<crate::firebird::Firebird>),
 }

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
-use tsumugi_sql::Family;
 
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -21,11 +20,13 @@ impl Database {
     /// [`Error::Unsupported`] by SQLite, whose connections all callers of a process share, and by Firebird. [`Error::PoolTimeout`].
     pub fn session(&self) -> LocalBoxFuture<'_, Result<Session>> {
         async move {
-            let (sqlite, firebird) = (
-                "exclusive sessions: all callers share its connections",
-                "exclusive sessions here: use a transaction",
-            );
-            self.postgres(sqlite, firebird)?.session().await
+            let lacks = match self {
+                Database::Postgres(pool) => return pool.session().await,
+                Database::Sqlite(_) => "exclusive sessions: all callers share its connections",
+                #[cfg(feature = "firebird")]
+                Database::Firebird(_) => "exclusive sessions here: use a transaction",
+            };
+            Err(Error::unsupported(self.dialect().name, lacks))
         }
         .boxed_local()
     }
@@ -39,7 +40,7 @@ impl Database {
     }
 
     fn copy_in_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyIn>> {
-        async move { self.postgres("COPY", "COPY")?.copy_in(sql).await }.boxed_local()
+        async move { self.postgres("COPY")?.copy_in(sql).await }.boxed_local()
     }
 
     /// Begins a `COPY … TO STDOUT`, on a connection of its own until it ends or is dropped.
@@ -51,7 +52,7 @@ impl Database {
     }
 
     fn copy_out_text(&self, sql: Arc<str>) -> LocalBoxFuture<'_, Result<CopyOut>> {
-        async move { self.postgres("COPY", "COPY")?.copy_out(sql).await }.boxed_local()
+        async move { self.postgres("COPY")?.copy_out(sql).await }.boxed_local()
     }
 
     /// Listens to channels, on a connection beside those of the pool, which is opened again when it is lost. Names are taken as they
@@ -60,23 +61,13 @@ impl Database {
     /// # Errors
     /// [`Error::Unreachable`]; [`Error::QueueFull`] beyond [`LISTENERS_MAX`](crate::limits::LISTENERS_MAX); [`Error::Unsupported`] by SQLite and Firebird.
     pub fn listen<'d>(&'d self, channels: &'d [String]) -> LocalBoxFuture<'d, Result<Listener>> {
-        async move { self.postgres("LISTEN", "LISTEN")?.listen(channels).await }.boxed_local()
+        async move { self.postgres("LISTEN")?.listen(channels).await }.boxed_local()
     }
 
-    /// The pool of a PostgreSQL server; else what SQLite or Firebird does not have.
-    fn postgres(
-        &self,
-        sqlite: &'static str,
-        firebird: &'static str,
-    ) -> Result<&server::Pool<Postgres>> {
-        if let Database::Postgres(pool) = self {
-            return Ok(pool);
-        }
-        let what = match self.dialect().family {
-            Family::Sqlite => sqlite,
-            _ => firebird,
-        };
-        Err(Error::unsupported(self.dialect().name, what))
+    /// The pool of a PostgreSQL server; any other database is refused as one that has no `what`.
+    fn postgres(&self, what: &'static str) -> Result<&server::Pool<Postgres>> {
+        self.as_postgres()
+            .ok_or_else(|| Error::unsupported(self.dialect().name, what))
     }
 }
 
@@ -114,9 +105,7 @@ impl Transaction {
     }
 
     fn postgres(&self) -> Result<&server::Transaction<Postgres>> {
-        match self {
-            Transaction::Postgres(own) => Ok(own),
-            _ => Err(Error::unsupported(self.dialect().name, "COPY")),
-        }
+        self.as_postgres()
+            .ok_or_else(|| Error::unsupported(self.dialect().name, "COPY"))
     }
 }

@@ -1,7 +1,7 @@
 //! The span of a statement: which one runs, how many rows it came to, whether it failed. Knows no driver.
 //! Rule: a span shows the form of a statement and never a value, bound or written into it; of an error it shows the kind.
 
-use tsumugi_sql::{Dialect, fingerprint};
+use tsumugi_sql::{Dialect, Family, fingerprint};
 use tsumugi_trace::{SPAN_NAME_BYTES_MAX, Span, SpanKind, is_observed, span};
 
 use crate::error::{Error, Result};
@@ -17,10 +17,10 @@ pub(crate) fn statement_span(sql: &str, dialect: &Dialect) -> Span {
     let span = span(SpanKind::Sql, &fingerprint(start, dialect.lexicon).text);
     if span.is_recorded() {
         // The names of OpenTelemetry's conventions.
-        let system = match dialect.name {
-            "PostgreSQL" => "postgresql",
-            "Firebird" => "firebirdsql",
-            _ => "sqlite",
+        let system = match dialect.family {
+            Family::Sqlite => "sqlite",
+            Family::Postgres => "postgresql",
+            Family::Firebird => "firebirdsql",
         };
         span.set("db.system.name", system);
     }

@@ -9,7 +9,7 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use crate::batch::BatchSize;
 use crate::error::{Error, Result};
 use crate::execution::ExecuteResult;
-use crate::on_each::on_database;
+use crate::on_each::{on_database, on_server};
 use crate::outcome::{Abandon, CommitCallback, guarded};
 use crate::postgres::Postgres;
 use crate::row_stream::RowStream;
@@ -35,7 +35,7 @@ pub enum Transaction {
     Sqlite(sqlite::Transaction),
     /// Of a PostgreSQL database.
     Postgres(server::Transaction<Postgres>),
-    /// Of a Firebird database.
+    /// Of a Firebird database. Needs the feature `firebird`.
     #[cfg(feature = "firebird")]
     Firebird(server::Transaction<crate::firebird::Firebird>),
 }
@@ -91,6 +91,17 @@ impl Transaction {
         );
         note_outcome(&span, &outcome, changed);
         outcome
+    }
+
+    /// The transaction of a PostgreSQL server, by which goes what no other database has: pipelines in one write, COPY, and that no statement runs behind one
+    /// that failed. A driver that is added is named here; with `None` its callers get what SQLite's get.
+    pub(crate) fn as_postgres(&self) -> Option<&server::Transaction<Postgres>> {
+        match self {
+            Transaction::Postgres(own) => Some(own),
+            Transaction::Sqlite(_) => None,
+            #[cfg(feature = "firebird")]
+            Transaction::Firebird(_) => None,
+        }
     }
 
     /// What a call ends that is not waited for.
@@ -169,7 +180,7 @@ impl Transaction {
         statements: Vec<(SqlText, Vec<Value>)>,
     ) -> Result<Vec<Result<Rows>>> {
         let statements = bounded_together(statements)?;
-        if let Transaction::Postgres(own) = self {
+        if let Some(own) = self.as_postgres() {
             return guarded!(own.owner(), own.pipeline(statements));
         }
         let mut outcomes = Vec::with_capacity(statements.len());
@@ -283,7 +294,7 @@ pub enum Savepoint {
     Sqlite(sqlite::Savepoint),
     /// Of a PostgreSQL transaction.
     Postgres(server::Savepoint<Postgres>),
-    /// Of a Firebird transaction.
+    /// Of a Firebird transaction. Needs the feature `firebird`.
     #[cfg(feature = "firebird")]
     Firebird(server::Savepoint<crate::firebird::Firebird>),
 }
@@ -301,9 +312,7 @@ impl Savepoint {
     /// Drops it, but leaves a transaction as it is of which a statement has failed after which the server takes no other one: the savepoint then
     /// ends with it or with the one around it.
     pub(crate) fn drop_unless_spoiled(self) {
-        if let Savepoint::Postgres(savepoint) = self {
-            savepoint.drop_unless_spoiled();
-        }
+        on_server!(Savepoint, self, Sqlite(own) => drop(own), own => own.drop_unless_spoiled());
     }
 
     /// Undoes what was done since.

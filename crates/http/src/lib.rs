@@ -2,6 +2,10 @@
 //! Knows no listener but that of its admin pages, no script and no database; what serves requests stays on the thread it was started on.
 //!
 //! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`HttpLimits`]).
+//!
+//! | feature | what for | default |
+//! | --- | --- | --- |
+//! | `brotli` | brotli, beside gzip, in what is compressed on the way (`.br` files that lie there are sent without it) | yes |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

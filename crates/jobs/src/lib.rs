@@ -2,6 +2,10 @@
 //! Rule: a worker that was replaced changes nothing: each claim has a number that only grows, which every change of a job names.
 //! Boxed edge: all of it.
 //!
+//! | feature | what for | default |
+//! | --- | --- | --- |
+//! | `cron` | [`CronSchedule`]: jobs by lines of cron, in zones of time; without, each line is refused | yes |
+//!
 //! ```
 //! use std::rc::Rc;
 //! use tsumugi_db::{Database, Executor, Options};

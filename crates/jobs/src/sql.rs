@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tsumugi_db::{Database, Value};
+use tsumugi_db::{Database, Family, Value};
 
 /// Which database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +15,10 @@ pub(crate) enum JobEngine {
 
 impl JobEngine {
     pub fn of(database: &Database) -> JobEngine {
-        match database {
-            Database::Sqlite(_) => JobEngine::Sqlite,
-            Database::Postgres(_) => JobEngine::Postgres,
-            _ => JobEngine::Firebird,
+        match database.dialect().family {
+            Family::Sqlite => JobEngine::Sqlite,
+            Family::Postgres => JobEngine::Postgres,
+            Family::Firebird => JobEngine::Firebird,
         }
     }
 }

@@ -407,7 +407,8 @@ impl KvDatabase {
     /// reads and writes go on. Opening the folder restores them.
     ///
     /// # Errors
-    /// [`Error::Io`] where the folder exists or cannot be written, [`Error::DiskFull`], and [`Error::Broken`] where the database is.
+    /// [`Error::Io`] where the folder exists or cannot be written, [`Error::DiskFull`], [`Error::Broken`] where the database is, and
+    /// [`Error::NotBuiltIn`] without the feature `disk`.
     pub fn backup(&self, folder: &Path) -> Result<()> {
         self.engine()?.backup(folder)
     }

@@ -59,6 +59,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The engine that the call needs was left out when this program was built. Build it with the feature, or use a database in memory.
+    #[error("{engine} is not in this program: it was built without the feature `{feature}`")]
+    NotBuiltIn {
+        /// The engine.
+        engine: &'static str,
+        /// The feature of this crate that has it.
+        feature: &'static str,
+    },
     /// The database in memory is full and refuses. Nothing was written. Remove records, or raise its `capacity`.
     #[error("the database is full: its capacity is {capacity} bytes (capacity)")]
     Full {
@@ -140,10 +148,9 @@ impl Error {
 
     /// The answer to whatever needs the engine on disk, where it is not built in.
     pub(crate) fn no_disk() -> Error {
-        Error::Spec {
-            reason:
-                "databases on disk are not in this program: it was built without the feature `disk`"
-                    .to_owned(),
+        Error::NotBuiltIn {
+            engine: "the engine on disk",
+            feature: "disk",
         }
     }
 

@@ -18,6 +18,12 @@
 //! # }
 //! ```
 //!
+//! # Features
+//!
+//! | feature | what it adds | |
+//! | --- | --- | --- |
+//! | `disk` | databases in folders, and backups of any; without, those in memory, and [`Error::NotBuiltIn`] for the rest | default |
+//!
 //! # How records are kept
 //!
 //! A database is ordered records in memory, or in a folder on disk; `crates/kv/src/spec.rs` says which. Both engines share `decide.rs`, a pure

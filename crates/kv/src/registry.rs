@@ -26,7 +26,7 @@ impl KvDatabase {
     /// Blocks the thread while files are read. One path is one database, so its settings must be the same each time.
     ///
     /// # Errors
-    /// [`Error::Spec`]; [`Error::Conflict`] where this process has it open with other settings, [`Error::Locked`] where another process has it;
+    /// [`Error::Spec`]; [`Error::NotBuiltIn`] of a database on disk, without the feature `disk`; [`Error::Conflict`] where this process has it open with other settings, [`Error::Locked`] where another process has it;
     /// [`Error::Io`], [`Error::DiskFull`] and [`Error::Broken`] of the folder.
     pub fn open(spec: &Spec) -> Result<Self> {
         Self::open_with(spec, Clock::System)
@@ -52,7 +52,8 @@ impl KvDatabase {
     /// [`backup`](Self::backup) to a folder that may hold an earlier one, which is there until this one is whole and then replaced.
     ///
     /// # Errors
-    /// When the folder holds something else, or a process has the earlier backup open, which may be this one.
+    /// When the folder holds something else, or a process has the earlier backup open, which may be this one; [`Error::NotBuiltIn`] without the
+    /// feature `disk`.
     pub fn replace_backup(&self, folder: &Path) -> Result<()> {
         let replaced = replace_copy(folder, |folder| self.backup(folder));
         replaced.map_err(|error| match error {

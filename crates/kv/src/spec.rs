@@ -173,7 +173,7 @@ impl Spec {
         }
     }
 
-    /// A database on disk in the folder `path`.
+    /// A database on disk in the folder `path`. Opening it needs the feature `disk`.
     #[must_use]
     pub fn disk(path: impl Into<PathBuf>, durability: Durability) -> Self {
         Self {
@@ -253,7 +253,7 @@ impl Spec {
     /// Refuses what this program has no engine for.
     ///
     /// # Errors
-    /// [`Error::Spec`] of a database on disk, without the feature `disk`.
+    /// [`Error::NotBuiltIn`] of a database on disk, without the feature `disk`.
     pub fn require_engine(&self) -> Result<()> {
         match cfg!(feature = "disk") || self.is_in_memory() {
             true => Ok(()),

@@ -33,7 +33,7 @@ pub(crate) fn write_copy(
 
 #[cfg(test)]
 mod tests {
-    use crate::{KvDatabase, Spec};
+    use crate::{Error, KvDatabase, Spec};
 
     #[test]
     fn database_on_disk_is_refused_before_its_folder_is_made() {
@@ -41,7 +41,17 @@ mod tests {
         let path = folder.path().join("shop");
         let spec = Spec::of_place(&path.display().to_string()).unwrap();
         let error = KvDatabase::open(&spec).unwrap_err();
-        assert!(error.to_string().contains("the feature `disk`"), "{error}");
+        assert!(matches!(
+            error,
+            Error::NotBuiltIn {
+                feature: "disk",
+                ..
+            }
+        ));
+        assert_eq!(
+            error.to_string(),
+            "the engine on disk is not in this program: it was built without the feature `disk`"
+        );
         assert!(!path.exists());
     }
 }

@@ -10,10 +10,12 @@ mod limits;
 mod mailer;
 mod message;
 mod settings;
+mod test_mails;
 
 pub use self::address::SmtpUrl;
 pub use self::error::Error;
 pub use self::limits::MailLimits;
 pub use self::mailer::Mailer;
 pub use self::message::{Attachment, Mail};
-pub use self::settings::{MailSettings, MailTarget};
+pub use self::settings::{MailApplication, MailSettings, MailTarget};
+pub use self::test_mails::TestMails;

@@ -21,7 +21,7 @@ use tsumugi_worker::WorkerHandle;
 use crate::address::SmtpUrl;
 use crate::connection::{SmtpConnection, SmtpConnector};
 use crate::error::Error;
-use crate::limits::{COLLECTED_MAX, CONNECT_PART};
+use crate::limits::CONNECT_PART;
 use crate::message::{Mail, PreparedMail};
 use crate::settings::{MailSettings, MailTarget};
 
@@ -30,7 +30,6 @@ pub struct Mailer {
     worker: WorkerHandle,
     settings: MailSettings,
     pool: Option<Pool>,
-    collected: RefCell<Vec<Mail>>,
     numbers: Numbers,
     has_shown_folder: Cell<bool>,
 }
@@ -68,7 +67,6 @@ impl Mailer {
             worker: worker.clone(),
             pool,
             settings,
-            collected: RefCell::default(),
             numbers: Numbers {
                 random: random(),
                 next: Cell::new(random()),
@@ -89,7 +87,7 @@ impl Mailer {
             let prepared = mail.prepare(self.numbers.take(), &self.settings.limits)?;
             match &self.settings.target {
                 MailTarget::Nowhere => return Err(Error::NoServer),
-                MailTarget::Collected => self.collect(mail)?,
+                MailTarget::Collected(collected) => collected.add(mail)?,
                 MailTarget::Folder(folder) => self.write(folder, &prepared).await?,
                 MailTarget::Server(_) => self.deliver(&prepared).await?,
             }
@@ -103,21 +101,6 @@ impl Mailer {
         let is_sent = matches!(self.settings.target, MailTarget::Server(_));
         let made_up = || (!is_sent).then(|| "app@localhost".to_owned());
         self.settings.from.clone().or_else(made_up)
-    }
-
-    /// The mails that a test has collected so far, in their order.
-    pub fn collected(&self) -> Vec<Mail> {
-        self.collected.borrow().clone()
-    }
-
-    fn collect(&self, mail: Mail) -> Result<(), Error> {
-        let mut collected = self.collected.borrow_mut();
-        if collected.len() >= COLLECTED_MAX {
-            let message = format!("the test has sent COLLECTED_MAX ({COLLECTED_MAX}) mails");
-            return Err(Error::Mail(message));
-        }
-        collected.push(mail);
-        Ok(())
     }
 
     async fn write(&self, folder: &Path, mail: &PreparedMail) -> Result<(), Error> {

@@ -9,6 +9,7 @@ use crate::address::SmtpUrl;
 use crate::error::Error;
 use crate::limits::MailLimits;
 use crate::message::mailbox;
+use crate::test_mails::TestMails;
 
 /// Where an application's mails go.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +21,8 @@ pub enum MailTarget {
     Server(SmtpUrl),
     /// Into files of this folder, for development.
     Folder(PathBuf),
-    /// Into a list, for tests.
-    Collected,
+    /// Into this list, for tests.
+    Collected(TestMails),
 }
 
 /// How mails are sent from one worker.
@@ -37,24 +38,38 @@ pub struct MailSettings {
     pub limits: MailLimits,
 }
 
+/// What is known of an application that sends mails, but for its environment.
+#[derive(Clone, Debug)]
+pub struct MailApplication<'a> {
+    /// Who answers its calls to other servers.
+    pub calls: CallMode,
+    /// Its data, in development only.
+    pub development_data: Option<&'a Path>,
+    /// Where its mails are in tests.
+    pub collected: &'a TestMails,
+    /// The certificates of its settings.
+    pub certificates: Option<&'a Path>,
+    /// Its limits of mails.
+    pub limits: &'a MailLimits,
+}
+
 impl MailSettings {
     /// The target by `SMTP_URL` and the sender by `MAIL_FROM`; an empty variable is as one that is not set. Where calls are stubbed, mails are collected,
-    /// whatever the URL. Without a URL they go into the folder `mail` of `development_data`, the application's data, which is given in development only.
+    /// whatever the URL. Without a URL they go into the folder `mail` of the application's data in development.
     ///
     /// # Errors
     /// [`Error::Url`] or [`Error::Sender`], where a variable cannot be used.
     pub fn from_environment(
         variable: impl Fn(&str) -> Option<String>,
-        calls: CallMode,
-        development_data: Option<&Path>,
+        app: &MailApplication<'_>,
     ) -> Result<MailSettings, Error> {
         let variable = |name| variable(name).filter(|text| !text.is_empty());
         let from = variable("MAIL_FROM");
         if let Some(address) = &from {
             mailbox("from", address).map_err(|_| Error::Sender)?;
         }
-        let target = match (calls, variable("SMTP_URL"), development_data) {
-            (CallMode::Stubbed, _, _) => MailTarget::Collected,
+        let target = match (app.calls, variable("SMTP_URL"), app.development_data) {
+            (CallMode::Stubbed, _, _) => MailTarget::Collected(app.collected.clone()),
             (CallMode::Network, Some(url), _) => MailTarget::Server(url.parse()?),
             (CallMode::Network, None, Some(data)) => MailTarget::Folder(data.join("mail")),
             (CallMode::Network, None, None) => MailTarget::Nowhere,
@@ -62,7 +77,8 @@ impl MailSettings {
         Ok(MailSettings {
             target,
             from,
-            ..MailSettings::default()
+            certificates: app.certificates.map(Path::to_owned),
+            limits: app.limits.clone(),
         })
     }
 }
@@ -79,7 +95,14 @@ mod tests {
             "MAIL_FROM" => Some(from.to_owned()),
             _ => None,
         };
-        let found = match MailSettings::from_environment(variable, calls, data.map(Path::new)) {
+        let app = MailApplication {
+            calls,
+            development_data: data.map(Path::new),
+            collected: &TestMails::default(),
+            certificates: None,
+            limits: &MailLimits::default(),
+        };
+        let found = match MailSettings::from_environment(variable, &app) {
             Ok(settings) => format!("{:?} {:?}", settings.target, settings.from),
             Err(error) => error.to_string(),
         };
@@ -102,7 +125,7 @@ mod tests {
         );
         check(["", ""], network, None, "Nowhere None");
         for url in ["", "smtp://localhost", "no URL"] {
-            let collected = r#"Collected Some("a@example.org")"#;
+            let collected = r#"[] })) Some("a@example.org")"#;
             check([url, "a@example.org"], CallMode::Stubbed, None, collected);
         }
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tsumugi_mail::{Error, Mail, MailLimits, MailSettings, MailTarget, Mailer};
+use tsumugi_mail::{Error, Mail, MailLimits, MailSettings, MailTarget, Mailer, TestMails};
 use tsumugi_testkit::smtp::{AioSmtpd, AioSmtpdTls, SmtpFault, SmtpServer};
 use tsumugi_worker::WorkerLimits;
 
@@ -262,14 +262,15 @@ fn mails_are_collected_written_or_refused_as_the_target_says() {
         target,
         ..MailSettings::default()
     };
-    alone(with(MailTarget::Collected), async |mailer| {
+    let mails = TestMails::default();
+    alone(with(MailTarget::Collected(mails.clone())), async |mailer| {
         mailer.send(mail()).await.unwrap();
-        let collected = mailer.collected();
+        let collected = mails.list();
         assert_eq!(collected[0].subject, "Grüße");
         assert_eq!(collected[0].from.as_deref(), Some("app@localhost"));
         let evil = mail().subject("x\r\nBcc: eve@example.org");
         assert!(matches!(mailer.send(evil).await, Err(Error::Mail(_))));
-        assert_eq!(mailer.collected().len(), 1);
+        assert_eq!(mails.list().len(), 1);
     });
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail");
@@ -289,7 +290,7 @@ fn mails_are_collected_written_or_refused_as_the_target_says() {
 #[test]
 fn mail_more_than_a_test_may_collect_is_refused() {
     let settings = MailSettings {
-        target: MailTarget::Collected,
+        target: MailTarget::Collected(TestMails::default()),
         ..MailSettings::default()
     };
     alone(settings, async |mailer| {

@@ -3,8 +3,7 @@
 //! allocator of the VM, and destructors of data objects, both the shim's).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -100,17 +99,9 @@ fn symbol(line: &str) -> Option<String> {
 
 /// The library that is linked to this test.
 fn library() -> &'static Library {
-    static LIBRARY: LazyLock<Library> = LazyLock::new(|| Library::read(&newest()));
+    static LIBRARY: LazyLock<Library> =
+        LazyLock::new(|| Library::read(Path::new(env!("OUT_DIR")).join("libmruby.a").as_path()));
     &LIBRARY
-}
-
-fn newest() -> PathBuf {
-    let builds = fs::read_dir(env!("OUT_DIR")).unwrap().flatten();
-    let libraries = builds.map(|build| build.path().join("host/lib/libmruby.a"));
-    let newest = libraries
-        .filter(|library| library.exists())
-        .max_by_key(|library| library.metadata().unwrap().modified().unwrap());
-    newest.expect("the build script built mruby")
 }
 
 #[test]

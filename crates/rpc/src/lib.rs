@@ -3,8 +3,14 @@
 //!
 //! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`RpcLimits`]).
 //!
-//! Without features there are the connections of a client and [`client::GrpcClient`], which sends messages of any service. The feature `tkrzw` adds the
-//! messages of Tkrzw-RPC and their client, `Client`; the feature `service`, on by default, adds that and the service itself, `server`.
+//! # Features
+//!
+//! Without any there are the connections of a client and [`client::GrpcClient`], which sends messages of any service.
+//!
+//! | feature | what it adds | |
+//! | --- | --- | --- |
+//! | `tkrzw` | the messages of Tkrzw-RPC and of our own service, their client `Client`, and `ServiceNote`, by which a folder says where it is served | with `service` |
+//! | `service` | the service itself, `server` | default |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -32,7 +38,7 @@ mod note;
 #[cfg(feature = "service")]
 pub mod server;
 
-/// Messages and service, generated from `proto/tkrzw_rpc.proto`; field numbers and types are the wire contract.
+/// Messages and service, generated from `proto/tkrzw_rpc.proto`; field numbers and types are the wire contract. Needs the feature `tkrzw`.
 #[cfg(feature = "tkrzw")]
 #[allow(
     missing_docs,
@@ -46,7 +52,7 @@ pub mod proto {
     include!("../generated/tkrzw_rpc.rs");
 }
 
-/// Messages and service of our own beside the protocol's, generated from `proto/tsumugi_kv.proto`.
+/// Messages and service of our own beside the protocol's, generated from `proto/tsumugi_kv.proto`. Needs the feature `tkrzw`.
 #[cfg(feature = "tkrzw")]
 pub mod own_proto {
     // By this name the generated code refers to the messages of the protocol.
@@ -73,7 +79,7 @@ pub use self::{
 };
 pub use self::{
     client::RpcTarget,
-    code::{GrpcCode as Code, TkrzwCode},
+    code::{GrpcCode, TkrzwCode},
     error::{Error, Result},
     limits::{
         AWAKE_US_MAX, CALL_BYTES_MAX, ClientLimits, MESSAGE_BYTES_DEFAULT, RpcLimits,

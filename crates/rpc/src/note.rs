@@ -14,7 +14,7 @@ const NAME: &str = "service";
 /// The longest note: the path of a UNIX socket and two numbers.
 const NOTE_BYTES_MAX: u64 = 4_096;
 
-/// Where the database of a folder is served.
+/// Where the database of a folder is served. Needs the feature `tkrzw`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceNote {
     /// The server.
@@ -37,7 +37,7 @@ impl ServiceNote {
     }
 }
 
-/// The notes of a server about its databases. They are removed when it is dropped.
+/// The notes of a server about its databases. They are removed when it is dropped. Needs the feature `tkrzw`.
 #[derive(Debug)]
 pub struct ServiceNotes {
     target: String,

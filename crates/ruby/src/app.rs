@@ -21,7 +21,7 @@ use crate::finish::{self, FinishedResponse};
 use crate::host::{Host, JobResult};
 use crate::public::Public;
 use crate::routes::{self, Route, Routes};
-use crate::settings::{Settings, SharedDatabases};
+use crate::settings::{Settings, SharedResources};
 use crate::{job_worker, load, streaming, timers};
 
 /// One application file, loaded on one worker.
@@ -36,18 +36,17 @@ pub struct App {
 impl App {
     /// Loads the application of `settings` on this worker; its plugins may wait.
     pub async fn load(worker: &WorkerHandle, settings: Rc<Settings>) -> Result<Rc<App>, Error> {
-        App::load_sharing(worker, settings, SharedDatabases::default()).await
+        App::load_sharing(worker, settings, SharedResources::default()).await
     }
 
-    /// The same, with databases for `DB.shared`.
+    /// The same, mounted in an application that has these.
     pub(crate) async fn load_sharing(
         worker: &WorkerHandle,
         settings: Rc<Settings>,
-        shared: SharedDatabases,
+        shared: SharedResources,
     ) -> Result<Rc<App>, Error> {
         let path = settings.app.clone();
-        let host = load::host(worker, settings)?;
-        *host.resources.shared.borrow_mut() = shared;
+        let host = load::host(worker, settings, shared)?;
         // What is wrong with the environment is an error now, and not with the first mail.
         host.web.mailer(&host.worker, &host.settings)?;
         load::program(&host, &path).await?;

@@ -21,7 +21,7 @@ use crate::frames;
 use crate::jobs::{CurrentJob, FibreJob, JobTable};
 use crate::natives::standard::last_match::LastMatch;
 use crate::resources::Resources;
-use crate::settings::Settings;
+use crate::settings::{Settings, SharedResources};
 use crate::web::Web;
 
 /// The VM of one application on one worker.
@@ -91,6 +91,7 @@ impl Host {
     pub fn open(
         worker: &WorkerHandle,
         settings: Rc<Settings>,
+        shared: SharedResources,
     ) -> std::result::Result<Rc<Host>, Error> {
         let memory_bytes_max = settings.limits.vm_bytes_max;
         let vm = Vm::open(Options {
@@ -109,6 +110,12 @@ impl Host {
             seen: AtomicU64::new(0),
             stopped: AtomicU64::new(0),
         });
+        let SharedResources {
+            databases,
+            cluster,
+            stubs,
+            mails,
+        } = shared;
         Ok(Rc::new(Host {
             vm,
             worker: worker.clone(),
@@ -119,10 +126,10 @@ impl Host {
             known: RefCell::default(),
             jobs: JobTable::default(),
             job: CurrentJob::default(),
-            resources: Resources::default(),
+            resources: Resources::with(databases, cluster),
             stores,
             last_match: LastMatch::default(),
-            web: Web::default(),
+            web: Web::with(stubs, mails),
             admission: Admission::default(),
             stall,
             _watch: worker.watch(watchdog),

@@ -45,7 +45,7 @@ pub use error::Error;
 pub use limits::Limits;
 pub use maintenance::{Maintenance, MaintenanceEvent, MaintenanceOutcome};
 pub use program::{Program, serve};
-pub use settings::{Settings, SharedDatabases};
+pub use settings::{Settings, SharedDatabases, SharedResources};
 pub use test_file::{TestFile, TestOutcome};
 pub use tsumugi_client::CallMode;
 pub use tsumugi_http::secret::Secret;

@@ -13,7 +13,7 @@ use crate::driver::{self, Bounds};
 use crate::error::Error;
 use crate::host::{Host, JobResult, WellKnownObjects};
 use crate::natives;
-use crate::settings::Settings;
+use crate::settings::{Settings, SharedResources};
 
 /// The name that a file of the product's own Ruby has in backtraces, and its text.
 pub(crate) type OwnFile = (&'static str, &'static str);
@@ -67,8 +67,12 @@ const PRELUDE: &[OwnFile] = own_files!(
 );
 
 /// Opens a VM and loads the prelude into it.
-pub(crate) fn host(worker: &WorkerHandle, settings: Rc<Settings>) -> Result<Rc<Host>, Error> {
-    let host = Host::open(worker, settings)?;
+pub(crate) fn host(
+    worker: &WorkerHandle,
+    settings: Rc<Settings>,
+    shared: SharedResources,
+) -> Result<Rc<Host>, Error> {
+    let host = Host::open(worker, settings, shared)?;
     prelude(&host)?;
     // From here on it runs what the author wrote.
     let stall = Arc::clone(&host.stall);

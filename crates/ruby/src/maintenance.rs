@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::host::{Host, JobResult};
 use crate::load::{self, OwnFile, own_files};
 use crate::natives;
-use crate::settings::Settings;
+use crate::settings::{Settings, SharedResources};
 
 pub use crate::natives::maintenance_event::MaintenanceEvent;
 
@@ -48,7 +48,7 @@ impl Maintenance {
         settings: Rc<Settings>,
         report: impl Fn(MaintenanceEvent) + 'static,
     ) -> Result<Maintenance, Error> {
-        let host = load::host(worker, settings)?;
+        let host = load::host(worker, settings, SharedResources::default())?;
         natives::offer_maintenance_events(&host, report)?;
         load::own(&host, MAINTENANCE)?;
         Ok(Maintenance { host })

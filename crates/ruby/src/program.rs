@@ -10,12 +10,12 @@ use tsumugi_worker::{BoxError, WorkerHandle};
 
 use crate::app::App;
 use crate::limits::Limits;
-use crate::settings::{Settings, SharedDatabases};
+use crate::settings::{Settings, SharedResources};
 
 /// An application file, to be loaded on one worker.
 pub struct Program {
     settings: Rc<Settings>,
-    shared: SharedDatabases,
+    shared: SharedResources,
 }
 
 impl Program {
@@ -23,13 +23,13 @@ impl Program {
     pub fn new(settings: Settings) -> Program {
         Program {
             settings: Rc::new(settings),
-            shared: SharedDatabases::default(),
+            shared: SharedResources::default(),
         }
     }
 
-    /// The same, with databases for `DB.shared`.
+    /// The same, mounted in an application that has these.
     #[must_use]
-    pub fn sharing(self, shared: SharedDatabases) -> Program {
+    pub fn sharing(self, shared: SharedResources) -> Program {
         Program { shared, ..self }
     }
 }
@@ -47,8 +47,7 @@ impl tsumugi_server::Program for Program {
     type App = App;
 
     async fn load(&self, worker: &WorkerHandle) -> Result<Rc<App>, BoxError> {
-        let app =
-            App::load_sharing(worker, Rc::clone(&self.settings), Rc::clone(&self.shared)).await?;
+        let app = App::load_sharing(worker, Rc::clone(&self.settings), self.shared.clone()).await?;
         app.start_timers()?;
         Ok(app)
     }

@@ -20,8 +20,8 @@ pub(crate) struct Resources {
     stores: RefCell<Vec<Weak<KvStore>>>,
     databases: RefCell<Vec<DatabaseWatch>>,
     /// What `DB.shared` finds.
-    pub shared: RefCell<SharedDatabases>,
-    /// The processes that `cluster` is about; without it this one.
+    pub shared: SharedDatabases,
+    /// The processes that locks, timers and channels are about, until `Tsumugi.cluster =` says others.
     pub cluster: RefCell<Cluster>,
     /// Where `jobs` keeps jobs, once it was said.
     pub jobs: RefCell<Option<JobSetup>>,
@@ -38,6 +38,15 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
+    /// Those of a VM that opens none of its own yet.
+    pub fn with(shared: SharedDatabases, cluster: Cluster) -> Resources {
+        Resources {
+            shared,
+            cluster: RefCell::new(cluster),
+            ..Resources::default()
+        }
+    }
+
     /// The application has connected to one more database.
     pub fn watch(&self, database: DatabaseWatch) {
         let mut databases = self.databases.borrow_mut();

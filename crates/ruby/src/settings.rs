@@ -1,12 +1,15 @@
-//! How an application in Ruby is run, as its server or its test says it. Reads nothing by itself.
-//! Rule: one value for all workers of a process, cloned for each.
+//! How an application in Ruby is run, as its server or its test says it, and what it has of one that it is mounted in. Reads nothing by itself.
+//! Rule: settings are one value for all workers of a process, cloned for each; what is shared stays on its worker.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use tsumugi_client::HttpStubs;
+use tsumugi_cluster::Cluster;
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
+use tsumugi_mail::TestMails;
 use tsumugi_server::{DataAccess, Mode};
 
 use crate::limits::Limits;
@@ -28,8 +31,8 @@ pub struct Settings {
     pub http: tsumugi_http::HttpLimits,
     /// What signs sessions and cookies; `None` takes it from the environment's `TSUMUGI_SECRET`.
     pub secret: Option<Secret>,
-    /// A PEM file of the certificates that handlers' calls to other servers trust; `None` takes `SSL_CERT_FILE`, else the
-    /// system's.
+    /// A PEM file of the certificates that handlers' calls to other servers, mails and stores trust; `None` takes `SSL_CERT_FILE`, else
+    /// the system's.
     pub certificates: Option<PathBuf>,
     /// Who answers handlers' calls to other servers.
     pub calls: tsumugi_client::CallMode,
@@ -41,3 +44,16 @@ pub struct Settings {
 
 /// Databases that something else on this worker has opened, by name.
 pub type SharedDatabases = Rc<[(Box<str>, Database)]>;
+
+/// What an application has together with the one that it is mounted in, on one worker. The default is that of an application on its own.
+#[derive(Clone, Debug, Default)]
+pub struct SharedResources {
+    /// What `DB.shared` finds.
+    pub databases: SharedDatabases,
+    /// The processes that locks, timers and channels are shared with, unless `Tsumugi.cluster =` says others.
+    pub cluster: Cluster,
+    /// What answers calls to other servers in tests.
+    pub stubs: Rc<HttpStubs>,
+    /// The mails of tests.
+    pub mails: TestMails,
+}

@@ -13,7 +13,8 @@ use tsumugi_worker::{ERRORS, Handle, OUTPUT};
 use crate::acme::CertificateSupply;
 use crate::dashboard::DashboardPages;
 use crate::front::{Column, Front, MetricsRegistry};
-use crate::{databases, jobs, stores, traces};
+use crate::traces::{self, TraceExporter};
+use crate::{databases, jobs, stores};
 
 /// The admin pages of a running server.
 #[derive(Debug)]
@@ -87,7 +88,9 @@ impl admin::AdminSource for AdminPages {
         text.workers(&self.handle.snapshot());
         let state = self.dashboard.state();
         if let Some(tracer) = &state.tracer {
-            traces::write_figures(tracer, state.exporter.as_ref(), &mut text);
+            let exporter = state.exporter.as_ref();
+            let figures = exporter.map(TraceExporter::figures);
+            traces::write_figures(tracer, figures, &mut text);
         }
         self.write_certificate(&mut text);
         let name = "tsumugi_output_dropped_total";

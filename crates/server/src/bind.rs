@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::admin::AdminServer;
 use tsumugi_http::{AdminToken, ServerTls, TrustedProxies, TrustedProxy, admin};
-use tsumugi_trace::{TraceSettings, Tracer};
+use tsumugi_trace::{Sampling, TraceSettings, Tracer};
 use tsumugi_worker::{FileOwner, ListenAddress, ListeningSocket, remove_stale_socket};
 
 /// Options about what stands before the application.
@@ -131,7 +131,12 @@ impl FrontOptions {
     /// What is recorded of requests, for the dashboard and for the collector that the environment names.
     fn tracing(&self) -> Result<(Option<Tracer>, Option<TraceExporter>)> {
         let collector = CollectorSettings::from_environment()?;
-        let sampling = sampling(self.trace_sample, collector.as_ref())?;
+        // A collector takes all; the dashboard alone has a few of each second.
+        let otherwise = match collector {
+            Some(_) => Sampling::Ratio(1.0),
+            None => Sampling::Rate,
+        };
+        let sampling = sampling(self.trace_sample, otherwise)?;
         if self.admin.is_none() && collector.is_none() {
             return Ok((None, None));
         }

@@ -2,6 +2,7 @@
 //! Made once for the process and given to each worker's service; the default has none of it and costs nothing.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,6 +33,12 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// An application's data in development, where what would go elsewhere may be left in it.
+    #[must_use]
+    pub fn development_data(self, data: &Path) -> Option<&Path> {
+        (self == Mode::Development).then_some(data)
+    }
+
     /// What signs sessions and cookies: the secret that is given, else that of the environment, else (in development) one that is made up
     /// and the same for all of this process.
     pub fn signer(self, given: Option<&Secret>) -> Result<Signer, SecretError> {

@@ -1,6 +1,11 @@
 //! What every server of Tsumugi is around its application: the options of `tsumugi serve` and the start from them; on each worker TLS,
 //! compression, access log, figures and the admin pages' contents. Knows no language of applications and no route.
 //! Rule: what an option names and cannot be used is reported before anything is bound, and what is switched off costs a request one look.
+//!
+//! | feature | what for | default |
+//! | --- | --- | --- |
+//! | `acme` | certificates from an authority: the options `--acme…`, their renewal and their figures | yes |
+//! | `otlp` | traces sent to a collector of OpenTelemetry, over gRPC or HTTP | yes |
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +23,7 @@ mod data_access;
 mod data_folder;
 mod databases;
 pub mod dispatch;
+mod environment;
 mod event_length;
 mod failure;
 mod front;
@@ -51,6 +57,7 @@ pub use dashboard::{
 };
 pub use data_access::DataAccess;
 pub use data_folder::DataFolder;
+pub use environment::environment_variable;
 pub use failure::{failure, print_usage};
 pub use front::{Front, MetricsRegistry, Mode};
 pub use handover::{AbandonedFiles, GivenSockets, SocketRole};

@@ -101,21 +101,27 @@ pub const DASHBOARD_TRACES_MAX: usize = 200;
 pub const DASHBOARD_SPANS_MAX: usize = 2_000;
 
 /// Requests, jobs and ticks that are sent to a collector at a time.
+#[cfg(feature = "otlp")]
 pub const TRACES_BATCH_MAX: usize = 256;
 
 /// How often it is looked whether there are traces to be sent, in milliseconds.
+#[cfg(feature = "otlp")]
 pub const TRACES_EVERY_MS: u64 = 500;
 
 /// How long nothing is sent to a collector that has not taken something, in milliseconds.
+#[cfg(feature = "otlp")]
 pub const COLLECTOR_REST_MS: u64 = 1_000;
 
 /// How long a collector may take to answer, in milliseconds, unless `OTEL_EXPORTER_OTLP_TIMEOUT` says less.
+#[cfg(feature = "otlp")]
 pub const COLLECTOR_MS_MAX: u64 = 10_000;
 
 /// Bytes of a collector's answer.
+#[cfg(feature = "otlp")]
 pub const COLLECTOR_ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// Pairs of `OTEL_RESOURCE_ATTRIBUTES`.
+#[cfg(feature = "otlp")]
 pub const RESOURCE_ATTRIBUTES_MAX: usize = 64;
 
 /// Points of a chart on the dashboard.

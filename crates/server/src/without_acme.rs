@@ -1,10 +1,10 @@
 //! Stands in for `acme/` where the feature `acme` is off: there is no option, so no plan and no certificate. Knows no authority.
-//! Rule: a variable that asks for one is refused, and not passed over.
+//! Rule: an option or a variable that asks for one is refused by the name of the feature, not as a word that nobody knows.
 
 use std::convert::Infallible;
 
 use anyhow::Result;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::Value;
 use tsumugi_http::exposition::Exposition;
 use tsumugi_http::{HttpResponse, Request, ServerTls};
@@ -14,6 +14,28 @@ use crate::failure::wrong_usage;
 use crate::port::SettledPorts;
 
 pub(crate) const OR_ACME: &str = "";
+
+const LACKING: &str = "ACME is not in this program: it was built without the feature `acme`";
+
+/// The options of a program with the feature: `acme/options.rs` declares them.
+const OPTIONS: [&str; 6] = [
+    "--acme",
+    "--acme-ca",
+    "--acme-cache",
+    "--acme-challenge",
+    "--acme-directory",
+    "--acme-email",
+];
+
+/// What is said in place of wrong usage, if that is one of these options.
+pub(crate) fn refusal(usage: &clap::Error) -> Option<clap::Error> {
+    let Some(ContextValue::String(option)) = usage.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_lacking =
+        usage.kind() == ErrorKind::UnknownArgument && OPTIONS.contains(&option.as_str());
+    is_lacking.then(|| clap::Error::raw(ErrorKind::UnknownArgument, format!("{LACKING}\n")))
+}
 
 /// No option.
 #[derive(clap::Args)]
@@ -31,10 +53,7 @@ impl AcmeOptions {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<AcmePlan>> {
         match variable("TSUMUGI_ACME").is_some_and(|text| !text.is_empty()) {
-            true => Err(wrong_usage(
-                ErrorKind::UnknownArgument,
-                "ACME is not in this program: it was built without the feature `acme`",
-            )),
+            true => Err(wrong_usage(ErrorKind::UnknownArgument, LACKING)),
             false => Ok(None),
         }
     }
@@ -79,6 +98,23 @@ impl CertificateSupply {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn option_of_acme_is_refused_by_name_and_others_are_unknown() {
+        let said = |words: &str| {
+            let command = clap::Command::new("shop");
+            let usage = command.try_get_matches_from(words.split(' ')).unwrap_err();
+            refusal(&usage).unwrap_or(usage).to_string()
+        };
+        for option in OPTIONS {
+            for words in [format!("shop {option} a"), format!("shop {option}=a")] {
+                assert_eq!(said(&words), format!("error: {LACKING}\n"));
+            }
+        }
+        for other in ["shop --acme-other a", "shop --other a"] {
+            assert!(said(other).contains("unexpected argument"), "{other}");
+        }
+    }
 
     #[test]
     fn variable_that_asks_for_a_certificate_is_refused_with_the_feature_to_build() {

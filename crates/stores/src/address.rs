@@ -22,13 +22,14 @@ use crate::tkrzw::TkrzwAddress;
 pub enum StoreAddress {
     /// A database of this process, in memory or in a folder.
     Local(Spec),
-    /// A database of a Tkrzw service: `tkrzw://host:port/index`, `tkrzw+tls://…`, `tkrzw+unix:/path`.
+    /// A database of a Tkrzw service: `tkrzw://host:port/index`, `tkrzw+tls://…`, `tkrzw+unix:/path`. Needs the feature `grpc`.
     #[cfg(feature = "grpc")]
     Tkrzw(TkrzwAddress),
-    /// A namespace in etcd: `etcd://a,b,c/namespace`, `etcds://…`.
+    /// A namespace in etcd: `etcd://a,b,c/namespace`, `etcds://…`. Needs the feature `grpc`.
     #[cfg(feature = "grpc")]
     Etcd(EtcdAddress),
     /// Redis: `redis://host:port/database`, `redis+sentinel://host,host/service`, `redis+cluster://host,host`, and `rediss` for TLS.
+    /// Needs the feature `redis`.
     #[cfg(feature = "redis")]
     Redis(RedisAddress),
 }
@@ -51,8 +52,8 @@ impl StoreAddress {
     /// Reads the place of a store, with settings beside those that it has itself.
     ///
     /// # Errors
-    /// [`Error::Address`] of an unknown scheme, an unknown setting, or a URL that cannot be read;
-    /// [`Spec`](tsumugi_kv::Error::Spec) of a database of this process that cannot be.
+    /// [`Error::Address`] of an unknown scheme, an unknown setting, or a URL that cannot be read; [`Error::NotBuiltIn`] of one whose engine
+    /// needs a feature that is off; [`Spec`](tsumugi_kv::Error::Spec) of a database of this process that cannot be.
     pub fn parse(place: &str, settings: &StoreSettings) -> Result<StoreAddress> {
         if place.len() > ADDRESS_BYTES_MAX {
             return Err(Error::address(format!(
@@ -89,14 +90,12 @@ fn absent(scheme: &str) -> Error {
     let known = { engines }
         .into_iter()
         .find(|(of, ..)| of.contains(&scheme));
-    Error::address(match known {
-        Some((_, engine, feature)) => {
-            format!("{engine} is not in this program: it was built without the feature `{feature}`")
-        }
-        None => format!(
+    match known {
+        Some((_, engine, feature)) => Error::NotBuiltIn { engine, feature },
+        None => Error::address(format!(
             "no store has the scheme `{scheme}`: the place of one is {FORMS}; a folder of such a name is written ./{scheme}:…"
-        ),
-    })
+        )),
+    }
 }
 
 impl StoreAddress {
@@ -195,7 +194,9 @@ mod tests {
                 "Redis is not in this program: it was built without the feature `redis`",
             ),
         ] {
-            assert_eq!(absent(scheme).to_string(), expected);
+            let refused = absent(scheme);
+            assert!(matches!(refused, Error::NotBuiltIn { .. }), "{refused:?}");
+            assert_eq!(refused.to_string(), expected);
         }
     }
 

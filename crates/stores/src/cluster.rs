@@ -7,7 +7,8 @@ use crate::engine_handle::EngineHandle;
 use crate::store::Store;
 
 impl Store {
-    /// The processes that use this store's namespace of etcd, for locks, timers and channels; those that use its Redis, for channels alone. What stands in for such a store
+    /// The processes that use this store's namespace of etcd, for locks, timers and channels (needs the feature `grpc`); those that use its Redis, for channels
+    /// alone (needs `redis`). What stands in for such a store
     /// where a command only looks is a cluster of this process.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use tsumugi_kv::{KeyRange, Lifetime, Pair, Write, WriteResult};
 
 use crate::capability::{Capabilities, Capability};
 use crate::error::{Error, Result};
-use crate::subscription::RedisSubscription;
+use crate::subscription::StoreSubscription;
 use crate::watch::StoreWatch;
 
 /// An engine, used from one worker's thread. A handle is cheap to clone, and its clones share connections.
@@ -64,7 +64,7 @@ pub(crate) trait StoreEngine {
     }
 
     /// The messages of a channel from the answer on.
-    async fn subscribe(&self, _channel: Bytes) -> Result<RedisSubscription> {
+    async fn subscribe(&self, _channel: Bytes) -> Result<StoreSubscription> {
         Err(without_channels(self.capabilities()))
     }
 }

@@ -11,7 +11,7 @@ use crate::capability::{Capabilities, Capability};
 use crate::engine::StoreEngine as _;
 use crate::error::Result;
 use crate::local::LocalStore;
-use crate::subscription::RedisSubscription;
+use crate::subscription::StoreSubscription;
 use crate::watch::StoreWatch;
 
 /// The engines.
@@ -25,7 +25,7 @@ pub(crate) enum EngineHandle {
     Redis(crate::redis::RedisStore),
 }
 
-/// The same call of whichever engine it is.
+/// The same expression of whichever engine it is; it chooses, and awaits nothing.
 macro_rules! on_engine {
     ($handle:expr, $engine:ident => $call:expr) => {
         match $handle {
@@ -64,7 +64,7 @@ calls! {
     inspect() -> Vec<(String, String)>;
     watch(prefix: Bytes) -> StoreWatch;
     publish(channel: Bytes, message: Bytes) -> ();
-    subscribe(channel: Bytes) -> RedisSubscription;
+    subscribe(channel: Bytes) -> StoreSubscription;
 }
 
 impl EngineHandle {

@@ -13,7 +13,7 @@ pub enum Error {
     /// A database of this process says so, or a key or a write is beyond what any engine takes.
     #[error(transparent)]
     Kv(#[from] tsumugi_kv::Error),
-    /// The client of a `tkrzw://` store says so.
+    /// The client of a `tkrzw://` store says so. Needs the feature `grpc`.
     #[cfg(feature = "grpc")]
     #[error(transparent)]
     Service(#[from] tsumugi_rpc::Error),
@@ -32,6 +32,14 @@ pub enum Error {
         name: String,
         /// Those that there are.
         known: String,
+    },
+    /// The engine was left out when this program was built. Build it with the feature, or use another engine.
+    #[error("{engine} is not in this program: it was built without the feature `{feature}`")]
+    NotBuiltIn {
+        /// What the address is of, as in `etcd`.
+        engine: &'static str,
+        /// The feature of this crate that has it.
+        feature: &'static str,
     },
     /// This engine does not promise that. Nothing was sent; use another engine, or another call.
     #[error("{engine} {reason}")]

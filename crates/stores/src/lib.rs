@@ -5,8 +5,16 @@
 //! Writes and their answers are `tsumugi-kv`'s [`Write`](tsumugi_kv::Write) and [`WriteResult`](tsumugi_kv::WriteResult) on every engine.
 //! An engine is a type that implements `StoreEngine` (`engine.rs`), with a table of what it promises (`capability.rs`).
 //!
-//! Without features stores are those of this process. The feature `grpc` adds those on servers of Tkrzw-RPC and on etcd, `redis` those on Redis, and
-//! `service` makes any of them what the service of `tsumugi-rpc` serves. The place of a store whose engine is not built in is refused.
+//! # Features
+//!
+//! Without any, stores are those of this process: in memory, and in folders where `tsumugi-kv` has its feature `disk`. The place of a store whose engine
+//! is not built in is refused with [`Error::NotBuiltIn`].
+//!
+//! | feature | what it adds | |
+//! | --- | --- | --- |
+//! | `grpc` | stores on etcd, with a cluster of processes over it, and on servers of Tkrzw-RPC; a folder that another process serves | default |
+//! | `redis` | stores on Redis and Valkey, and channels of several processes over them | default |
+//! | `service` | any of these as what the service of `tsumugi-rpc` serves, by `StoreSource`; has `grpc` with it | default |
 
 #![forbid(unsafe_code)]
 
@@ -49,7 +57,7 @@ pub use redis::RedisAddress;
 pub use service_engine::StoreSource;
 pub use settings::StoreSettings;
 pub use store::{Store, WeakStore};
-pub use subscription::{RedisMessage, RedisSubscription};
+pub use subscription::{ChannelMessage, StoreSubscription};
 #[cfg(feature = "grpc")]
 pub use tkrzw::TkrzwAddress;
 pub use watch::StoreWatch;

@@ -5,13 +5,13 @@ use bytes::Bytes;
 
 use crate::error::Result;
 use crate::store::Store;
-use crate::subscription::RedisSubscription;
+use crate::subscription::StoreSubscription;
 
 impl Store {
     /// Sends a message to whoever subscribes to a channel at this moment, in this process and in others.
     ///
     /// # Errors
-    /// As [`write`](Self::write); [`Unsupported`](crate::Error::Unsupported) by an engine without channels.
+    /// As [`write`](Self::write); [`Unsupported`](crate::Error::Unsupported) by an engine without channels: Redis has them, with the feature `redis`.
     pub async fn publish(
         &self,
         channel: impl Into<Bytes>,
@@ -25,7 +25,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`get`](Self::get); [`Unsupported`](crate::Error::Unsupported) by an engine without channels.
-    pub async fn subscribe(&self, channel: impl Into<Bytes>) -> Result<RedisSubscription> {
+    pub async fn subscribe(&self, channel: impl Into<Bytes>) -> Result<StoreSubscription> {
         self.engine().subscribe(channel.into()).await
     }
 }

@@ -3,7 +3,7 @@
 #[cfg(any(feature = "grpc", feature = "redis"))]
 mod remote;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_kv::Spec;
@@ -19,6 +19,10 @@ use crate::store::Store;
 pub struct StoreOpener {
     pool: Pool,
     access: StoreAccess,
+    #[cfg_attr(
+        not(any(feature = "grpc", feature = "redis")),
+        expect(dead_code, reason = "only what is behind a network is verified by it")
+    )]
     certificates: Option<PathBuf>,
     /// What is behind a network, for its clients.
     #[cfg(any(feature = "grpc", feature = "redis"))]
@@ -38,16 +42,11 @@ impl StoreOpener {
         }
     }
 
-    /// The file of authorities that servers are verified by.
-    #[must_use]
-    pub fn certificates(&self) -> Option<&Path> {
-        self.certificates.as_deref()
-    }
-
     /// Opens a store, and asks once whether it is there.
     ///
     /// # Errors
-    /// As [`KvDatabase::open`](tsumugi_kv::KvDatabase::open) of a database of this process; why a server cannot be reached or does not let the application in.
+    /// As [`KvDatabase::open`](tsumugi_kv::KvDatabase::open) of a database of this process, in a folder without the feature `disk` of `tsumugi-kv`
+    /// [`NotBuiltIn`](tsumugi_kv::Error::NotBuiltIn); why a server cannot be reached or does not let the application in.
     pub fn open(&self, address: StoreAddress) -> LocalBoxFuture<'_, Result<Store>> {
         async move {
             match address {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tsumugi_kv::{ChangeEvent, KeyRange, Lifetime, Pair, Write, WriteResult};
 use tsumugi_rpc::server::{EngineError, EngineSource, EngineWatch, RemoteEngine, RemoteFuture};
-use tsumugi_rpc::{Code, TkrzwCode};
+use tsumugi_rpc::{GrpcCode, TkrzwCode};
 use tsumugi_worker::Pool;
 
 use crate::access::StoreAccess;
@@ -20,7 +20,7 @@ use crate::open::StoreOpener;
 use crate::store::Store;
 use crate::watch::StoreWatch;
 
-/// A store that is served, by its address. Each worker opens it for itself.
+/// A store that is served, by its address. Each worker opens it for itself. Needs the feature `service`.
 #[derive(Clone, Debug)]
 pub struct StoreSource {
     address: StoreAddress,
@@ -137,7 +137,7 @@ fn status(error: Error) -> EngineError {
     let code = match &error {
         Error::Kv(error) => return EngineError::from(error),
         Error::Service(error) => return service_status(error),
-        Error::Unsupported { .. } => TkrzwCode::NotImplemented,
+        Error::Unsupported { .. } | Error::NotBuiltIn { .. } => TkrzwCode::NotImplemented,
         Error::Address { .. }
         | Error::Setting { .. }
         | Error::ValueTooLong { .. }
@@ -158,9 +158,9 @@ fn service_status(error: &tsumugi_rpc::Error) -> EngineError {
         Service::Database { code, message } => return EngineError::new(*code, message.clone()),
         Service::Unsupported { .. } => (TkrzwCode::NotImplemented, ""),
         Service::Refused { code, .. } => match code {
-            Code::Unauthenticated | Code::PermissionDenied => (TkrzwCode::Permission, ""),
-            Code::InvalidArgument => (TkrzwCode::InvalidArgument, ""),
-            Code::Unimplemented => (TkrzwCode::NotImplemented, ""),
+            GrpcCode::Unauthenticated | GrpcCode::PermissionDenied => (TkrzwCode::Permission, ""),
+            GrpcCode::InvalidArgument => (TkrzwCode::InvalidArgument, ""),
+            GrpcCode::Unimplemented => (TkrzwCode::NotImplemented, ""),
             _ => (TkrzwCode::System, ""),
         },
         Service::Connect { .. } => (TkrzwCode::Network, "; nothing was written"),
@@ -191,6 +191,14 @@ mod tests {
             },
             TkrzwCode::NotImplemented,
             "a store in Redis has no order",
+        );
+        check(
+            Error::NotBuiltIn {
+                engine: "Redis",
+                feature: "redis",
+            },
+            TkrzwCode::NotImplemented,
+            "without the feature `redis`",
         );
         for (fate, text) in [
             (CallFate::Unknown, "may or may not have taken place"),

@@ -37,8 +37,9 @@ struct StoreInner {
     is_stand_in: Cell<bool>,
 }
 
-/// Awaits a call of whichever engine it is. One of a database of this process is not boxed: it may take less than the box.
-macro_rules! on_engine {
+/// Awaits a call of whichever engine it is. One of a database of this process is not boxed: it may take less than the box. Others are, by the
+/// engine's handle.
+macro_rules! local_or_boxed {
     ($store:expr, $call:ident($($argument:expr),*)) => {
         match $store.inner.engine.local() {
             Some(local) => local.$call($($argument),*).await,
@@ -152,7 +153,7 @@ impl Store {
         let key = key.into();
         self.capabilities().check_key(&key)?;
         let span = self.span("get");
-        noted(&span, on_engine!(self, get(key)))
+        noted(&span, local_or_boxed!(self, get(key)))
     }
 
     /// The records of those keys that exist, in the order of `keys`. No moment for all of them is promised.
@@ -163,7 +164,7 @@ impl Store {
         let table = self.capabilities();
         keys.iter().try_for_each(|key| table.check_key(key))?;
         let span = self.span("records");
-        let found = noted(&span, on_engine!(self, records(keys)))?;
+        let found = noted(&span, local_or_boxed!(self, records(keys)))?;
         let bytes = found.iter().map(|(key, value)| key.len() + value.len());
         Capabilities::check_bytes(bytes.sum())?;
         Ok(found)
@@ -181,7 +182,7 @@ impl Store {
             self.capabilities().check_write(&write)?;
         }
         let span = self.span("write");
-        noted(&span, on_engine!(self, write(write)))
+        noted(&span, local_or_boxed!(self, write(write)))
     }
 
     /// Removes the first record of a queue, or the one with the least key of all without a name: [`WriteResult::Popped`]. Waits for one for
@@ -193,7 +194,7 @@ impl Store {
         self.capabilities()
             .check_queue(queue.as_deref().unwrap_or_default())?;
         let span = self.span("pop");
-        noted(&span, on_engine!(self, pop(queue, wait)))
+        noted(&span, local_or_boxed!(self, pop(queue, wait)))
     }
 
     /// How long the record at a key is still there; `None` when there is none.
@@ -205,7 +206,7 @@ impl Store {
         self.capabilities().check(Capability::TimeToLive)?;
         self.capabilities().check_key(&key)?;
         let span = self.span("lifetime");
-        noted(&span, on_engine!(self, lifetime(key)))
+        noted(&span, local_or_boxed!(self, lifetime(key)))
     }
 
     /// The first records of a range: at most `limit`, and fewer where they are large; none only when there are no more. Go on with
@@ -219,7 +220,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let span = self.span("page");
-        noted(&span, on_engine!(self, page(range, limit)))
+        noted(&span, local_or_boxed!(self, page(range, limit)))
     }
 
     /// How many records there are.
@@ -229,7 +230,7 @@ impl Store {
     pub async fn count(&self) -> Result<u64> {
         self.capabilities().check(Capability::Count)?;
         let span = self.span("count");
-        noted(&span, on_engine!(self, count()))
+        noted(&span, local_or_boxed!(self, count()))
     }
 
     /// Keys that fit a pattern, at most `limit`. `mode` is a name of [`SearchMode`].

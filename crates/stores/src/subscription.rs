@@ -6,7 +6,7 @@ use futures_util::future::LocalBoxFuture;
 
 /// What a subscriber of a channel receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RedisMessage {
+pub enum ChannelMessage {
     /// Something that was published.
     Message(Bytes),
     /// Messages may have been lost since the one before: the connection was made again, another server took over, or the subscriber was slow. It
@@ -15,23 +15,23 @@ pub enum RedisMessage {
 }
 
 /// The messages of one channel. It ends when it is dropped.
-pub struct RedisSubscription(pub(crate) Box<dyn MessageSource>);
+pub struct StoreSubscription(pub(crate) Box<dyn MessageSource>);
 
 /// Where they come from.
 pub(crate) trait MessageSource {
     /// The next message. Dropping the future loses none.
-    fn next(&mut self) -> LocalBoxFuture<'_, RedisMessage>;
+    fn next(&mut self) -> LocalBoxFuture<'_, ChannelMessage>;
 }
 
-impl RedisSubscription {
+impl StoreSubscription {
     /// The next message, in the order in which the server had them. Dropping the future loses none.
-    pub async fn next(&mut self) -> RedisMessage {
+    pub async fn next(&mut self) -> ChannelMessage {
         self.0.next().await
     }
 }
 
-impl std::fmt::Debug for RedisSubscription {
+impl std::fmt::Debug for StoreSubscription {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RedisSubscription").finish_non_exhaustive()
+        f.debug_struct("StoreSubscription").finish_non_exhaustive()
     }
 }

@@ -63,7 +63,8 @@ enum Command {
     Seed(MaintenanceTarget),
 }
 
-/// Does what the arguments of the process ask for. `routes` is called once on every worker, and again at each reload.
+/// Does what the arguments of the process ask for; the options `--acme…` are there with the feature `acme`. `routes` is called once on every worker, and
+/// again at each reload.
 pub fn main<S, F>(routes: F) -> ExitCode
 where
     S: Plugin,
@@ -128,17 +129,19 @@ impl<F> Commands<F> {
         S: Plugin,
         F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
     {
-        run(self.routes, self.database, Arguments::parse())
+        self.main_with(std::env::args_os())
     }
 
-    /// The same with other arguments than those of the process, the name of the program first. Like [`main`] it ends the process with the exit code 2 where they
-    /// are wrong.
+    /// The same with other arguments than those of the process, the name of the program first.
     pub fn main_with<S>(self, arguments: impl IntoIterator<Item = OsString>) -> ExitCode
     where
         S: Plugin,
         F: Fn() -> Router<S> + Clone + Send + Sync + 'static,
     {
-        run(self.routes, self.database, Arguments::parse_from(arguments))
+        match Arguments::try_parse_from(arguments) {
+            Ok(arguments) => run(self.routes, self.database, arguments),
+            Err(usage) => tsumugi_server::print_usage(&usage),
+        }
     }
 }
 

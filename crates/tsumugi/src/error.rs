@@ -39,7 +39,7 @@ pub enum Error {
     /// A call to another server failed; whether the server may have acted on it, the variant says.
     #[error(transparent)]
     Call(tsumugi_client::Error),
-    /// A mail was not sent, or a variable of the environment that says where mails go cannot be used.
+    /// A mail was not sent, or a variable of the environment that says where mails go cannot be used. There with the feature `mail`.
     #[cfg(feature = "mail")]
     #[error(transparent)]
     Mail(tsumugi_mail::Error),

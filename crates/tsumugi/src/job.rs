@@ -73,7 +73,7 @@ pub struct PushOptions {
     pub priority: Option<i32>,
 }
 
-/// What [`Router::every_line_with`](crate::Router::every_line_with) takes beside its line: as [`Job`] has it.
+/// What [`Router::every_line_with`](crate::Router::every_line_with), which needs the feature `cron`, takes beside its line: as [`Job`] has it.
 #[derive(Clone, Debug)]
 pub struct LineOptions {
     /// How often it is begun again after a failure, up to [`JOB_RETRIES_MAX`](tsumugi_jobs::limits::JOB_RETRIES_MAX).

@@ -1,7 +1,22 @@
 //! Applications in Rust on Tsumugi: one crate to depend on. An application is a function that makes a [`Router`], and a [`Plugin`] of which every worker
 //! has its own value; [`main`] serves it with the options of `tsumugi serve`. Rule: nothing here is `Send` or shared between workers, so an author needs
-//! neither locks nor atomics; a request's future is dropped when its client goes, and what it holds is released by that. Without the feature
-//! `ruby` nothing of Ruby is built.
+//! neither locks nor atomics; a request's future is dropped when its client goes, and what it holds is released by that.
+//!
+//! Nothing of this is built unless it is asked for; what a program was built without, it refuses by the feature's name:
+//!
+//! | feature | what it adds |
+//! | --- | --- |
+//! | `acme` | certificates from an authority: the options `--acme…` |
+//! | `brotli` | brotli, beside gzip, in what is compressed on the way |
+//! | `cron` | jobs by lines of cron ([`Router::every_line`]); [`Router::every`] is there without |
+//! | `disk` | stores in a folder ([`Kv::open`]); without, stores in memory |
+//! | `firebird` | databases of Firebird, beside SQLite and PostgreSQL |
+//! | `grpc` | stores and the cluster on etcd, stores on servers of Tkrzw-RPC; with `disk`, a folder that another process serves |
+//! | `mail` | mails by SMTP: `Worker::mail`, and `trial::Client::mails` |
+//! | `otlp` | traces sent to a collector of OpenTelemetry (`OTEL_EXPORTER_OTLP_…`); the dashboard has them without |
+//! | `redis` | stores on Redis and Valkey, and channels of the cluster over them |
+//! | `full` | all of the above |
+//! | `ruby` | applications in Ruby beside Rust: `Ruby`, for [`Router::mount`]; needs no Ruby to build |
 //!
 //! ```no_run
 //! use tsumugi::prelude::*;
@@ -82,7 +97,7 @@ pub use program::Program;
 pub use response::{Answer, Html, IntoResponse, Json, Redirect, Response};
 pub use router::{Mount, MountedApp, Router};
 #[cfg(feature = "ruby")]
-pub use ruby::Ruby;
+pub use ruby::{Ruby, RubyLimits};
 pub use session::{Session, Sessions};
 pub use settings::Settings;
 pub use span::span;

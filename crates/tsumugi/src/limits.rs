@@ -11,7 +11,7 @@ pub(crate) const PROBE_DEPTH_MAX: usize = 8;
 /// How often such a type is made again because it refused a value, and how many variants of an enum are looked at.
 pub(crate) const PROBE_TRIES_MAX: usize = 64;
 
-/// What one worker's application may use.
+/// What one worker's application may use. Write `..Limits::default()` behind those that you set: a release or a feature (`mail`) may add one.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Requests of one worker that wait for something. While there are so many, another one is answered 503, and nothing of it runs.
@@ -20,7 +20,7 @@ pub struct Limits {
     pub request_ms_max: u64,
     /// What handlers may use of other servers.
     pub client: tsumugi_client::CallLimits,
-    /// What handlers may use of a mail server.
+    /// What handlers may use of a mail server; there with the feature `mail`.
     #[cfg(feature = "mail")]
     pub mail: tsumugi_mail::MailLimits,
 }

@@ -16,7 +16,7 @@ use tsumugi_cluster::Cluster;
 use tsumugi_db::Database;
 use tsumugi_http::secret::Secret;
 use tsumugi_http::{OnWorker, read_app_file};
-use tsumugi_server::Mode;
+use tsumugi_server::{Mode, environment_variable};
 use tsumugi_shapes::MessageCatalog;
 use tsumugi_stores::StoreOpener;
 use tsumugi_worker::LocalTask;
@@ -67,6 +67,9 @@ struct Parts {
     http: OnceCell<Rc<HttpClient>>,
     #[cfg(feature = "mail")]
     mailer: OnceCell<Rc<tsumugi_mail::Mailer>>,
+    /// The mails of tests.
+    #[cfg(feature = "mail")]
+    mails: tsumugi_mail::TestMails,
     /// What answers calls to other servers in tests.
     stubs: Rc<HttpStubs>,
 }
@@ -77,7 +80,8 @@ pub type SharedDatabase = (Box<str>, Database);
 impl Worker {
     pub(crate) fn new(inner: tsumugi_worker::WorkerHandle, settings: Rc<Settings>) -> Worker {
         let access = settings.access.stores(&settings.data_dir);
-        let stores = StoreOpener::new(inner.pool().clone(), access, None);
+        let certificates = settings.certificates.clone();
+        let stores = StoreOpener::new(inner.pool().clone(), access, certificates);
         Worker(Rc::new(Parts {
             inner,
             settings,
@@ -89,6 +93,8 @@ impl Worker {
             http: OnceCell::new(),
             #[cfg(feature = "mail")]
             mailer: OnceCell::new(),
+            #[cfg(feature = "mail")]
+            mails: tsumugi_mail::TestMails::default(),
             stubs: HttpStubs::new(),
         }))
     }
@@ -128,7 +134,8 @@ impl Worker {
     }
 
     /// Lets timers of [`On::OneInCluster`](crate::On::OneInCluster) find the other processes: `worker.use_cluster(Cluster::over(&db)?)`, or
-    /// `worker.use_cluster(kv.cluster()?)` over a store in etcd. For [`Plugin::start`]; without it they are the timers of this process.
+    /// `worker.use_cluster(kv.cluster()?)` over a store in etcd, which needs the feature `grpc`. For [`Plugin::start`]; without it they are the
+    /// timers of this process. Applications that are mounted have it too, unless they say another.
     pub fn use_cluster(&self, cluster: Cluster) {
         self.0.cluster.replace(cluster);
     }
@@ -179,12 +186,10 @@ impl Worker {
     /// # Errors
     /// [`Error::Environment`] where it is not set, or is not UTF-8.
     pub fn env(&self, name: &str) -> Result<String> {
-        if let Some(value) = self.0.settings.environment.get(name) {
-            return Ok(value.clone());
-        }
-        std::env::var(name).map_err(|_| Error::Environment {
+        let missing = || Error::Environment {
             name: name.to_owned(),
-        })
+        };
+        environment_variable(&self.0.settings.environment, name).ok_or_else(missing)
     }
 
     /// The folder for the application's data.

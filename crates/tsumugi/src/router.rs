@@ -293,7 +293,7 @@ impl<S: 'static> Router<S> {
     }
 
     /// Runs this as a job by a line of cron in a time zone, once for all processes: `.every_line("0 3 * * *", "Asia/Tokyo", "report", …)`. It is the same
-    /// in all of them by its name.
+    /// in all of them by its name. Needs the feature `cron`, without which the application does not load, and a place for jobs as [`Router::job`] does.
     #[must_use]
     pub fn every_line<F, R>(self, line: &str, zone: &str, name: &str, tick: F) -> Router<S>
     where
@@ -303,7 +303,7 @@ impl<S: 'static> Router<S> {
         self.every_line_with(line, zone, name, LineOptions::default(), tick)
     }
 
-    /// The same with other retries, or another limit of time.
+    /// The same with other retries, or another limit of time. Needs the feature `cron`.
     #[must_use]
     pub fn every_line_with<F, R>(
         mut self,
@@ -345,7 +345,7 @@ impl<S: 'static> Router<S> {
         self
     }
 
-    /// Gives what no route answers below this prefix to an application of another kind. `/` is everything.
+    /// Gives what no route answers below this prefix to an application of another kind: with the feature `ruby`, one in Ruby. `/` is everything.
     #[must_use]
     pub fn mount(mut self, prefix: &str, mount: impl Mount) -> Router<S> {
         self.mounts.push(MountSpec {

@@ -5,52 +5,110 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use crate::{
-    AdminView, Error, HttpResponse, LocalTask, Mount, MountedApp, Request, Result, Worker,
+    AdminView, Error, HttpResponse, Limits, LocalTask, Mount, MountedApp, Request, Result,
+    Settings, Worker,
 };
-use tsumugi_ruby::{App, Program, Settings};
+use tsumugi_ruby::{App, Program, SharedResources};
 use tsumugi_server::{Application as _, Program as _};
 
-/// An application file, for [`Router::mount`](crate::Router::mount): `.mount("/", Ruby::new("app.rb"))`.
+pub use tsumugi_ruby::Limits as RubyLimits;
+
+/// An application file, for [`Router::mount`](crate::Router::mount): `.mount("/", Ruby::new("app.rb"))`. Needs the feature `ruby`.
+///
+/// It has the settings of the application that it is mounted in, and in tests the same stubs and the same list of mails.
 #[derive(Clone, Debug)]
 pub struct Ruby {
-    settings: Settings,
+    app: PathBuf,
+    limits: Option<RubyLimits>,
 }
 
 impl Ruby {
-    /// The application in this file.
+    /// The application in this file. Limits that both languages have are those of the application that it is mounted in.
     pub fn new(app: impl Into<PathBuf>) -> Ruby {
         Ruby {
-            settings: Settings {
-                app: app.into(),
-                ..Settings::default()
-            },
+            app: app.into(),
+            limits: None,
         }
     }
 
-    /// With these limits.
+    /// With these limits, all of them.
     #[must_use]
-    pub fn limits(mut self, limits: tsumugi_ruby::Limits) -> Ruby {
-        self.settings.limits = limits;
+    pub fn limits(mut self, limits: RubyLimits) -> Ruby {
+        self.limits = Some(limits);
         self
+    }
+
+    /// How it is run in an application that is run so. Every setting is named on both sides: one that is added is not forgotten here.
+    fn settings(&self, outer: &Settings) -> tsumugi_ruby::Settings {
+        let Settings {
+            data_dir,
+            // Files of an application in Ruby are beside its own.
+            folder: _,
+            mode,
+            access,
+            secret,
+            environment,
+            certificates,
+            calls,
+            in_test,
+            limits,
+            http,
+        } = outer;
+        let own = self.limits.clone();
+        tsumugi_ruby::Settings {
+            app: self.app.clone(),
+            data_dir: data_dir.clone(),
+            mode: *mode,
+            access: *access,
+            limits: own.unwrap_or_else(|| common_limits(limits)),
+            http: http.clone(),
+            secret: secret.clone(),
+            certificates: certificates.clone(),
+            calls: *calls,
+            environment: environment.clone(),
+            in_test: *in_test,
+        }
+    }
+}
+
+/// The limits of Ruby where those that both languages have are these.
+fn common_limits(outer: &Limits) -> RubyLimits {
+    let Limits {
+        requests_max,
+        request_ms_max,
+        client,
+        #[cfg(feature = "mail")]
+        mail,
+    } = outer;
+    RubyLimits {
+        requests_max: *requests_max,
+        request_ms_max: *request_ms_max,
+        client: client.clone(),
+        #[cfg(feature = "mail")]
+        mail: mail.clone(),
+        ..RubyLimits::default()
+    }
+}
+
+/// What the applications on a worker have together.
+fn shared_resources(worker: &Worker) -> SharedResources {
+    SharedResources {
+        databases: worker.shared(),
+        cluster: worker.cluster(),
+        stubs: Rc::clone(worker.stubs()),
+        #[cfg(feature = "mail")]
+        mails: worker.mails().clone(),
+        #[cfg(not(feature = "mail"))]
+        mails: Default::default(),
     }
 }
 
 impl Mount for Ruby {
     fn load(&self, worker: &Worker) -> LocalTask<Result<Rc<dyn MountedApp>>> {
+        let program = Program::new(self.settings(worker.settings()));
+        let program = program.sharing(shared_resources(worker));
         let worker = worker.clone();
-        let settings = Settings {
-            data_dir: worker.data_dir().to_owned(),
-            mode: worker.mode(),
-            http: worker.http_limits().clone(),
-            secret: worker.secret().cloned(),
-            access: worker.settings().access,
-            calls: worker.settings().calls,
-            environment: worker.settings().environment.clone(),
-            in_test: worker.is_test(),
-            ..self.settings.clone()
-        };
         Box::pin(async move {
-            let program = Program::new(settings).sharing(worker.shared());
             let loaded = program.load(worker.inner()).await;
             let app = loaded.map_err(|error| Error::Other(error))?;
             Ok(Rc::new(MountedRuby(app)) as Rc<dyn MountedApp>)

@@ -46,7 +46,8 @@ impl Sessions {
         }
     }
 
-    /// In the key-value store at this place (`"data/sessions"`, `"memory:sessions"`, or what [`Kv::open`] takes else); the cookie has a random id.
+    /// In the key-value store at this place (`"memory:sessions"`, with the feature `disk` `"data/sessions"`, or what [`Kv::open`] takes else); the cookie
+    /// has a random id.
     #[must_use]
     pub fn in_store(place: impl Into<String>) -> Sessions {
         Sessions {

@@ -9,7 +9,7 @@ use tsumugi_server::{DataAccess, Mode};
 
 use crate::limits::Limits;
 
-/// How an application is run.
+/// How an application is run. Write `..Settings::default()` behind what you set: a release may add a setting.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Where its data lives.
@@ -24,7 +24,8 @@ pub struct Settings {
     pub secret: Option<Secret>,
     /// Variables that [`Worker::env`](crate::Worker::env) looks for before those of the process's environment.
     pub environment: HashMap<String, String>,
-    /// A PEM file of the certificates that [`Worker::http`](crate::Worker::http) trusts; none takes `SSL_CERT_FILE`, else the system's.
+    /// A PEM file of the certificates that calls to other servers ([`Worker::http`](crate::Worker::http)), mails and stores trust; none takes
+    /// `SSL_CERT_FILE`, else the system's.
     pub certificates: Option<PathBuf>,
     /// Who answers calls to other servers.
     pub calls: tsumugi_client::CallMode,

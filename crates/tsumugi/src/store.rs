@@ -27,9 +27,9 @@ pub struct Kv {
 }
 
 impl Kv {
-    /// Opens the store at `place`: a folder, or `memory:NAME` for one in memory, with options after `#` (`memory:pages#capacity=64m`); or that of a
-    /// server: `tkrzw://host:1978/0`, `tkrzw+tls://…`, `tkrzw+unix:/path`. All who open the same place have the same store, an application
-    /// in Ruby too.
+    /// Opens the store at `place`: a folder (feature `disk`), or `memory:NAME` for one in memory, with options after `#` (`memory:pages#capacity=64m`); or
+    /// that of a server: `tkrzw://host:1978/0`, `tkrzw+tls://…`, `tkrzw+unix:/path` and `etcd://host:2379/shop` (feature `grpc`), `redis://host:6379/0`
+    /// (feature `redis`). All who open the same place have the same store, an application in Ruby too.
     ///
     /// # Errors
     /// [`Error::Kv`]: as [`KvDatabase::open`](tsumugi_kv::KvDatabase::open). [`Error::Store`] of an unknown scheme, or where a server is not reached;

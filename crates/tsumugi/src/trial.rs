@@ -142,20 +142,15 @@ impl<S: 'static> Client<S> {
         added.unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// The application's calls to other servers so far.
+    /// The calls to other servers so far, those of what is mounted in the application too.
     pub fn http_calls(&self) -> Vec<StubbedCall> {
         self.loaded.worker().stubs().calls()
     }
 
-    /// The mails that the application has sent so far; none of them leaves the test.
-    ///
-    /// # Panics
-    /// When mail is set up in a way that cannot be used.
+    /// The mails that the application, and what is mounted in it, has sent so far; none of them leaves the test. Needs the feature `mail`.
     #[cfg(feature = "mail")]
     pub fn mails(&self) -> Vec<crate::Mail> {
-        let mailer = self.loaded.worker().mailer();
-        let mailer = mailer.unwrap_or_else(|error| panic!("{error}"));
-        mailer.collected()
+        self.loaded.worker().mails().list()
     }
 
     /// Lets calls out to the servers that they name.

@@ -8,6 +8,7 @@ use tsumugi::stores::{Capability, StoreSettings};
 use tsumugi::trial;
 use tsumugi::{Error, Kv, Result, Router, Session, Sessions, Settings, Worker, get};
 use tsumugi_testkit::etcd::EtcdCluster;
+use tsumugi_testkit::redis::RedisServer;
 
 const TTL: Duration = Duration::from_secs(60);
 
@@ -76,6 +77,24 @@ fn call_that_an_engine_refuses_is_an_error_of_the_store() {
             }
         }
     });
+}
+
+#[test]
+fn certificates_of_the_settings_verify_the_servers_of_stores() {
+    let (server, files) = RedisServer::start_tls();
+    let place = format!("rediss://127.0.0.1:{}/0", server.port());
+    for (certificates, is_trusted) in [(Some(files.authority), true), (None, false)] {
+        let settings = Settings {
+            certificates,
+            ..Settings::default()
+        };
+        let opened = tsumugi::alone(settings, async |worker| {
+            let opened = Kv::open(worker, &place).await;
+            opened.map(drop).map_err(|error| error.to_string())
+        });
+        let opened = opened.unwrap();
+        assert_eq!(opened.is_ok(), is_trusted, "{opened:?}");
+    }
 }
 
 async fn count(session: Session) -> Result<String> {

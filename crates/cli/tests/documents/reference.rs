@@ -10,7 +10,7 @@ const COMMANDS: &str = "docs/reference/commands.md";
 
 const INTRODUCTION: &str = "# Commands and options\n\n\
     Every command with its options, as `--help` has them. Options may stand in any order, also behind arguments; exit codes are 0 for success, 1 for failure, 2 for wrong usage.\n\
-    The packages and `make release` leave `tsumugi bench` out; `cargo install --locked --path crates/cli` has it.\n\
+    The packages and `make release` leave `tsumugi bench` out; `cargo install --locked --path crates/cli` has it. What `make run` builds has neither that nor the options `--acme…`, which it refuses by name.\n\
     A test of the project writes this page from the program (`TSUMUGI_WRITE_REFERENCE=1 cargo test -p tsumugi-cli --test documents reference`).\n";
 
 /// A command's help, in parts.

@@ -239,7 +239,7 @@ impl Transactional for Firebird {
         pool.stats.count(run)
     }
 
-    /// A later one at the same depth takes the name over, and ends the one that was gone back to.
+    /// Named by the depth: a later one at the same depth takes the name over, and ends the one that was gone back to.
     fn savepoint_sql(command: SavepointCommand, _: u32, depth: usize) -> String {
         match command {
             SavepointCommand::Set => format!("SAVEPOINT S{depth}"),

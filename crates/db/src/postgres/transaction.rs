@@ -218,7 +218,7 @@ impl Transactional for Postgres {
         finished
     }
 
-    /// One that was gone back to is released as well, because the next would else be one within it, and so on for as long as the
+    /// Named by the number. One that was gone back to is released as well, because the next would else be one within it, and so on for as long as the
     /// transaction lasts.
     fn savepoint_sql(command: SavepointCommand, number: u32, _: usize) -> String {
         match command {

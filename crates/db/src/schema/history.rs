@@ -14,6 +14,7 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::limits::VERSION_DIGITS_MAX;
+use crate::on_each::on_server;
 use crate::options::MigrationScope;
 use crate::query::sendable;
 use crate::test_databases::is_test_database;
@@ -230,14 +231,12 @@ struct SourceHistory {
 /// Whether this database is not migrated by the command that runs.
 fn is_left(executor: &Executor) -> bool {
     match executor {
-        Executor::Database(Database::Sqlite(pool)) | Executor::Read(Database::Sqlite(pool)) => {
-            let path = pool.path();
-            path.is_some() && MigrationScope::leaves(path)
-        }
-        // One that was made for the test that runs is nobody else's.
-        Executor::Database(database) | Executor::Read(database) => {
-            MigrationScope::leaves(None) && !is_test_database(&database.name())
-        }
+        Executor::Database(database) | Executor::Read(database) => on_server!(
+            Database, database,
+            Sqlite(pool) => pool.path().is_some() && MigrationScope::leaves(pool.path()),
+            // One that was made for the test that runs is nobody else's.
+            pool => MigrationScope::leaves(None) && !is_test_database(&pool.name())
+        ),
         Executor::Session(_) | Executor::Transaction(_) => false,
     }
 }

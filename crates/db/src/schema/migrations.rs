@@ -30,8 +30,8 @@ pub struct Migration {
 }
 
 impl Migration {
-    /// A migration with a name such as `20260131120000_create_users`, whose number says when its turn is. Where `text` is another one
-    /// than that of the migration that was applied, it is told: it is what makes it up, its source by `include_str!` as a rule.
+    /// A migration with a name such as `20260131120000_create_users`, whose number says when its turn is. `text` is what it consists of, as a rule
+    /// its source by `include_str!`; where it was applied with another text, [`Migrator::up`] fails.
     pub fn new<F, E>(name: &str, text: &str, up: F) -> Migration
     where
         F: AsyncFn(Rc<Transaction>) -> Result<(), E> + 'static,

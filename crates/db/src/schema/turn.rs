@@ -235,7 +235,7 @@ impl Transaction {
         match self {
             #[cfg(feature = "firebird")]
             Transaction::Firebird(own) => own.run_beside_changes(sql, values).boxed_local(),
-            _ => self.query_boxed(sql, values),
+            Transaction::Sqlite(_) | Transaction::Postgres(_) => self.query_boxed(sql, values),
         }
     }
 

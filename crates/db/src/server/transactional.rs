@@ -111,7 +111,8 @@ pub(crate) trait Transactional: Streaming {
         sql: SqlText,
     ) -> impl Future<Output = Result<()>>;
 
-    /// No other savepoint of the transaction has the number. The depth is how many there are around it, counting it: a later one may have the same.
+    /// The SQL of a command for the savepoint with this number and this depth: see [`SavepointName`]. They come apart, because a field of the name that only
+    /// Firebird reads would be dead code without the feature `firebird`.
     fn savepoint_sql(command: SavepointCommand, number: u32, depth: usize) -> String;
 
     /// Runs a command without values that returns nothing.

@@ -38,7 +38,7 @@ enum Engine {
 
 impl TestDatabases {
     /// Databases as the one at `url`: on the same server, or else files below folders that belong to the run; without a URL files of SQLite. Removes
-    /// what runs have left that were killed.
+    /// what runs have left that were killed. Firebird needs the feature `firebird`.
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) of a database with tables that no test has made. As [`Database::connect`](crate::Database::connect).

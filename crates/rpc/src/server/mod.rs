@@ -1,5 +1,6 @@
 //! The server: databases served to clients of Tkrzw-RPC on workers, each connection on the worker that accepted it.
 //! Knows no listener and opens no database: both are given. Certificates and tokens are read again at each reload.
+//! Needs the feature `service`.
 
 mod authority;
 mod budget;

@@ -54,6 +54,7 @@ pub(crate) fn of_error(error: &kv::Error) -> StatusProto {
         | Error::TooMany { .. }
         | Error::Pattern { .. }
         | Error::Spec { .. } => TkrzwCode::InvalidArgument,
+        Error::NotBuiltIn { .. } => TkrzwCode::NotImplemented,
         Error::Broken { .. } => TkrzwCode::BrokenData,
         // The place of a backup.
         Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tsumugi_kv::{Desired, Expected, RekeySource, SetMode};
 use tsumugi_rpc::client::{CompareExchange, NotifyMode, RekeyOutcome};
 use tsumugi_rpc::proto::*;
-use tsumugi_rpc::{Client, Code, Error, TkrzwCode};
+use tsumugi_rpc::{Client, Error, GrpcCode, TkrzwCode};
 
 const ABSENT: SetMode = SetMode::IfAbsent;
 const OVER: SetMode = SetMode::Overwrite;
@@ -393,9 +393,9 @@ fn missing_call_is_refused_by_name() {
             Err(Error::Refused { code, .. }) => code,
             other => panic!("{name}: {other:?}"),
         };
-        assert_eq!(refused("Replicate").await, Code::FailedPrecondition);
-        assert_eq!(refused("ChangeMaster").await, Code::Unimplemented);
-        assert_eq!(refused("other").await, Code::Unimplemented);
+        assert_eq!(refused("Replicate").await, GrpcCode::FailedPrecondition);
+        assert_eq!(refused("ChangeMaster").await, GrpcCode::Unimplemented);
+        assert_eq!(refused("other").await, GrpcCode::Unimplemented);
     });
 }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tsumugi_http::ServerTls;
 use tsumugi_rpc::client::{ClientIdentity, Options, Tls};
 use tsumugi_rpc::server::{TokenFile, UnixClients};
-use tsumugi_rpc::{Client, ClientLimits, Code, Error, RpcTarget};
+use tsumugi_rpc::{Client, ClientLimits, Error, GrpcCode, RpcTarget};
 use tsumugi_worker::{Exit, ListenAddress};
 
 use crate::raw_client::{RawClient, frame, raw_reply};
@@ -166,9 +166,9 @@ fn with_tokens(unix: UnixClients) -> Rig {
     })
 }
 
-async fn code(target: &str, token: Option<&str>) -> Code {
+async fn code(target: &str, token: Option<&str>) -> GrpcCode {
     match client(target, None, token).echo("x").await {
-        Ok(_) => Code::Ok,
+        Ok(_) => GrpcCode::Ok,
         Err(Error::Refused { code, .. }) => code,
         Err(error) => panic!("{error}"),
     }
@@ -183,14 +183,14 @@ fn token_is_required_but_on_unix_sockets() {
     );
     on_loop(async {
         for (token, expected) in [
-            (Some("0123456789abcdef"), Code::Ok),
-            (Some("fedcba9876543210"), Code::Ok),
-            (Some("0123456789abcdeX"), Code::Unauthenticated),
-            (None, Code::Unauthenticated),
+            (Some("0123456789abcdef"), GrpcCode::Ok),
+            (Some("fedcba9876543210"), GrpcCode::Ok),
+            (Some("0123456789abcdeX"), GrpcCode::Unauthenticated),
+            (None, GrpcCode::Unauthenticated),
         ] {
             assert_eq!(code(&tcp, token).await, expected, "{token:?}");
         }
-        assert_eq!(code(&unix, None).await, Code::Ok);
+        assert_eq!(code(&unix, None).await, GrpcCode::Ok);
         // Health is for everybody.
         let bare = crate::raw_client::RawClient::connect(rig.tcp()).await;
         assert_eq!(
@@ -214,8 +214,8 @@ fn token_is_required_on_unix_sockets_when_set() {
     let rig = with_tokens(UnixClients::Asked);
     let unix = format!("tkrzw+unix:{}", rig.unix().display());
     on_loop(async {
-        assert_eq!(code(&unix, None).await, Code::Unauthenticated);
-        assert_eq!(code(&unix, Some("0123456789abcdef")).await, Code::Ok);
+        assert_eq!(code(&unix, None).await, GrpcCode::Unauthenticated);
+        assert_eq!(code(&unix, Some("0123456789abcdef")).await, GrpcCode::Ok);
     });
 }
 
@@ -242,14 +242,14 @@ fn a_drain_answers_what_waits_and_ends_streams() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         handle.drain();
         for side in [watch, reflected] {
-            assert_eq!(raw_reply(side).await.code, Code::Unavailable as i32);
+            assert_eq!(raw_reply(side).await.code, GrpcCode::Unavailable as i32);
         }
         assert_eq!(waiting.await.unwrap().unwrap(), None);
         for ended in [
             cursor.receive().await.map(drop),
             stream.receive().await.map(drop),
         ] {
-            let unavailable = Code::Unavailable;
+            let unavailable = GrpcCode::Unavailable;
             assert!(
                 matches!(&ended, Err(Error::Refused { code, .. }) if *code == unavailable),
                 "{ended:?}"

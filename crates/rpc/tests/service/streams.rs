@@ -7,7 +7,7 @@ use tsumugi_rpc::proto::iterate_request::OpType;
 use tsumugi_rpc::proto::stream_request::RequestOneof;
 use tsumugi_rpc::proto::stream_response::ResponseOneof;
 use tsumugi_rpc::proto::*;
-use tsumugi_rpc::{Client, Code, Error, TkrzwCode};
+use tsumugi_rpc::{Client, Error, GrpcCode, TkrzwCode};
 
 use crate::rig::{Need, each, has, many, on_loop};
 
@@ -102,7 +102,7 @@ fn requests_before_a_bad_one_are_answered() {
             .unwrap();
         assert!(stream.receive().await.unwrap().is_some());
         let error = stream.receive().await.unwrap_err();
-        let code = Code::InvalidArgument;
+        let code = GrpcCode::InvalidArgument;
         assert!(
             matches!(&error, Error::Refused { code: found, .. } if *found == code),
             "{error}"

@@ -8,7 +8,7 @@ use tsumugi_http::admin::AdminSource as _;
 use tsumugi_kv::limits::{PAGE_RECORDS_MAX, WATCH_CHANGES_MAX};
 use tsumugi_kv::{ChangeEvent, KvDatabase, SetMode, Spec, Write};
 use tsumugi_rpc::client::{Options, Watch};
-use tsumugi_rpc::{Client, Code, Error, RpcTarget};
+use tsumugi_rpc::{Client, Error, GrpcCode, RpcTarget};
 use tsumugi_worker::{Exit, ListenAddress};
 
 use crate::hostile::{RESOURCE_EXHAUSTED, limited, serves, store};
@@ -290,7 +290,7 @@ fn watch_ends_with_its_server() {
         until(&rig, ACTIVE, 1).await;
         handle.drain();
         let reply = raw_reply(response).await;
-        assert_eq!(reply.code, Code::Unavailable as i32, "{reply:?}");
+        assert_eq!(reply.code, GrpcCode::Unavailable as i32, "{reply:?}");
         assert_eq!(reply.messages.len(), 1);
     });
     assert_eq!(rig.ended(), Exit::Drained);

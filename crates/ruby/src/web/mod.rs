@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use tsumugi_client::{CallMode, HttpClient, HttpStubs};
 use tsumugi_http::secret::{SecretError, Signer};
-use tsumugi_mail::{MailSettings, Mailer};
-use tsumugi_server::Mode;
+use tsumugi_mail::{MailApplication, MailSettings, Mailer, TestMails};
+use tsumugi_server::environment_variable;
 use tsumugi_server::session::SessionStore;
 use tsumugi_shapes::MessageCatalog;
 use tsumugi_worker::WorkerHandle;
@@ -28,9 +28,20 @@ pub(crate) struct Web {
     mailer: OnceCell<Rc<Mailer>>,
     /// What answers the client's calls in tests.
     pub stubs: Rc<HttpStubs>,
+    /// The mails of tests.
+    pub mails: TestMails,
 }
 
 impl Web {
+    /// That of a VM whose calls and mails are looked at here in tests.
+    pub fn with(stubs: Rc<HttpStubs>, mails: TestMails) -> Web {
+        Web {
+            stubs,
+            mails,
+            ..Web::default()
+        }
+    }
+
     /// What signs cookies: made from the settings, else from the environment, else (in development) made up.
     pub fn signer(&self, settings: &Settings) -> Result<Rc<Signer>, SecretError> {
         if let Some(signer) = self.signer.get() {
@@ -49,18 +60,15 @@ impl Web {
         if let Some(mailer) = self.mailer.get() {
             return Ok(Rc::clone(mailer));
         }
-        let variable = |name: &str| {
-            let given = settings.environment.get(name).cloned();
-            given.or_else(|| std::env::var(name).ok())
+        let app = MailApplication {
+            calls: settings.calls,
+            development_data: settings.mode.development_data(&settings.data_dir),
+            collected: &self.mails,
+            certificates: settings.certificates.as_deref(),
+            limits: &settings.limits.mail,
         };
-        let is_development = settings.mode == Mode::Development;
-        let development_data = is_development.then_some(settings.data_dir.as_path());
-        let mail = MailSettings {
-            certificates: settings.certificates.clone(),
-            limits: settings.limits.mail.clone(),
-            ..MailSettings::from_environment(variable, settings.calls, development_data)?
-        };
-        let mailer = Mailer::new(worker, mail);
+        let variable = |name: &str| environment_variable(&settings.environment, name);
+        let mailer = Mailer::new(worker, MailSettings::from_environment(variable, &app)?);
         Ok(Rc::clone(self.mailer.get_or_init(|| mailer)))
     }
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use tokio::task::LocalSet;
-use tsumugi_http::exposition::Exposition;
 use tsumugi_trace::{FinishedActivity, Tracer};
 
+use super::figures::ExporterFigures;
 use super::messages::{export, span_count};
 use super::settings::CollectorSettings;
 use super::transport::Transport;
@@ -34,15 +34,6 @@ struct Shared {
     failed: AtomicU64,
     closing: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// What became of the spans that were recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ExporterFigures {
-    /// Spans that the collector has taken.
-    pub sent: u64,
-    /// Spans that were sent, and not taken.
-    pub failed: u64,
 }
 
 impl TraceExporter {
@@ -155,42 +146,6 @@ impl Shared {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
-}
-
-/// Writes the figures of traces.
-pub(crate) fn write_figures(
-    tracer: &Tracer,
-    exporter: Option<&TraceExporter>,
-    text: &mut Exposition,
-) {
-    let counts = tracer.counts();
-    text.single(
-        "tsumugi_traces_recorded_total",
-        "Requests, jobs and ticks whose spans were recorded.",
-        counts.recorded,
-    );
-    text.single(
-        "tsumugi_trace_spans_left_out_total",
-        "Spans beyond the limit of one request.",
-        counts.spans_left_out,
-    );
-    let Some(exporter) = exporter else { return };
-    text.single(
-        "tsumugi_traces_dropped_total",
-        "Recorded requests, jobs and ticks that were not sent, because the collector is slow.",
-        counts.dropped,
-    );
-    let figures = exporter.figures();
-    text.single(
-        "tsumugi_trace_spans_sent_total",
-        "Spans that the collector has taken.",
-        figures.sent,
-    );
-    text.single(
-        "tsumugi_trace_spans_failed_total",
-        "Spans that were sent to the collector and not taken.",
-        figures.failed,
-    );
 }
 
 #[cfg(test)]

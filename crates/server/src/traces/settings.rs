@@ -1,4 +1,4 @@
-//! Where traces are sent and which are recorded, from the variables that OpenTelemetry names for it. Opens nothing.
+//! Where traces are sent, from the variables that OpenTelemetry names for it. Opens nothing.
 //! Rule: a variable that is not understood is an error at start; the text of a header is never part of one.
 
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use tsumugi_http::percent::{self, Plus};
-use tsumugi_trace::Sampling;
 
+use super::endpoint::{ENDPOINT_OF_TRACES, Lookup, endpoint};
 use crate::limits::{COLLECTOR_MS_MAX, RESOURCE_ATTRIBUTES_MAX};
 
 /// A collector of traces.
@@ -36,9 +36,6 @@ pub(crate) enum CollectorProtocol {
     Grpc,
 }
 
-/// Looks up a variable of the environment.
-type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 impl CollectorSettings {
     /// The collector that the environment names, if it does.
     pub fn from_environment() -> Result<Option<CollectorSettings>> {
@@ -47,18 +44,7 @@ impl CollectorSettings {
 
     pub(super) fn read(lookup: Lookup<'_>) -> Result<Option<CollectorSettings>> {
         let value = |name: &str| lookup(name).filter(|value| !value.trim().is_empty());
-        let is = |name: &str, wanted: &str| {
-            value(name).is_some_and(|value| value.eq_ignore_ascii_case(wanted))
-        };
-        if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") {
-            return Ok(None);
-        }
-        let (name, own) = match value("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
-            Some(own) => ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", Some(own)),
-            None => ("OTEL_EXPORTER_OTLP_ENDPOINT", None),
-        };
-        let is_own = own.is_some();
-        let Some(endpoint) = own.or_else(|| value(name)) else {
+        let Some((name, endpoint)) = endpoint(lookup) else {
             return Ok(None);
         };
         let wrong = || anyhow!("{name} is a URL such as http://127.0.0.1:4318");
@@ -76,7 +62,7 @@ impl CollectorSettings {
         let path = parts
             .path_and_query
             .map_or(String::new(), |path| path.to_string());
-        let path = match is_own {
+        let path = match name == ENDPOINT_OF_TRACES {
             true => path,
             false => format!("{}/v1/traces", path.trim_end_matches('/')),
         };
@@ -170,38 +156,6 @@ fn resource(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<(String, Strin
         resource.push(("service.name".to_owned(), "tsumugi".to_owned()));
     }
     Ok(resource)
-}
-
-/// Which traces are recorded. `given` is the option; where there is none, OpenTelemetry's variable counts; else all where a collector takes
-/// them, and a few each second for the dashboard alone.
-pub(crate) fn sampling(
-    given: Option<f64>,
-    collector: Option<&CollectorSettings>,
-) -> Result<Sampling> {
-    let variable = std::env::var("OTEL_TRACES_SAMPLER_ARG").ok();
-    choose(given, variable.as_deref(), collector.is_some())
-}
-
-fn choose(given: Option<f64>, variable: Option<&str>, has_collector: bool) -> Result<Sampling> {
-    if let Some(ratio) = given {
-        return Ok(Sampling::Ratio(ratio));
-    }
-    match variable.map(str::trim).filter(|text| !text.is_empty()) {
-        Some(text) => ratio(text)
-            .map(Sampling::Ratio)
-            .map_err(|expected| anyhow!("OTEL_TRACES_SAMPLER_ARG: {expected}")),
-        None if has_collector => Ok(Sampling::Ratio(1.0)),
-        None => Ok(Sampling::Rate),
-    }
-}
-
-/// A part of all traces.
-pub(crate) fn ratio(text: &str) -> Result<f64, String> {
-    let ratio = text
-        .parse()
-        .ok()
-        .filter(|ratio| (0.0..=1.0).contains(ratio));
-    ratio.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
 #[cfg(test)]
@@ -306,18 +260,5 @@ mod tests {
         assert!(read(&[endpoint, ("OTEL_RESOURCE_ATTRIBUTES", &fits)]).is_ok());
         let more = of(RESOURCE_ATTRIBUTES_MAX + 1);
         assert!(read(&[endpoint, ("OTEL_RESOURCE_ATTRIBUTES", &more)]).is_err());
-    }
-
-    #[test]
-    fn option_counts_before_the_variable() {
-        let check = |given, variable, has_collector, expected| {
-            assert_eq!(choose(given, variable, has_collector).unwrap(), expected);
-        };
-        check(Some(0.5), Some("0.1"), true, Sampling::Ratio(0.5));
-        check(None, Some("0.1"), true, Sampling::Ratio(0.1));
-        check(None, None, true, Sampling::Ratio(1.0));
-        check(None, None, false, Sampling::Rate);
-        assert!(choose(None, Some("2"), true).is_err());
-        assert!(ratio("1.01").is_err() && ratio("NaN").is_err() && ratio("-1").is_err());
     }
 }

@@ -16,7 +16,7 @@ const KNOWN: &[&str] = &["timeout", "ca", "cert", "key", "password"];
 /// Longest namespace.
 const NAMESPACE_BYTES_MAX: usize = 256;
 
-/// A store in etcd.
+/// A store in etcd. Needs the feature `grpc`.
 #[derive(Clone, Debug)]
 pub struct EtcdAddress {
     pub(super) url: ServerUrl,

@@ -1,7 +1,7 @@
 //! What a status of etcd's means to a call: whether it may have taken place, whether another server may know better. Pure.
 //! Rule: what is not known to have been refused before it was proposed may have taken place.
 
-use tsumugi_rpc::Code;
+use tsumugi_rpc::GrpcCode;
 
 use crate::error::{CallFate, Error};
 
@@ -33,41 +33,41 @@ pub(super) const DENIED: &str = "permission denied";
 const NOT_ENABLED: &str = "authentication is not enabled";
 
 impl StatusVerdict {
-    pub(super) fn of(code: Code, message: &str) -> StatusVerdict {
+    pub(super) fn of(code: GrpcCode, message: &str) -> StatusVerdict {
         let has = |text: &str| message.contains(text);
         if has(TOKEN_INVALID) || has(TOKEN_MISSING) || has(TOKEN_OLD) {
             return StatusVerdict::Authenticate;
         }
         let message = message.to_owned();
         match code {
-            Code::Unavailable if message.contains(NO_LEADER) => StatusVerdict::Elsewhere,
-            Code::ResourceExhausted if message.contains(TOO_MANY) => StatusVerdict::Elsewhere,
-            Code::ResourceExhausted if message.contains(NO_SPACE) => {
+            GrpcCode::Unavailable if message.contains(NO_LEADER) => StatusVerdict::Elsewhere,
+            GrpcCode::ResourceExhausted if message.contains(TOO_MANY) => StatusVerdict::Elsewhere,
+            GrpcCode::ResourceExhausted if message.contains(NO_SPACE) => {
                 StatusVerdict::Final(Error::Full {
                     engine: ENGINE,
                     message,
                 })
             }
-            Code::PermissionDenied | Code::Unauthenticated => {
+            GrpcCode::PermissionDenied | GrpcCode::Unauthenticated => {
                 StatusVerdict::Final(Error::Refused {
                     engine: ENGINE,
                     message,
                 })
             }
             // Of a wrong password it says that an argument is invalid.
-            Code::InvalidArgument if message.contains("authentication failed") => {
+            GrpcCode::InvalidArgument if message.contains("authentication failed") => {
                 StatusVerdict::Final(Error::Refused {
                     engine: ENGINE,
                     message,
                 })
             }
-            Code::InvalidArgument
-            | Code::OutOfRange
-            | Code::NotFound
-            | Code::FailedPrecondition
-            | Code::ResourceExhausted
-            | Code::Unimplemented
-            | Code::AlreadyExists => StatusVerdict::Final(Error::Server {
+            GrpcCode::InvalidArgument
+            | GrpcCode::OutOfRange
+            | GrpcCode::NotFound
+            | GrpcCode::FailedPrecondition
+            | GrpcCode::ResourceExhausted
+            | GrpcCode::Unimplemented
+            | GrpcCode::AlreadyExists => StatusVerdict::Final(Error::Server {
                 engine: ENGINE,
                 message,
                 fate: CallFate::NotApplied,
@@ -97,7 +97,7 @@ pub(super) fn needs_no_password(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    fn check(code: Code, message: &str, expected: &str) {
+    fn check(code: GrpcCode, message: &str, expected: &str) {
         let verdict = match StatusVerdict::of(code, message) {
             StatusVerdict::Final(error) => format!("{error}"),
             verdict => format!("{verdict:?}"),
@@ -107,33 +107,41 @@ mod tests {
 
     #[test]
     fn status_says_whether_a_call_may_have_taken_place() {
-        check(Code::Unavailable, "etcdserver: no leader", "Elsewhere");
+        check(GrpcCode::Unavailable, "etcdserver: no leader", "Elsewhere");
         check(
-            Code::Unavailable,
+            GrpcCode::Unavailable,
             "etcdserver: request timed out",
             "Unknown",
         );
-        check(Code::Unavailable, "etcdserver: leader changed", "Unknown");
-        check(Code::Unavailable, "etcdserver: server stopped", "Unknown");
-        check(Code::Unknown, "raft proposal dropped", "Unknown");
-        check(Code::Internal, "", "Unknown");
         check(
-            Code::ResourceExhausted,
+            GrpcCode::Unavailable,
+            "etcdserver: leader changed",
+            "Unknown",
+        );
+        check(
+            GrpcCode::Unavailable,
+            "etcdserver: server stopped",
+            "Unknown",
+        );
+        check(GrpcCode::Unknown, "raft proposal dropped", "Unknown");
+        check(GrpcCode::Internal, "", "Unknown");
+        check(
+            GrpcCode::ResourceExhausted,
             "etcdserver: too many requests",
             "Elsewhere",
         );
         check(
-            Code::ResourceExhausted,
+            GrpcCode::ResourceExhausted,
             "etcdserver: mvcc: database space exceeded",
             "a store in etcd is full",
         );
         check(
-            Code::InvalidArgument,
+            GrpcCode::InvalidArgument,
             "etcdserver: request is too large",
             "nothing was written",
         );
         check(
-            Code::NotFound,
+            GrpcCode::NotFound,
             "etcdserver: requested lease not found",
             "nothing was written",
         );
@@ -142,27 +150,27 @@ mod tests {
     #[test]
     fn token_that_is_too_old_is_renewed_and_a_wrong_password_is_refused() {
         check(
-            Code::Unauthenticated,
+            GrpcCode::Unauthenticated,
             "etcdserver: invalid auth token",
             "Authenticate",
         );
         check(
-            Code::InvalidArgument,
+            GrpcCode::InvalidArgument,
             "etcdserver: user name is empty",
             "Authenticate",
         );
         check(
-            Code::InvalidArgument,
+            GrpcCode::InvalidArgument,
             "etcdserver: revision of auth store is old",
             "Authenticate",
         );
         check(
-            Code::InvalidArgument,
+            GrpcCode::InvalidArgument,
             "etcdserver: authentication failed, invalid user ID or password",
             "a store in etcd refused the call",
         );
         check(
-            Code::PermissionDenied,
+            GrpcCode::PermissionDenied,
             "etcdserver: permission denied",
             "a store in etcd refused the call",
         );

@@ -59,7 +59,8 @@ impl StoreOpener {
             EngineHandle::Redis(store) => Some(store.clone()),
             _ => None,
         });
-        let store = RedisStore::open(address, open, self.certificates(), &self.pool).await?;
+        let store =
+            RedisStore::open(address, open, self.certificates.as_deref(), &self.pool).await?;
         Ok(self.opened(EngineHandle::Redis(store), address))
     }
 }
@@ -74,7 +75,8 @@ impl StoreOpener {
             EngineHandle::Etcd(store) => Some(store.clone()),
             _ => None,
         });
-        let store = EtcdStore::open(address, open, self.certificates(), &self.pool).await?;
+        let store =
+            EtcdStore::open(address, open, self.certificates.as_deref(), &self.pool).await?;
         Ok(self.opened(EngineHandle::Etcd(store), address))
     }
 
@@ -83,7 +85,8 @@ impl StoreOpener {
             EngineHandle::Tkrzw(store) => Some(store.clone()),
             _ => None,
         });
-        let store = TkrzwStore::open(address, open, self.certificates(), &self.pool).await?;
+        let store =
+            TkrzwStore::open(address, open, self.certificates.as_deref(), &self.pool).await?;
         Ok(self.opened(EngineHandle::Tkrzw(store), address))
     }
 

@@ -28,7 +28,7 @@ const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 const FORMS: &str = "redis://HOST:PORT/DATABASE, redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DATABASE or redis+cluster://HOST:PORT,HOST:PORT, and rediss for TLS";
 
-/// A store in Redis.
+/// A store in Redis. Needs the feature `redis`.
 #[derive(Clone, Debug)]
 pub struct RedisAddress {
     pub(super) servers: RedisServers,

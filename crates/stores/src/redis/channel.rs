@@ -27,7 +27,7 @@ use crate::limits::{
     REDIS_CHANNELS_MAX, REDIS_CONNECT_MS_MAX, REDIS_LISTEN_MS_MAX, REDIS_PING_MS, REDIS_PUSHES_MAX,
     REDIS_RETRY_MS_MIN, REDIS_SUBSCRIPTIONS_MAX,
 };
-use crate::subscription::{MessageSource, RedisMessage, RedisSubscription};
+use crate::subscription::{ChannelMessage, MessageSource, StoreSubscription};
 
 /// A subscriber's place at a channel.
 struct Subscriber {
@@ -37,7 +37,7 @@ struct Subscriber {
 }
 
 impl MessageSource for Subscriber {
-    fn next(&mut self) -> LocalBoxFuture<'_, RedisMessage> {
+    fn next(&mut self) -> LocalBoxFuture<'_, ChannelMessage> {
         self.queue.next().boxed_local()
     }
 }
@@ -141,7 +141,7 @@ impl ChannelHub {
         Ok(())
     }
 
-    pub(super) async fn subscribe(self: &Rc<Self>, channel: Bytes) -> Result<RedisSubscription> {
+    pub(super) async fn subscribe(self: &Rc<Self>, channel: Bytes) -> Result<StoreSubscription> {
         let limit_ms = self.client.timeout_ms;
         let deadline = Instant::now() + Duration::from_millis(limit_ms);
         check_room(
@@ -162,7 +162,7 @@ impl ChannelHub {
         loop {
             let changed = state.changed.notified();
             match &*state.phase.borrow() {
-                ChannelPhase::Open => return Ok(RedisSubscription(Box::new(subscriber))),
+                ChannelPhase::Open => return Ok(StoreSubscription(Box::new(subscriber))),
                 ChannelPhase::Refused(refusal) => return Err(refused(refusal.clone())),
                 ChannelPhase::Opening => {}
             }

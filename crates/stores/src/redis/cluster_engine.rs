@@ -19,7 +19,7 @@ use tsumugi_cluster::{
 
 use super::RedisStore;
 use crate::engine::StoreEngine as _;
-use crate::subscription::{RedisMessage, RedisSubscription};
+use crate::subscription::{ChannelMessage, StoreSubscription};
 
 /// What the names of channels begin with, behind the prefix of the store. Those of `kv.publish` are others.
 const CHANNELS: &str = "!cluster/";
@@ -101,16 +101,16 @@ impl RedisEngine {
     }
 }
 
-async fn deliver(mut received: RedisSubscription, hub: Arc<Hub>, channel: String) {
+async fn deliver(mut received: StoreSubscription, hub: Arc<Hub>, channel: String) {
     loop {
         match received.next().await {
             // What is no text was not published by an application.
-            RedisMessage::Message(message) => {
+            ChannelMessage::Message(message) => {
                 if let Ok(message) = std::str::from_utf8(&message) {
                     hub.deliver(&channel, message);
                 }
             }
-            RedisMessage::Missed => hub.deliver_gap_to(&channel),
+            ChannelMessage::Missed => hub.deliver_gap_to(&channel),
         }
     }
 }

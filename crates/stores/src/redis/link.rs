@@ -14,11 +14,10 @@ use redis::{
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
-use tsumugi_http::version_hint;
+use tsumugi_http::{connect_first, version_hint};
 use tsumugi_wire::look_up;
 
 use super::address::Login;
@@ -97,6 +96,7 @@ impl Drop for Link {
     }
 }
 
+/// Bytes in both directions, in the clear or over TLS; `Send`, since the library asks for it.
 trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for T {}
 
@@ -170,21 +170,9 @@ impl Dialer {
         let failed = |reason: String| unreachable(address, reason);
         let found = look_up(host, *port).await;
         let found = found.map_err(|error| failed(error.to_string()))?;
-        // Each gets its share of the time, so that a silent one does not use up all of it.
-        let share = REDIS_CONNECT_MS_MAX / u64::try_from(found.len()).unwrap_or(1).max(1);
-        let mut connected = Err(failed("the name has no address".to_owned()));
-        for place in found {
-            let until = Instant::now() + Duration::from_millis(share);
-            connected = match timeout_at(until, TcpStream::connect(place)).await {
-                Ok(Ok(stream)) => Ok(stream),
-                Ok(Err(error)) => Err(failed(error.to_string())),
-                Err(_) => Err(failed(format!("no answer within {share} ms"))),
-            };
-            if connected.is_ok() {
-                break;
-            }
-        }
-        let stream = connected?;
+        let limit = Duration::from_millis(REDIS_CONNECT_MS_MAX);
+        let connected = connect_first(&found, limit).await;
+        let stream = connected.map_err(|error| failed(error.to_string()))?;
         // Slower without it, but it works.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::limits::{REDIS_MESSAGE_BYTES_MAX, REDIS_MESSAGES_MAX};
-use crate::subscription::RedisMessage;
+use crate::subscription::ChannelMessage;
 
 /// The messages.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct MessageQueue {
 
 #[derive(Debug, Default)]
 struct QueueState {
-    messages: VecDeque<RedisMessage>,
+    messages: VecDeque<ChannelMessage>,
     bytes: usize,
 }
 
@@ -31,7 +31,7 @@ impl MessageQueue {
         match fits {
             true => {
                 state.bytes += message.len();
-                state.messages.push_back(RedisMessage::Message(message));
+                state.messages.push_back(ChannelMessage::Message(message));
             }
             false => state.miss(),
         }
@@ -45,7 +45,7 @@ impl MessageQueue {
     }
 
     /// The next one. Dropping the future loses nothing.
-    pub(super) async fn next(&self) -> RedisMessage {
+    pub(super) async fn next(&self) -> ChannelMessage {
         loop {
             if let Some(message) = self.state.borrow_mut().take() {
                 return message;
@@ -57,14 +57,14 @@ impl MessageQueue {
 
 impl QueueState {
     fn miss(&mut self) {
-        if self.messages.back() != Some(&RedisMessage::Missed) {
-            self.messages.push_back(RedisMessage::Missed);
+        if self.messages.back() != Some(&ChannelMessage::Missed) {
+            self.messages.push_back(ChannelMessage::Missed);
         }
     }
 
-    fn take(&mut self) -> Option<RedisMessage> {
+    fn take(&mut self) -> Option<ChannelMessage> {
         let message = self.messages.pop_front()?;
-        if let RedisMessage::Message(bytes) = &message {
+        if let ChannelMessage::Message(bytes) = &message {
             self.bytes -= bytes.len();
         }
         Some(message)
@@ -75,7 +75,7 @@ impl QueueState {
 mod tests {
     use super::*;
 
-    fn drain(queue: &MessageQueue) -> Vec<RedisMessage> {
+    fn drain(queue: &MessageQueue) -> Vec<ChannelMessage> {
         std::iter::from_fn(|| queue.state.borrow_mut().take()).collect()
     }
 
@@ -88,9 +88,9 @@ mod tests {
         queue.push("lost".into());
         let taken = drain(&queue);
         assert_eq!(taken.len(), REDIS_MESSAGES_MAX + 1);
-        assert_eq!(taken.last(), Some(&RedisMessage::Missed));
+        assert_eq!(taken.last(), Some(&ChannelMessage::Missed));
         queue.push("after".into());
-        assert_eq!(drain(&queue), [RedisMessage::Message("after".into())]);
+        assert_eq!(drain(&queue), [ChannelMessage::Message("after".into())]);
     }
 
     #[test]
@@ -99,12 +99,12 @@ mod tests {
         let all = Bytes::from(vec![0; REDIS_MESSAGE_BYTES_MAX]);
         queue.push(all.clone());
         queue.push("x".into());
-        let expected = [RedisMessage::Message(all), RedisMessage::Missed];
+        let expected = [ChannelMessage::Message(all), ChannelMessage::Missed];
         assert_eq!(drain(&queue), expected);
         queue.miss();
         queue.miss();
         queue.push("y".into());
-        let expected = [RedisMessage::Missed, RedisMessage::Message("y".into())];
+        let expected = [ChannelMessage::Missed, ChannelMessage::Message("y".into())];
         assert_eq!(drain(&queue), expected);
     }
 }

@@ -43,7 +43,7 @@ use crate::capability::{Capabilities, Capability};
 use crate::engine::StoreEngine;
 use crate::error::{CallFate, Error, Result};
 use crate::limits::{REDIS_READ_KEYS, REDIS_READS_AT_ONCE};
-use crate::subscription::RedisSubscription;
+use crate::subscription::StoreSubscription;
 use crate::watch::StoreWatch;
 
 /// A store. Clones and stores with the same connection share a client.
@@ -332,7 +332,7 @@ impl StoreEngine for RedisStore {
         self.hub.publish(self.key(&channel), &message).await
     }
 
-    async fn subscribe(&self, channel: Bytes) -> Result<RedisSubscription> {
+    async fn subscribe(&self, channel: Bytes) -> Result<StoreSubscription> {
         CAPABILITIES.check_key(&channel)?;
         self.hub.subscribe(self.key(&channel)).await
     }

@@ -10,7 +10,7 @@ use crate::settings::StoreSettings;
 
 const KNOWN: &[&str] = &["index", "token", "timeout", "ca"];
 
-/// A database of a Tkrzw service.
+/// A database of a Tkrzw service. Needs the feature `grpc`.
 #[derive(Clone, Debug)]
 pub struct TkrzwAddress {
     pub(super) target: RpcTarget,

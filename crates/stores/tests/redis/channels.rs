@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::timeout;
 use tsumugi_stores::limits::REDIS_MESSAGES_MAX;
-use tsumugi_stores::{RedisMessage, RedisSubscription, Store};
+use tsumugi_stores::{ChannelMessage, Store, StoreSubscription};
 use tsumugi_testkit::any_length_of;
 use tsumugi_testkit::redis::{RedisCluster, RedisSentinels, RedisServer};
 
@@ -14,16 +14,16 @@ use crate::{memory, open, run};
 /// For what must come, however crowded the machine is.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-async fn next(subscription: &mut RedisSubscription) -> RedisMessage {
+async fn next(subscription: &mut StoreSubscription) -> ChannelMessage {
     let next = timeout(PATIENCE, subscription.next()).await;
     next.expect("a message")
 }
 
-fn message(text: impl Into<Bytes>) -> RedisMessage {
-    RedisMessage::Message(text.into())
+fn message(text: impl Into<Bytes>) -> ChannelMessage {
+    ChannelMessage::Message(text.into())
 }
 
-async fn none_comes(subscription: &mut RedisSubscription) {
+async fn none_comes(subscription: &mut StoreSubscription) {
     let next = timeout(Duration::from_millis(200), subscription.next()).await;
     assert!(next.is_err(), "{next:?}");
 }
@@ -76,8 +76,8 @@ fn subscriber_whose_connection_breaks_learns_that_it_may_have_missed_messages() 
         assert_eq!(next(&mut chat).await, message("before"));
         for _ in 0..3 {
             assert_eq!(server.ask("CLIENT KILL TYPE pubsub"), ":1");
-            assert_eq!(next(&mut chat).await, RedisMessage::Missed);
-            assert_eq!(next(&mut quiet).await, RedisMessage::Missed);
+            assert_eq!(next(&mut chat).await, ChannelMessage::Missed);
+            assert_eq!(next(&mut quiet).await, ChannelMessage::Missed);
             // It comes once messages come again: this one is not lost.
             store.publish("chat", "after").await.unwrap();
             assert_eq!(next(&mut chat).await, message("after"));
@@ -94,7 +94,7 @@ fn subscriber_learns_of_a_server_that_was_started_again() {
         let mut chat = store.subscribe("chat").await.unwrap();
         server.kill();
         server.start_again();
-        assert_eq!(next(&mut chat).await, RedisMessage::Missed);
+        assert_eq!(next(&mut chat).await, ChannelMessage::Missed);
         store.publish("chat", "after").await.unwrap();
         assert_eq!(next(&mut chat).await, message("after"));
     });
@@ -114,7 +114,7 @@ fn subscriber_learns_of_a_server_that_hangs() {
             server.thaw();
             let next = timeout(Duration::from_secs(10), chat.next()).await;
             next.is_ok_and(|next| {
-                assert_eq!(next, RedisMessage::Missed);
+                assert_eq!(next, ChannelMessage::Missed);
                 true
             })
         });
@@ -129,12 +129,12 @@ fn subscriber_follows_the_new_master_of_a_failover() {
         let store = open(&format!("{}?timeout=30", servers.url())).await;
         let mut chat = store.subscribe("chat").await.unwrap();
         servers.master().kill();
-        assert_eq!(next(&mut chat).await, RedisMessage::Missed);
+        assert_eq!(next(&mut chat).await, ChannelMessage::Missed);
         servers.wait_for_master(servers.replica());
         store.publish("chat", "after").await.unwrap();
         loop {
             match next(&mut chat).await {
-                RedisMessage::Missed => {}
+                ChannelMessage::Missed => {}
                 other => break assert_eq!(other, message("after")),
             }
         }
@@ -150,11 +150,11 @@ fn subscriber_learns_that_the_slot_of_its_channel_has_moved() {
         let mut chat = store.subscribe("k").await.unwrap();
         cluster.begin_move(7_629, 1, 2);
         cluster.end_move(7_629, 2);
-        assert_eq!(next(&mut chat).await, RedisMessage::Missed);
+        assert_eq!(next(&mut chat).await, ChannelMessage::Missed);
         store.publish("k", "after").await.unwrap();
         loop {
             match next(&mut chat).await {
-                RedisMessage::Missed => {}
+                ChannelMessage::Missed => {}
                 other => break assert_eq!(other, message("after")),
             }
         }
@@ -176,7 +176,7 @@ fn subscriber_that_does_not_read_learns_where_it_missed_messages() {
         for number in 0..REDIS_MESSAGES_MAX {
             assert_eq!(next(&mut slow).await, message(number.to_string()));
         }
-        assert_eq!(next(&mut slow).await, RedisMessage::Missed);
+        assert_eq!(next(&mut slow).await, ChannelMessage::Missed);
         none_comes(&mut slow).await;
     });
 }

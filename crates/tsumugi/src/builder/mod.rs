@@ -35,7 +35,7 @@ pub struct Db {
 }
 
 impl Db {
-    /// Connects; see [`Database::connect`] for URLs. Its figures are on the admin pages.
+    /// Connects; see [`Database::connect`] for URLs. Firebird needs the feature `firebird`. Its figures are on the admin pages.
     ///
     /// # Errors
     /// [`Error::Db`]: as [`Database::connect`].

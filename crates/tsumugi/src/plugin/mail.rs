@@ -2,15 +2,14 @@
 
 use std::rc::Rc;
 
-use tsumugi_mail::{Mail, MailSettings, Mailer};
-use tsumugi_server::Mode;
+use tsumugi_mail::{Mail, MailApplication, MailSettings, Mailer, TestMails};
 
 use super::Worker;
 use crate::error::Result;
 
 impl Worker {
     /// Sends a mail to the server of `SMTP_URL`; its id. Other requests run meanwhile. In tests mails are collected for the test's client, in
-    /// development without a server they are written to the folder `mail` of [`Worker::data_dir`].
+    /// development without a server they are written to the folder `mail` of [`Worker::data_dir`]. Needs the feature `mail`.
     ///
     /// # Errors
     /// [`Error::Mail`](crate::Error::Mail), whose `is_transient` says whether another attempt may help.
@@ -24,15 +23,21 @@ impl Worker {
             return Ok(mailer);
         }
         let settings = self.settings();
-        let variable = |name: &str| self.env(name).ok();
-        let is_development = settings.mode == Mode::Development;
-        let development_data = is_development.then_some(settings.data_dir.as_path());
-        let mail = MailSettings {
-            certificates: settings.certificates.clone(),
-            limits: settings.limits.mail.clone(),
-            ..MailSettings::from_environment(variable, settings.calls, development_data)?
+        let app = MailApplication {
+            calls: settings.calls,
+            development_data: settings.mode.development_data(&settings.data_dir),
+            collected: &self.0.mails,
+            certificates: settings.certificates.as_deref(),
+            limits: &settings.limits.mail,
         };
+        let variable = |name: &str| self.env(name).ok();
+        let mail = MailSettings::from_environment(variable, &app)?;
         let mailer = Mailer::new(&self.0.inner, mail);
         Ok(self.0.mailer.get_or_init(|| mailer))
+    }
+
+    /// The mails of a test.
+    pub(crate) fn mails(&self) -> &TestMails {
+        &self.0.mails
     }
 }

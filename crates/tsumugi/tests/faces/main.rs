@@ -13,6 +13,7 @@ mod reads;
 mod refusals;
 mod requests;
 mod retries;
+mod settings;
 mod stored;
 mod values;
 

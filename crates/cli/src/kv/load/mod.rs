@@ -22,7 +22,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use tokio::task::{JoinSet, LocalSet};
 use tsumugi_bench::{Interruption, KvOperation, StopFlag, allow_files};
-use tsumugi_rpc::{Code, Error, TkrzwCode};
+use tsumugi_rpc::{Error, GrpcCode, TkrzwCode};
 use tsumugi_worker::LocalTask;
 
 use self::caller::{CallerContext, KeySource};
@@ -296,12 +296,14 @@ fn explained(error: anyhow::Error) -> anyhow::Error {
             }
         },
         Some(Error::Refused { code, .. }) => match code {
-            Code::Unimplemented => {
+            GrpcCode::Unimplemented => {
                 "what answers there is no server of Tkrzw-RPC: look at --address"
             }
-            Code::Unauthenticated => "show a token of the server's with --token-file FILE",
-            Code::InvalidArgument => "--index names a database of the server's list",
-            Code::ResourceExhausted => "ask for less at a time, or raise that limit at the server",
+            GrpcCode::Unauthenticated => "show a token of the server's with --token-file FILE",
+            GrpcCode::InvalidArgument => "--index names a database of the server's list",
+            GrpcCode::ResourceExhausted => {
+                "ask for less at a time, or raise that limit at the server"
+            }
             _ => return error,
         },
         Some(Error::Protocol(_)) => {

@@ -46,7 +46,7 @@ pub struct Options {
     pub limits: ClientLimits,
 }
 
-/// One database of a server. Stays on its thread; clones may be used by any number of tasks at a time.
+/// One database of a server. Stays on its thread; clones may be used by any number of tasks at a time. Needs the feature `tkrzw`.
 #[derive(Clone)]
 pub struct Client {
     inner: Rc<ClientInner>,

@@ -60,7 +60,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("db_shared", |host, scope, call| {
         let name = text(scope, call.argument(0), "the name of a shared database")?;
-        let shared = host.resources.shared.borrow();
+        let shared = &host.resources.shared;
         let Some((_, database)) = shared.iter().find(|(known, _)| **known == *name) else {
             let names: Vec<&str> = shared.iter().map(|(known, _)| &**known).collect();
             let there = match names.is_empty() {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tsumugi_mruby::{Result, Scope, Value};
-use tsumugi_stores::{RedisMessage, RedisSubscription};
+use tsumugi_stores::{ChannelMessage, StoreSubscription};
 
 use super::arguments::{key, value};
 use super::failure::Outcome;
@@ -14,7 +14,7 @@ use crate::natives::arguments::data;
 use crate::natives::definitions::Natives;
 
 /// A subscription that Ruby holds; empty while it is waited for, and once it is over.
-type Holder = Rc<RefCell<Option<RedisSubscription>>>;
+type Holder = Rc<RefCell<Option<StoreSubscription>>>;
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("KvSubscription")?;
@@ -47,8 +47,8 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             Outcome::Ok(next)
         };
         Ok(attempt(next, |scope, next| match next {
-            RedisMessage::Message(message) => scope.string(&message),
-            RedisMessage::Missed => Ok(Value::nil()),
+            ChannelMessage::Message(message) => scope.string(&message),
+            ChannelMessage::Missed => Ok(Value::nil()),
         }))
     })?;
     natives.plain("kv_unsubscribe", |_, scope, call| {

@@ -20,7 +20,7 @@ impl Failure for StoreError {
                 return scope.error("ArgumentError", message);
             }
             StoreError::Address { .. } => "KV::UsageError",
-            StoreError::Unsupported { .. } => "KV::Unsupported",
+            StoreError::Unsupported { .. } | StoreError::NotBuiltIn { .. } => "KV::Unsupported",
             StoreError::ValueTooLong { .. } => "KV::ValueTooLong",
             StoreError::NotANumber(_) => "KV::NotANumber",
             StoreError::Unavailable { .. } => "KV::ConnectionLost",
@@ -51,6 +51,7 @@ fn class(error: &Error) -> &'static str {
         | Error::Spec { .. }
         | Error::FetchNested
         | Error::ReadOnly { .. } => "KV::UsageError",
+        Error::NotBuiltIn { .. } => "KV::Unsupported",
         Error::Full { .. } => "KV::Full",
         Error::QueueFull { .. } => "KV::QueueFull",
         Error::DiskFull { .. } => "KV::DiskFull",

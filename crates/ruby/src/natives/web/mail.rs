@@ -29,8 +29,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     // The same of each mail.
     natives.plain("mails_collected", |host, scope, _| {
-        let mailer = host.web.mailer(&host.worker, &host.settings);
-        let mails = mailer.map_err(|error| error.raise(scope))?.collected();
+        let mails = host.web.mails.list();
         scope.list(mails.iter().map(|mail| parts(scope, mail)))
     })
 }
