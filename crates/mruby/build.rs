@@ -1,6 +1,7 @@
 //! Builds mruby with our own configuration, and the C shim, as static libraries.
 //! The sources are those carried by the package `mruby3-sys`; nothing of that crate's own build is used. Needs a C compiler, and `ruby` only
 //! where what `generated` was made of has been changed.
+//! `CFLAGS` counts, as in every C library that cargo builds.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -68,10 +69,10 @@ fn main() {
 }
 
 /// The folder with the generated files: the one that is kept, or one that is made now, when those are of another mruby.
-fn generated(here: &Path, original: &Path, out: &Path) -> PathBuf {
+fn generated(here: &Path, original: &source::Original, out: &Path) -> PathBuf {
     let kept = here.join("generated");
-    let mark = source::mark(here, original);
-    if fs::read_to_string(kept.join(generate::MADE_FROM)).is_ok_and(|made| made == mark) {
+    let fingerprint = source::fingerprint(here, original);
+    if fs::read_to_string(kept.join(generate::MADE_FROM)).is_ok_and(|made| made == fingerprint) {
         return kept;
     }
     println!(
@@ -86,7 +87,13 @@ fn generated(here: &Path, original: &Path, out: &Path) -> PathBuf {
     }
     let source = out.join("generating/source");
     source::copy_corrected(original, &source);
-    generate::generate(&source, here, &out.join("generating/build"), &made, &mark);
+    generate::generate(
+        &source,
+        here,
+        &out.join("generating/build"),
+        &made,
+        &fingerprint,
+    );
     made
 }
 
@@ -135,8 +142,10 @@ impl Sources {
         ] {
             compiler.flag(flag);
         }
-        // No path of the machine that builds comes into what is built.
+        // No path of the machine that builds comes into what is built: the last that fits counts. The first is where the compiler runs.
+        let here = env::current_dir().expect("cargo runs it beside Cargo.toml");
         for (folder, name) in [
+            (&here, "mruby"),
             (&self.corrected, "mruby"),
             (&self.generated, "mruby-generated"),
         ] {
@@ -191,7 +200,8 @@ impl Sources {
     }
 }
 
-/// How far the core and the rest are optimised: all of it for what is shipped, and little where a profile is for building fast.
+/// How far the core and the rest are optimised. At level 1, that of the profile `quick`, little. At every other level, also in debug builds, fully: an
+/// unoptimised VM is too slow for tests.
 fn levels() -> (u32, u32) {
     match env::var("OPT_LEVEL").expect("cargo sets it").as_str() {
         "1" => (1, 0),
@@ -199,16 +209,7 @@ fn levels() -> (u32, u32) {
     }
 }
 
-fn c_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).expect("it is there").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files.extend(c_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "c") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
+fn c_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let files = source::files_below(folder).into_iter();
+    files.filter(|file| file.extension().is_some_and(|extension| extension == "c"))
 }

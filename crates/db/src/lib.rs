@@ -15,9 +15,9 @@
 //!
 //! Without any there are SQLite and PostgreSQL.
 //!
-//! | feature | what it adds | |
+//! | feature | what it adds | on by default |
 //! | --- | --- | --- |
-//! | `firebird` | databases of Firebird: URLs that begin with `firebird:`, and the variants of that name; without, such a URL is refused with [`Error::Usage`] | default |
+//! | `firebird` | databases of Firebird: URLs that begin with `firebird:`, and the variants of that name; without, such a URL is refused with [`Error::Usage`] | yes |
 //!
 //! ```
 //! use tsumugi_db::{Database, Options, TransactionOptions, values};

@@ -3,7 +3,9 @@
 //!
 //! The rule: bytes of a peer never panic and never take more memory or time than a limit with a name allows ([`HttpLimits`]).
 //!
-//! | feature | what for | default |
+//! # Features
+//!
+//! | feature | what it adds | on by default |
 //! | --- | --- | --- |
 //! | `brotli` | brotli, beside gzip, in what is compressed on the way (`.br` files that lie there are sent without it) | yes |
 

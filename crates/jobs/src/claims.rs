@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tsumugi_db::Family;
 
 use crate::backoff::back_off;
 use crate::error::Result;
@@ -19,7 +20,7 @@ use crate::limits::{
 };
 use crate::queue::{JobQueue, integer, maybe_integer, text};
 use crate::running::is_running_here;
-use crate::sql::{JobEngine, Sql};
+use crate::sql::Sql;
 use crate::statements::{self, AfterLoss};
 use crate::worker_name::WorkerName;
 
@@ -225,12 +226,12 @@ impl Claimer {
     }
 
     async fn look(&self, wanted: &[Wanted]) -> Result<LookAnswer> {
-        let engine = self.queue.engine();
+        let family = self.queue.family();
         let groups = wanted
             .iter()
             .map(|wanted| wanted.names.iter().map(|name| &**name));
         let asked_at = Instant::now();
-        let rows = self.queue.ask(statements::look(engine, groups)).await?;
+        let rows = self.queue.ask(statements::look(family, groups)).await?;
         self.looked.set(Some(Instant::now()));
         let place = |index| rows.first().and_then(|row| maybe_integer(row, index));
         let (mut scheduled, mut claims) = (place(0), place(1));
@@ -245,7 +246,7 @@ impl Claimer {
         };
         let mut has_made_ready = false;
         if scheduled.is_some_and(|wait| wait <= 0) {
-            let promoted = match self.queue.change(statements::promote(engine)).await {
+            let promoted = match self.queue.change(statements::promote(family)).await {
                 Err(error) if self.queue.is_in_the_way(&error) => 0,
                 promoted => promoted?.affected,
             };
@@ -263,7 +264,7 @@ impl Claimer {
             // What is there and seems to have run out is renewed soon.
             claims = Some(millis(self.lease / 10));
         }
-        let watches = engine == JobEngine::Postgres && claims.is_some();
+        let watches = family == Family::Postgres && claims.is_some();
         if watches && !is_within(&self.watched, ORPHANS_EVERY) {
             has_made_ready |= self.abandon().await?;
         }
@@ -286,15 +287,15 @@ impl Claimer {
         count: usize,
         jobs: &mut Vec<ClaimedJob>,
     ) -> Result<()> {
-        let engine = self.queue.engine();
+        let family = self.queue.family();
         let names = wanted.names.iter().map(|name| &**name);
-        if engine == JobEngine::Firebird {
-            let candidates = statements::candidates(engine, names, count);
+        if family == Family::Firebird {
+            let candidates = statements::candidates(family, names, count);
             return self.claim_each(candidates, jobs).await;
         }
         let worker = self.name.now();
         let asked_at = Instant::now();
-        let claim = statements::claim(engine, names, count, millis(self.lease), &worker);
+        let claim = statements::claim(family, names, count, millis(self.lease), &worker);
         let rows = self.queue.ask(claim).await?;
         let claimed = rows.iter().filter_map(|row| claimed_job(row, asked_at));
         let mut claimed: Vec<_> = claimed.collect();
@@ -305,13 +306,13 @@ impl Claimer {
 
     /// One by one, as Firebird does it.
     async fn claim_each(&self, candidates: Sql, jobs: &mut Vec<ClaimedJob>) -> Result<()> {
-        let engine = self.queue.engine();
+        let family = self.queue.family();
         let rows = self.queue.ask(candidates).await?;
         for row in rows.iter() {
             let (id, attempt) = (integer(row, 0), integer(row, 1));
             let asked_at = Instant::now();
             let worker = self.name.now();
-            let one = statements::claim_one(engine, id, attempt, millis(self.lease), &worker);
+            let one = statements::claim_one(family, id, attempt, millis(self.lease), &worker);
             match self.queue.change(one).await {
                 Ok(changed) if changed.affected == 1 => {}
                 Ok(_) => continue,
@@ -323,7 +324,7 @@ impl Claimer {
                 id,
                 attempt: attempt + 1,
             };
-            let claimed = match self.queue.ask(statements::claimed(engine, claim)).await {
+            let claimed = match self.queue.ask(statements::claimed(family, claim)).await {
                 Ok(claimed) => claimed,
                 Err(error) => {
                     // If that fails too, the claim runs out.
@@ -346,10 +347,10 @@ impl Claimer {
         {
             return Ok(false);
         }
-        let engine = self.queue.engine();
+        let family = self.queue.family();
         // Those that run here may be among them.
         let count = EXPIRED_MAX + JOBS_RUNNING_MAX;
-        let rows = self.queue.ask(statements::expired(engine, count)).await?;
+        let rows = self.queue.ask(statements::expired(family, count)).await?;
         let all = rows.iter().filter_map(LeftJob::of);
         let left: Vec<LeftJob> = all.take(EXPIRED_MAX).collect();
         if rows.len() > left.len() {
@@ -358,7 +359,7 @@ impl Claimer {
         let mut is_any = false;
         for job in &left {
             let error = job.error("its process ended or stood still");
-            let expire = statements::expire(engine, job.claim, job.next(), &error);
+            let expire = statements::expire(family, job.claim, job.next(), &error);
             is_any |= self.lose(job, expire).await?;
         }
         Ok(is_any)
@@ -403,15 +404,15 @@ impl Claimer {
         job: &ClaimedJob,
         outcome: &Result<(), String>,
     ) -> Result<Option<bool>> {
-        let engine = self.queue.engine();
+        let family = self.queue.family();
         let Err(error) = outcome else {
             let table = &self.queue.table;
             let end = JobEnd {
                 claim: job.claim(),
                 is_keyed: table.keyed.has(job.id) || job.attempt > 1,
             };
-            let recorded = match engine {
-                JobEngine::Postgres => {
+            let recorded = match family {
+                Family::Postgres => {
                     let write = async |ends| self.all_done(ends).await;
                     table.ends.submit(end, write).await
                 }
@@ -438,13 +439,13 @@ impl Claimer {
 
     /// Writes a failure. What the database cannot keep of its text is left out.
     async fn failed(&self, claim: JobClaim, again: Option<i64>, error: &str) -> Result<bool> {
-        let engine = self.queue.engine();
-        let failed = statements::failed(engine, claim, again, error);
+        let family = self.queue.family();
+        let failed = statements::failed(family, claim, again, error);
         let changed = match self.queue.change(failed).await {
             Err(_) if !error.is_ascii() => {
                 let plain = |letter: char| if letter.is_ascii() { letter } else { '?' };
                 let plain: String = error.chars().map(plain).collect();
-                let failed = statements::failed(engine, claim, again, &plain);
+                let failed = statements::failed(family, claim, again, &plain);
                 self.queue.change(failed).await?
             }
             changed => changed?,
@@ -454,11 +455,11 @@ impl Claimer {
 
     /// A job that has ended well, and the keys of its own effects.
     async fn done(&self, end: JobEnd) -> Result<bool> {
-        let engine = self.queue.engine();
-        let done = statements::done(engine, end.claim);
+        let family = self.queue.family();
+        let done = statements::done(family, end.claim);
         match end.is_keyed {
             true => {
-                let keys = statements::forget_keys(engine, end.claim.id);
+                let keys = statements::forget_keys(family, end.claim.id);
                 self.queue.change_if(done, keys).await
             }
             false => Ok(self.queue.change(done).await?.affected == 1),
@@ -485,7 +486,7 @@ impl Claimer {
 
     /// Gives a job back that has not ended.
     pub async fn give_back(&self, claim: JobClaim) -> Result<bool> {
-        let given = statements::give_back(self.queue.engine(), claim);
+        let given = statements::give_back(self.queue.family(), claim);
         Ok(self.queue.change(given).await?.affected == 1)
     }
 }
@@ -574,12 +575,12 @@ fn shortened(text: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use tsumugi_db::{Database, Options};
+    use tsumugi_db::{Database, Family, Options};
 
     use super::{JOB_ERROR_BYTES_MAX, is_set_forward, shortened};
     use crate::limits::JOBS_PROMOTED_MAX;
     use crate::queue::JobQueue;
-    use crate::sql::{JobEngine, Sql};
+    use crate::sql::Sql;
     use crate::statements;
 
     #[test]
@@ -614,13 +615,10 @@ mod tests {
         with_due(JOBS_PROMOTED_MAX + 1, async |queue| {
             let mut counts = Vec::new();
             for _ in 0..3 {
-                let promote = statements::promote(JobEngine::Sqlite);
+                let promote = statements::promote(Family::Sqlite);
                 counts.push(queue.change(promote).await.unwrap().affected);
                 let waiting = "select max(due_at) from tsumugi_jobs where state = 1";
-                let last = queue
-                    .ask(Sql::new(JobEngine::Sqlite, waiting))
-                    .await
-                    .unwrap();
+                let last = queue.ask(Sql::new(Family::Sqlite, waiting)).await.unwrap();
                 let last = crate::queue::integer(last.first().unwrap(), 0);
                 let first = i64::try_from(JOBS_PROMOTED_MAX).unwrap();
                 assert_eq!(last, first + i64::from(counts.len() > 1));
@@ -634,12 +632,12 @@ mod tests {
         with_due(5_000, async |queue| {
             let promoted = "update tsumugi_jobs set state = 1";
             queue
-                .change(Sql::new(JobEngine::Sqlite, promoted))
+                .change(Sql::new(Family::Sqlite, promoted))
                 .await
                 .unwrap();
             for sql in [
-                statements::look(JobEngine::Sqlite, [["a", "b"], ["c", "d"]]),
-                statements::claim(JobEngine::Sqlite, ["a", "b"], 10, 1_000, "1-test"),
+                statements::look(Family::Sqlite, [["a", "b"], ["c", "d"]]),
+                statements::claim(Family::Sqlite, ["a", "b"], 10, 1_000, "1-test"),
             ] {
                 let explain = format!("explain query plan {}", sql.text);
                 let rows = queue.database().query(explain, sql.values).await.unwrap();

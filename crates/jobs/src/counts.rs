@@ -32,7 +32,7 @@ impl JobQueue {
     /// Of the database.
     pub fn counts(&self) -> LocalBoxFuture<'_, Result<JobCounts>> {
         async move {
-            let rows = self.ask(statements::counts(self.engine())).await?;
+            let rows = self.ask(statements::counts(self.family())).await?;
             let mut counts = JobCounts::default();
             for row in rows.iter() {
                 let count = |index| u64::try_from(integer(row, index)).unwrap_or_default();

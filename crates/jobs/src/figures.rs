@@ -40,7 +40,7 @@ impl JobQueue {
     pub fn figures(&self) -> LocalBoxFuture<'_, Result<JobFigures>> {
         async move {
             // One statement, so one moment: a job that changes its state meanwhile is counted once.
-            let sql = statements::figures(self.engine(), JOBS_COUNTED_MAX + 1);
+            let sql = statements::figures(self.family(), JOBS_COUNTED_MAX + 1);
             let rows = self.ask(sql).await?;
             let figures = rows.iter().filter_map(|row| {
                 Some(JobFigure {

@@ -1,20 +1,21 @@
 //! Keys as they are kept: of jobs that are unique, of effects that happen once, of the times of schedules. Reads and writes none.
 //! Rule: two keys that differ are kept as texts that differ for each database.
 
+use tsumugi_db::Family;
+
 use crate::kind::JobPush;
-use crate::sql::JobEngine;
 
 /// Behind a key that ends with a space, or with this, on Firebird, which takes texts for equal that differ by spaces at their ends.
 const KEY_END: char = '\u{1}';
 
 /// The key of a unique job in its row, which is that of its kind. Where the kind has a colon, its length says where it ends: no other key begins with a colon.
-pub(crate) fn row_key(engine: JobEngine, push: &JobPush) -> Option<String> {
+pub(crate) fn row_key(family: Family, push: &JobPush) -> Option<String> {
     let (kind, key) = (&push.kind.name, push.unique.as_ref()?);
     let key = match kind.contains(':') {
         true => format!(":{}:{kind}:{key}", kind.len()),
         false => format!("{kind}:{key}"),
     };
-    Some(distinct(engine, key))
+    Some(distinct(family, key))
 }
 
 /// The key of a job's own effects.
@@ -23,8 +24,8 @@ pub(crate) fn own_key(id: i64) -> String {
 }
 
 /// An effect with a key of the caller's.
-pub(crate) fn named_key(engine: JobEngine, key: &str) -> String {
-    distinct(engine, format!("key {key}"))
+pub(crate) fn named_key(family: Family, key: &str) -> String {
+    distinct(family, format!("key {key}"))
 }
 
 /// How the keys of a schedule's times begin and end: in the order of their texts, since all have 13 digits.
@@ -40,8 +41,8 @@ pub(crate) fn schedule_time(key: &str, name: &str) -> Option<i64> {
     time.parse().ok().filter(|_| is_time)
 }
 
-fn distinct(engine: JobEngine, mut key: String) -> String {
-    if engine == JobEngine::Firebird && key.ends_with([' ', KEY_END]) {
+fn distinct(family: Family, mut key: String) -> String {
+    if family == Family::Firebird && key.ends_with([' ', KEY_END]) {
         key.push(KEY_END);
     }
     key
@@ -54,12 +55,12 @@ mod tests {
     #[test]
     fn keys_that_differ_by_spaces_at_their_ends_differ_without_these() {
         let keys = ["k", "k ", "k  ", "k \u{1}", "k\u{1}", "k \u{1}\u{1}"];
-        let kept = keys.map(|key| named_key(JobEngine::Firebird, key));
+        let kept = keys.map(|key| named_key(Family::Firebird, key));
         let mut bare: Vec<_> = kept.iter().map(|key| key.trim_end_matches(' ')).collect();
         bare.sort_unstable();
         bare.dedup();
         assert_eq!(bare.len(), keys.len());
-        assert_eq!(named_key(JobEngine::Postgres, "k "), "key k ");
+        assert_eq!(named_key(Family::Postgres, "k "), "key k ");
     }
 
     #[test]

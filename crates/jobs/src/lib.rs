@@ -2,7 +2,9 @@
 //! Rule: a worker that was replaced changes nothing: each claim has a number that only grows, which every change of a job names.
 //! Boxed edge: all of it.
 //!
-//! | feature | what for | default |
+//! # Features
+//!
+//! | feature | what it adds | on by default |
 //! | --- | --- | --- |
 //! | `cron` | [`CronSchedule`]: jobs by lines of cron, in zones of time; without, each line is refused | yes |
 //!

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_db::{
-    Database, Error as DatabaseError, ExecuteResult, Executor, Isolation, Row, Rows, Transaction,
-    TransactionOptions, ValueRef,
+    Database, Error as DatabaseError, ExecuteResult, Executor, Family, Isolation, Row, Rows,
+    Transaction, TransactionOptions, ValueRef,
 };
 
 use crate::commit_wake::wake_after_commit;
@@ -16,7 +16,7 @@ use crate::job_claim::JobClaim;
 use crate::keys::{named_key, own_key};
 use crate::kind::{JobPush, check_key, millis};
 use crate::limits::{JOB_POLL_MAX, JOBS_LISTED_MAX};
-use crate::sql::{JobEngine, Sql, unix_millis};
+use crate::sql::{Sql, unix_millis};
 use crate::statements::{self, ListedArguments, PushNotice};
 use crate::table::{JobTables, find_job_tables, state};
 use crate::trace::trace_here;
@@ -182,7 +182,7 @@ impl JobQueue {
             self.table.prepare(executor).await?;
             let pushing = PushInFlight::begin(&self.table);
             let notice = self.notice(push, executor, now, &pushing);
-            let sql = statements::push(self.table.engine, push, trace_here(), notice);
+            let sql = statements::push(self.table.family, push, trace_here(), notice);
             let id = match ask(executor, sql).await {
                 Ok(rows) => rows.first().map(|row| integer(row, 0)),
                 // On Firebird; elsewhere the statement says so itself.
@@ -223,7 +223,7 @@ impl JobQueue {
         match (is_soon, executor) {
             (false, _) => PushNotice::Omitted,
             (true, Executor::Database(_))
-                if self.table.engine == JobEngine::Postgres && !pushing.is_alone() =>
+                if self.table.family == Family::Postgres && !pushing.is_alone() =>
             {
                 PushNotice::Shared
             }
@@ -235,11 +235,11 @@ impl JobQueue {
     pub(crate) fn wake_all(&self) -> LocalBoxFuture<'_, ()> {
         async move {
             wake_process();
-            if self.table.engine != JobEngine::Postgres {
+            if self.table.family != Family::Postgres {
                 return;
             }
             let notify = async |asked: Vec<()>| {
-                let sql = statements::notify(self.table.engine);
+                let sql = statements::notify(self.table.family);
                 if let Err(error) = self.ask(sql).await {
                     tracing::debug!("workers of other processes are not woken: {error}");
                 }
@@ -275,7 +275,7 @@ impl JobQueue {
             let name = match (key, job) {
                 (Some(key), _) => {
                     check_key("the key of an effect", key)?;
-                    named_key(self.table.engine, key)
+                    named_key(self.table.family, key)
                 }
                 (None, Some((id, _))) => own_key(id),
                 (None, None) => {
@@ -284,12 +284,12 @@ impl JobQueue {
                 }
             };
             self.table.prepare(executor).await?;
-            let engine = self.table.engine;
+            let family = self.table.family;
             let own = job.filter(|_| key.is_none());
             let is_second =
                 own.is_some_and(|(id, attempt)| self.table.keyed.note(JobClaim { id, attempt }));
             // Before the job is looked at: who has begun it anew has this key, or waits for it from here on.
-            let remember = statements::remember(engine, &name, own.map(|(id, _)| id));
+            let remember = statements::remember(family, &name, own.map(|(id, _)| id));
             let is_new = match change(executor, remember).await {
                 Ok(changed) => changed.affected == 1,
                 Err(Error::Database(DatabaseError::UniqueViolation { .. })) => false,
@@ -314,14 +314,14 @@ impl JobQueue {
 
     /// Whether a claim still holds, which it does until the end of this transaction then.
     async fn holds(&self, executor: &Executor, claim: JobClaim) -> Result<bool> {
-        let engine = self.table.engine;
-        let rows = ask(executor, statements::hold(engine, claim)).await?;
+        let family = self.table.family;
+        let rows = ask(executor, statements::hold(family, claim)).await?;
         let isolation = rows.first().map(|row| text(row, 1));
         match isolation {
             None => Ok(false),
             // It sees the row as it was when the transaction began, and locks it all the same.
             Some(Some(isolation)) if isolation != "read committed" => {
-                let held = self.ask(statements::held(engine, &[claim])).await?;
+                let held = self.ask(statements::held(family, &[claim])).await?;
                 Ok(!held.is_empty())
             }
             Some(_) => Ok(true),
@@ -363,13 +363,13 @@ impl JobQueue {
         count: usize,
         arguments: ListedArguments,
     ) -> Result<Vec<JobRow>> {
-        let (engine, count) = (self.table.engine, count.min(JOBS_LISTED_MAX));
+        let (family, count) = (self.table.family, count.min(JOBS_LISTED_MAX));
         let state = of.map(JobState::number);
-        let sql = statements::list(engine, state, after, count, arguments);
+        let sql = statements::list(family, state, after, count, arguments);
         // Firebird's texts are read behind their rows, which must not end meanwhile.
         let database = self.table.database().await?;
-        let rows = match self.table.engine {
-            JobEngine::Firebird => {
+        let rows = match self.table.family {
+            Family::Firebird => {
                 let mut options = TransactionOptions::read_only();
                 options.isolation = Isolation::RepeatableRead;
                 let transaction = database.begin(options).await?;
@@ -389,7 +389,7 @@ impl JobQueue {
     pub fn retry(&self, id: i64) -> LocalBoxFuture<'_, Result<bool>> {
         async move {
             let is_there = self
-                .change(statements::retry(self.table.engine, id))
+                .change(statements::retry(self.table.family, id))
                 .await?
                 .affected
                 == 1;
@@ -407,16 +407,16 @@ impl JobQueue {
     /// Of the database.
     pub fn retry_dead<'k>(&'k self, kind: &'k str) -> LocalBoxFuture<'k, Result<u64>> {
         async move {
-            let engine = self.table.engine;
+            let family = self.table.family;
             // Those that die again meanwhile are not retried again.
-            let last = self.ask(upkeep::last_dead(engine, kind)).await?;
+            let last = self.ask(upkeep::last_dead(family, kind)).await?;
             let last = last.first().and_then(|row| maybe_integer(row, 0));
             let Some(last_ms) = last else {
                 return Ok(0);
             };
             let mut retried = 0;
             loop {
-                let sql = upkeep::retry_dead(engine, kind, last_ms);
+                let sql = upkeep::retry_dead(family, kind, last_ms);
                 let affected = self.change(sql).await?.affected;
                 if affected == 0 {
                     return Ok(retried);
@@ -434,20 +434,20 @@ impl JobQueue {
     /// Of the database.
     pub fn drop(&self, id: i64) -> LocalBoxFuture<'_, Result<bool>> {
         async move {
-            let engine = self.table.engine;
-            let keys = statements::forget_keys(engine, id);
-            self.change_if(statements::drop_job(engine, id), keys).await
+            let family = self.table.family;
+            let keys = statements::forget_keys(family, id);
+            self.change_if(statements::drop_job(family, id), keys).await
         }
         .boxed_local()
     }
 
-    pub(crate) fn engine(&self) -> JobEngine {
-        self.table.engine
+    pub(crate) fn family(&self) -> Family {
+        self.table.family
     }
 
     /// Whether another transaction has a row, on Firebird, of which a statement about many rows fails for one.
     pub(crate) fn is_in_the_way(&self, error: &Error) -> bool {
-        self.table.engine == JobEngine::Firebird
+        self.table.family == Family::Firebird
             && matches!(
                 error,
                 Error::Database(

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
-use tsumugi_db::TransactionOptions;
+use tsumugi_db::{Family, TransactionOptions};
 
 use crate::claims::Claimer;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::job_claim::JobClaim;
 use crate::kind::millis;
 use crate::limits::CLAIMS_RENEWED_MAX;
 use crate::queue::integer;
-use crate::sql::{JobEngine, Sql};
+use crate::sql::Sql;
 use crate::statements;
 
 /// What has become of a claim that was to be renewed.
@@ -43,12 +43,10 @@ impl Claimer {
         mode: RenewalMode,
         tell: &dyn Fn(JobClaim, Renewal),
     ) -> Result<()> {
-        let count = match (self.queue.engine(), mode) {
-            (JobEngine::Sqlite, _) | (JobEngine::Firebird, RenewalMode::Together) => {
-                CLAIMS_RENEWED_MAX
-            }
-            (JobEngine::Postgres, RenewalMode::Together) => claims.len().max(1),
-            (JobEngine::Postgres | JobEngine::Firebird, RenewalMode::Each) => 1,
+        let count = match (self.queue.family(), mode) {
+            (Family::Sqlite, _) | (Family::Firebird, RenewalMode::Together) => CLAIMS_RENEWED_MAX,
+            (Family::Postgres, RenewalMode::Together) => claims.len().max(1),
+            (Family::Postgres | Family::Firebird, RenewalMode::Each) => 1,
         };
         let renewals = claims.chunks(count).map(|some| self.renew_some(some, tell));
         join_all(renewals).await.into_iter().collect()
@@ -76,12 +74,12 @@ impl Claimer {
         claims: &[JobClaim],
         tell: &dyn Fn(JobClaim, Renewal),
     ) -> Result<()> {
-        let engine = self.queue.engine();
+        let family = self.queue.family();
         let worker = self.name.now();
-        let renew = statements::renew(engine, claims, millis(self.lease), &worker);
-        let renewed = match engine {
-            JobEngine::Sqlite => self.queue.change(renew).await?.affected,
-            JobEngine::Postgres | JobEngine::Firebird => self.change_alone(renew).await?,
+        let renew = statements::renew(family, claims, millis(self.lease), &worker);
+        let renewed = match family {
+            Family::Sqlite => self.queue.change(renew).await?.affected,
+            Family::Postgres | Family::Firebird => self.change_alone(renew).await?,
         };
         if usize::try_from(renewed).is_ok_and(|renewed| renewed == claims.len()) {
             claims
@@ -89,7 +87,7 @@ impl Claimer {
                 .for_each(|claim| tell(*claim, Renewal::Renewed));
             return Ok(());
         }
-        let rows = self.queue.ask(statements::held(engine, claims)).await?;
+        let rows = self.queue.ask(statements::held(family, claims)).await?;
         let claim = |row| JobClaim {
             id: integer(row, 0),
             attempt: integer(row, 1),

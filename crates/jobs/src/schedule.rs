@@ -80,7 +80,7 @@ async fn keys_within(
     from_ms: i64,
     to_ms: i64,
 ) -> Result<Vec<(i64, String)>> {
-    let sql = statements::schedule_keys(queue.engine(), name, from_ms, to_ms);
+    let sql = statements::schedule_keys(queue.family(), name, from_ms, to_ms);
     let rows = inside.query(sql.text, sql.values).await?;
     let key = |row| {
         let row = text(row, 0)?;
@@ -91,9 +91,9 @@ async fn keys_within(
 
 /// Keeps the key of a time, and says whether it was not kept.
 async fn remember_time(queue: &JobQueue, inside: &Executor, key: &str) -> Result<bool> {
-    let engine = queue.engine();
-    let key = named_key(engine, key);
-    let sql = statements::remember(engine, &key, Some(upkeep::SCHEDULE_MARK));
+    let family = queue.family();
+    let key = named_key(family, key);
+    let sql = statements::remember(family, &key, Some(upkeep::SCHEDULE_MARK));
     match inside.execute(sql.text, sql.values).await {
         Ok(changed) => Ok(changed.affected == 1),
         Err(DatabaseError::UniqueViolation { .. }) => Ok(false),
@@ -106,7 +106,7 @@ async fn forget_old_times(queue: &JobQueue) {
     let old = unix_millis().saturating_sub(millis(SCHEDULE_KEYS_KEPT));
     loop {
         match queue
-            .change(upkeep::forget_times(queue.engine(), old))
+            .change(upkeep::forget_times(queue.family(), old))
             .await
         {
             Ok(changed) if changed.affected == 0 => return,
@@ -121,10 +121,10 @@ async fn forget_old_times(queue: &JobQueue) {
 
 /// Pushes the job that is due at this time, unless a process has. The first time, what waits for another time is dropped: its line was another one.
 async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool) -> Result<()> {
-    let engine = queue.engine();
+    let family = queue.family();
     let key = format!("{} {at_ms}", kind.name);
     let is_pushed = !queue
-        .ask(statements::remembered(engine, &key))
+        .ask(statements::remembered(family, &key))
         .await?
         .is_empty();
     if is_pushed && !is_first {
@@ -141,7 +141,7 @@ async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool)
     let (name, now) = (&*kind.name, unix_millis());
     let mut keys = Vec::new();
     if is_first {
-        let sql = statements::forget_scheduled(engine, name, at_ms, now);
+        let sql = statements::forget_scheduled(family, name, at_ms, now);
         inside.execute(sql.text, sql.values).await?;
         keys = keys_within(queue, &inside, name, now, TIMES_END).await?;
         keys.retain(|(time, _)| *time != at_ms);
@@ -152,7 +152,7 @@ async fn push_next(queue: &JobQueue, kind: &JobKind, at_ms: i64, is_first: bool)
         keys.extend(keys_within(queue, &inside, name, TIMES_BEGIN, old).await?);
     }
     for (_, row) in keys {
-        let sql = statements::forget_key(engine, &row);
+        let sql = statements::forget_key(family, &row);
         inside.execute(sql.text, sql.values).await?;
     }
     if is_new {

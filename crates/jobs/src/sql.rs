@@ -3,25 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tsumugi_db::{Database, Family, Value};
-
-/// Which database it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JobEngine {
-    Sqlite,
-    Postgres,
-    Firebird,
-}
-
-impl JobEngine {
-    pub fn of(database: &Database) -> JobEngine {
-        match database.dialect().family {
-            Family::Sqlite => JobEngine::Sqlite,
-            Family::Postgres => JobEngine::Postgres,
-            Family::Firebird => JobEngine::Firebird,
-        }
-    }
-}
+use tsumugi_db::{Family, Value};
 
 /// Milliseconds since 1970 by the clock of this machine.
 pub(crate) fn unix_millis() -> i64 {
@@ -35,22 +17,22 @@ const POSTGRES_NOW: &str = "((extract(epoch from statement_timestamp()) * 1000):
 /// A statement.
 #[derive(Debug)]
 pub(crate) struct Sql {
-    engine: JobEngine,
+    family: Family,
     pub text: String,
     pub values: Vec<Value>,
 }
 
 impl Sql {
-    pub fn new(engine: JobEngine, text: &str) -> Sql {
+    pub fn new(family: Family, text: &str) -> Sql {
         Sql {
-            engine,
+            family,
             text: text.to_owned(),
             values: Vec::new(),
         }
     }
 
-    pub fn engine(&self) -> JobEngine {
-        self.engine
+    pub fn family(&self) -> Family {
+        self.family
     }
 
     pub fn add(mut self, text: &str) -> Sql {
@@ -66,13 +48,13 @@ impl Sql {
 
     /// So many milliseconds from now.
     pub fn now_plus(mut self, millis: i64) -> Sql {
-        if self.engine == JobEngine::Postgres {
+        if self.family == Family::Postgres {
             self.text.push_str(POSTGRES_NOW);
             self.values.push(millis.into());
             return self;
         }
         let now = unix_millis().saturating_add(millis);
-        if self.engine == JobEngine::Firebird {
+        if self.family == Family::Firebird {
             // It asks what a value is that stands by itself.
             return self.add("cast(").bind(now).add(" as bigint)");
         }

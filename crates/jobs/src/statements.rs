@@ -1,11 +1,13 @@
 //! Every statement about jobs, for the three databases. Runs none. Rule: what ends or renews a claim names the job, its attempt and its state, so that
 //! one who was replaced changes nothing.
 
+use tsumugi_db::Family;
+
 use crate::job_claim::{JobClaim, JobEnd};
 use crate::keys::{named_key, own_key, row_key, schedule_key};
 use crate::kind::{JobPush, millis};
 use crate::limits::JOBS_PROMOTED_MAX;
-use crate::sql::{JobEngine, Sql};
+use crate::sql::Sql;
 use crate::table::state::{DEAD, READY, RUNNING, SCHEDULED};
 
 /// The channel of PostgreSQL that says that a job was pushed.
@@ -24,7 +26,7 @@ pub(crate) enum PushNotice {
 
 /// Answers the id, or no row where the key is there. `trace` is that of the pusher.
 pub(crate) fn push(
-    engine: JobEngine,
+    family: Family,
     push: &JobPush,
     trace: Option<String>,
     notice: PushNotice,
@@ -35,13 +37,13 @@ pub(crate) fn push(
         None => READY,
     };
     let kind = &push.kind;
-    let key = row_key(engine, push);
+    let key = row_key(family, push);
     let is_unique = key.is_some();
-    let begin = match (engine, notice) {
-        (JobEngine::Postgres, PushNotice::Given) => "with pushed as (insert into tsumugi_jobs ",
+    let begin = match (family, notice) {
+        (Family::Postgres, PushNotice::Given) => "with pushed as (insert into tsumugi_jobs ",
         _ => "insert into tsumugi_jobs ",
     };
-    let sql = Sql::new(engine, begin)
+    let sql = Sql::new(family, begin)
         .add("(name, queue, arguments, state, sort_order, attempt, failures, retries, unique_key, trace, due_at, pushed_at) values (")
         .bind(&*kind.name).add(", ").bind(&*kind.queue).add(", ").bind(&*push.arguments).add(", ")
         .bind(state).add(", ").bind(-push.row_priority()).add(", 0, 0, ").bind(kind.retries).add(", ").bind(key)
@@ -51,15 +53,15 @@ pub(crate) fn push(
         None => sql.now_plus(after.unwrap_or_default()),
     };
     let sql = sql.add(", ").now().add(")");
-    let sql = match (is_unique, engine) {
-        (true, JobEngine::Sqlite | JobEngine::Postgres) => {
+    let sql = match (is_unique, family) {
+        (true, Family::Sqlite | Family::Postgres) => {
             sql.add(" on conflict (unique_key) do nothing")
         }
         _ => sql,
     };
     let sql = sql.add(" returning id");
-    match (engine, notice) {
-        (JobEngine::Postgres, PushNotice::Given) => {
+    match (family, notice) {
+        (Family::Postgres, PushNotice::Given) => {
             sql.add(") select id, pg_notify('tsumugi_jobs', '') from pushed")
         }
         _ => sql,
@@ -67,14 +69,14 @@ pub(crate) fn push(
 }
 
 /// Says to PostgreSQL that jobs were pushed.
-pub(crate) fn notify(engine: JobEngine) -> Sql {
-    Sql::new(engine, "select pg_notify('tsumugi_jobs', '')")
+pub(crate) fn notify(family: Family) -> Sql {
+    Sql::new(family, "select pg_notify('tsumugi_jobs', '')")
 }
 
 /// The jobs of these kinds that are ready, for statements that read them in order: of the index of that order, whatever statistics say.
 fn from_ready<'a>(sql: Sql, names: impl IntoIterator<Item = &'a str>) -> Sql {
-    match sql.engine() {
-        JobEngine::Postgres => sql
+    match sql.family() {
+        Family::Postgres => sql
             .add(concat!(
                 " from tsumugi_jobs where ",
                 postgres_ready!(),
@@ -83,10 +85,10 @@ fn from_ready<'a>(sql: Sql, names: impl IntoIterator<Item = &'a str>) -> Sql {
             .list(names)
             .add(" then 1 else 0 end <> 0"),
         // It would take the index of states, and sort all that are ready for each claim.
-        JobEngine::Sqlite => sql
+        Family::Sqlite => sql
             .add(" from tsumugi_jobs indexed by tsumugi_jobs_ready where state = 1 and name in ")
             .list(names),
-        JobEngine::Firebird => sql
+        Family::Firebird => sql
             .add(" from tsumugi_jobs where state = 1 and name in ")
             .list(names),
     }
@@ -95,15 +97,15 @@ fn from_ready<'a>(sql: Sql, names: impl IntoIterator<Item = &'a str>) -> Sql {
 /// Milliseconds until the next scheduled job is due and until the next claim runs out, the time, and of each of these groups of kinds the place of a job that is
 /// ready.
 pub(crate) fn look<'a>(
-    engine: JobEngine,
+    family: Family,
     groups: impl IntoIterator<Item = impl IntoIterator<Item = &'a str>>,
 ) -> Sql {
-    let (limit, from) = match engine {
-        JobEngine::Firebird => (" rows 1)", " from rdb$database"),
+    let (limit, from) = match family {
+        Family::Firebird => (" rows 1)", " from rdb$database"),
         _ => (" limit 1)", ""),
     };
     let sql = Sql::new(
-        engine,
+        family,
         "select (select min(due_at) from tsumugi_jobs where state = 0) - ",
     )
     .now()
@@ -120,22 +122,22 @@ pub(crate) fn look<'a>(
 }
 
 /// Makes what is due ready, what was due first first, and [`JOBS_PROMOTED_MAX`] at most.
-pub(crate) fn promote(engine: JobEngine) -> Sql {
+pub(crate) fn promote(family: Family) -> Sql {
     let count = i64::try_from(JOBS_PROMOTED_MAX).unwrap_or(i64::MAX);
     let due = |sql: Sql| sql.add("state = 0 and due_at <= ").now();
-    let (ids, end) = match engine {
-        JobEngine::Firebird => {
-            let sql = Sql::new(engine, "update tsumugi_jobs set state = 1 where ");
+    let (ids, end) = match family {
+        Family::Firebird => {
+            let sql = Sql::new(family, "update tsumugi_jobs set state = 1 where ");
             return due(sql).add(" order by due_at rows ").bind(count);
         }
         // By an array the rows are found one by one, and what another worker makes ready is left to it.
-        JobEngine::Postgres => (
+        Family::Postgres => (
             "id = any (array(select id from tsumugi_jobs where ",
             " for update skip locked))",
         ),
-        JobEngine::Sqlite => ("id in (select id from tsumugi_jobs where ", ")"),
+        Family::Sqlite => ("id in (select id from tsumugi_jobs where ", ")"),
     };
-    let sql = Sql::new(engine, "update tsumugi_jobs set state = 1 where ").add(ids);
+    let sql = Sql::new(family, "update tsumugi_jobs set state = 1 where ").add(ids);
     due(sql).add(" order by due_at limit ").bind(count).add(end)
 }
 
@@ -143,7 +145,7 @@ const CLAIMED: &str = "id, name, arguments, attempt, failures, retries, sort_ord
 
 /// Claims jobs of these kinds; answers them. On Firebird [`candidates`] and [`claim_one`] do.
 pub(crate) fn claim<'a>(
-    engine: JobEngine,
+    family: Family,
     names: impl IntoIterator<Item = &'a str>,
     count: usize,
     lease: i64,
@@ -161,34 +163,34 @@ pub(crate) fn claim<'a>(
             .add(", due_at = ")
             .now_plus(lease)
     };
-    let sql = match engine {
-        JobEngine::Postgres => {
-            let sql = next(Sql::new(engine, "with due as ("), names);
+    let sql = match family {
+        Family::Postgres => {
+            let sql = next(Sql::new(family, "with due as ("), names);
             // By an array the rows are found one by one, whatever the statistics say.
             set(sql.add(" for update skip locked) "))
                 .add(" where id = any (array(select id from due))")
         }
-        _ => next(set(Sql::new(engine, "")).add(" where id in ("), names).add(")"),
+        _ => next(set(Sql::new(family, "")).add(" where id in ("), names).add(")"),
     };
     sql.add(" returning ").add(CLAIMED)
 }
 
 /// Jobs that may be claimed, each with its attempt. Their arguments are read by [`claimed`]: what another one ends meanwhile has none any more.
 pub(crate) fn candidates<'a>(
-    engine: JobEngine,
+    family: Family,
     names: impl IntoIterator<Item = &'a str>,
     count: usize,
 ) -> Sql {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    from_ready(Sql::new(engine, "select id, attempt"), names)
+    from_ready(Sql::new(family, "select id, attempt"), names)
         .add(" order by sort_order, id rows ")
         .bind(count)
 }
 
 /// A job that is claimed.
-pub(crate) fn claimed(engine: JobEngine, claim: JobClaim) -> Sql {
+pub(crate) fn claimed(family: Family, claim: JobClaim) -> Sql {
     of_claim(
-        Sql::new(engine, "select ")
+        Sql::new(family, "select ")
             .add(CLAIMED)
             .add(" from tsumugi_jobs"),
         claim,
@@ -196,9 +198,9 @@ pub(crate) fn claimed(engine: JobEngine, claim: JobClaim) -> Sql {
 }
 
 /// Claims this one unless another has.
-pub(crate) fn claim_one(engine: JobEngine, id: i64, attempt: i64, lease: i64, worker: &str) -> Sql {
+pub(crate) fn claim_one(family: Family, id: i64, attempt: i64, lease: i64, worker: &str) -> Sql {
     Sql::new(
-        engine,
+        family,
         "update tsumugi_jobs set state = 2, attempt = attempt + 1, claimed_by = ",
     )
     .bind(worker)
@@ -220,15 +222,15 @@ fn of_claim(sql: Sql, claim: JobClaim) -> Sql {
 }
 
 /// The job has ended well.
-pub(crate) fn done(engine: JobEngine, claim: JobClaim) -> Sql {
-    of_claim(Sql::new(engine, "delete from tsumugi_jobs"), claim)
+pub(crate) fn done(family: Family, claim: JobClaim) -> Sql {
+    of_claim(Sql::new(family, "delete from tsumugi_jobs"), claim)
 }
 
 /// These jobs have ended well, on PostgreSQL: answers the ids of those that were still claimed so. One text for any number of them, and one commit.
 pub(crate) fn all_done(ends: &[JobEnd]) -> Sql {
     let claims: Vec<JobClaim> = ends.iter().map(|end| end.claim).collect();
     let sql = Sql::new(
-        JobEngine::Postgres,
+        Family::Postgres,
         "with done as (delete from tsumugi_jobs using ",
     );
     let sql = postgres_claims(sql, &claims).add(" returning id)");
@@ -272,14 +274,14 @@ fn where_claims(sql: Sql, claims: &[JobClaim]) -> Sql {
 }
 
 /// The keys of its own effects are no more needed.
-pub(crate) fn forget_keys(engine: JobEngine, id: i64) -> Sql {
-    forget_key(engine, &own_key(id))
+pub(crate) fn forget_keys(family: Family, id: i64) -> Sql {
+    forget_key(family, &own_key(id))
 }
 
 /// The job has failed: it is due again after so many milliseconds, or not any more.
-pub(crate) fn failed(engine: JobEngine, claim: JobClaim, again: Option<i64>, error: &str) -> Sql {
+pub(crate) fn failed(family: Family, claim: JobClaim, again: Option<i64>, error: &str) -> Sql {
     let sql = Sql::new(
-        engine,
+        family,
         "update tsumugi_jobs set failures = failures + 1, claimed_by = null, error = ",
     )
     .bind(error)
@@ -304,9 +306,9 @@ pub(crate) enum AfterLoss {
 }
 
 /// The process of the job has left it: it may be begun again at once, or never.
-fn lost(engine: JobEngine, claim: JobClaim, next: AfterLoss, error: &str) -> Sql {
+fn lost(family: Family, claim: JobClaim, next: AfterLoss, error: &str) -> Sql {
     let sql = Sql::new(
-        engine,
+        family,
         "update tsumugi_jobs set losses = losses + 1, claimed_by = null, error = ",
     )
     .bind(error)
@@ -320,7 +322,7 @@ fn lost(engine: JobEngine, claim: JobClaim, next: AfterLoss, error: &str) -> Sql
         AfterLoss::Again => sql,
     };
     let sql = of_claim(sql.add(", due_at = ").now(), claim);
-    if engine != JobEngine::Postgres {
+    if family != Family::Postgres {
         return sql;
     }
     // The process may stand still in a transaction that holds its claim: that is not waited for.
@@ -333,9 +335,9 @@ fn lost(engine: JobEngine, claim: JobClaim, next: AfterLoss, error: &str) -> Sql
 }
 
 /// The job is given back as it was.
-pub(crate) fn give_back(engine: JobEngine, claim: JobClaim) -> Sql {
+pub(crate) fn give_back(family: Family, claim: JobClaim) -> Sql {
     let sql = Sql::new(
-        engine,
+        family,
         "update tsumugi_jobs set state = 1, claimed_by = null, due_at = ",
     )
     .now();
@@ -346,13 +348,13 @@ const LEFT: &str =
     "select id, attempt, losses, retries, claimed_by from tsumugi_jobs where state = 2 and ";
 
 /// Claims that have run out, each with the text of its worker.
-pub(crate) fn expired(engine: JobEngine, count: usize) -> Sql {
-    let limit = if engine == JobEngine::Firebird {
+pub(crate) fn expired(family: Family, count: usize) -> Sql {
+    let limit = if family == Family::Firebird {
         " rows "
     } else {
         " limit "
     };
-    Sql::new(engine, LEFT)
+    Sql::new(family, LEFT)
         .add("due_at <= ")
         .now()
         .add(" order by due_at")
@@ -361,8 +363,8 @@ pub(crate) fn expired(engine: JobEngine, count: usize) -> Sql {
 }
 
 /// The job is lost whose claim has run out, if that was not renewed meanwhile.
-pub(crate) fn expire(engine: JobEngine, claim: JobClaim, next: AfterLoss, error: &str) -> Sql {
-    lost(engine, claim, next, error)
+pub(crate) fn expire(family: Family, claim: JobClaim, next: AfterLoss, error: &str) -> Sql {
+    lost(family, claim, next, error)
         .add(" and due_at <= ")
         .now()
 }
@@ -370,7 +372,7 @@ pub(crate) fn expire(engine: JobEngine, claim: JobClaim, next: AfterLoss, error:
 /// Jobs that run whose worker held a lock that its session has no more, on PostgreSQL: its process has died, or its connection. Each with the text of its
 /// worker, which changes when that one comes back. Not those of the worker that asks, whose claims fit `own`.
 pub(crate) fn orphans(own: &str, count: usize) -> Sql {
-    Sql::new(JobEngine::Postgres, LEFT)
+    Sql::new(Family::Postgres, LEFT)
         .add(
             "claimed_by like '%+%' \
              and split_part(claimed_by, '+', 2) not in (select ((classid::bigint << 32) | objid::bigint)::text from pg_locks \
@@ -384,36 +386,36 @@ pub(crate) fn orphans(own: &str, count: usize) -> Sql {
 
 /// The job of such a worker is lost, unless that has come back.
 pub(crate) fn abandon(claim: JobClaim, next: AfterLoss, error: &str, worker: &str) -> Sql {
-    lost(JobEngine::Postgres, claim, next, error)
+    lost(Family::Postgres, claim, next, error)
         .add(" and claimed_by = ")
         .bind(worker)
 }
 
 /// Renews these claims, under the text that their worker has now.
-pub(crate) fn renew(engine: JobEngine, claims: &[JobClaim], lease: i64, worker: &str) -> Sql {
-    let sql = Sql::new(engine, "update tsumugi_jobs set due_at = ")
+pub(crate) fn renew(family: Family, claims: &[JobClaim], lease: i64, worker: &str) -> Sql {
+    let sql = Sql::new(family, "update tsumugi_jobs set due_at = ")
         .now_plus(lease)
         .add(", claimed_by = ")
         .bind(worker);
-    match engine {
-        JobEngine::Postgres => postgres_claims(sql.add(" from "), claims),
+    match family {
+        Family::Postgres => postgres_claims(sql.add(" from "), claims),
         _ => where_claims(sql, claims),
     }
 }
 
 /// Which of these claims are held.
-pub(crate) fn held(engine: JobEngine, claims: &[JobClaim]) -> Sql {
-    let sql = Sql::new(engine, "select id, attempt from tsumugi_jobs");
-    match engine {
-        JobEngine::Postgres => postgres_claims(sql.add(", "), claims),
+pub(crate) fn held(family: Family, claims: &[JobClaim]) -> Sql {
+    let sql = Sql::new(family, "select id, attempt from tsumugi_jobs");
+    match family {
+        Family::Postgres => postgres_claims(sql.add(", "), claims),
         _ => where_claims(sql, claims),
     }
 }
 
 /// Remembers an effect; no row changed where it is remembered.
-pub(crate) fn remember(engine: JobEngine, key: &str, job: Option<i64>) -> Sql {
+pub(crate) fn remember(family: Family, key: &str, job: Option<i64>) -> Sql {
     let sql = Sql::new(
-        engine,
+        family,
         "insert into tsumugi_job_keys (name, job_id, made_at) values (",
     )
     .bind(key)
@@ -422,21 +424,21 @@ pub(crate) fn remember(engine: JobEngine, key: &str, job: Option<i64>) -> Sql {
     .add(", ")
     .now()
     .add(")");
-    match engine {
-        JobEngine::Firebird => sql,
+    match family {
+        Family::Firebird => sql,
         _ => sql.add(" on conflict (name) do nothing"),
     }
 }
 
 /// Whether an effect with a key of the caller's is remembered.
-pub(crate) fn remembered(engine: JobEngine, key: &str) -> Sql {
-    Sql::new(engine, "select name from tsumugi_job_keys where name = ").bind(named_key(engine, key))
+pub(crate) fn remembered(family: Family, key: &str) -> Sql {
+    Sql::new(family, "select name from tsumugi_job_keys where name = ").bind(named_key(family, key))
 }
 
 /// Drops jobs of a kind that have not been begun and are due at another time than this one, later than now.
-pub(crate) fn forget_scheduled(engine: JobEngine, name: &str, at_ms: i64, now_ms: i64) -> Sql {
+pub(crate) fn forget_scheduled(family: Family, name: &str, at_ms: i64, now_ms: i64) -> Sql {
     Sql::new(
-        engine,
+        family,
         "delete from tsumugi_jobs where state = 0 and attempt = 0 and name = ",
     )
     .bind(name)
@@ -447,28 +449,28 @@ pub(crate) fn forget_scheduled(engine: JobEngine, name: &str, at_ms: i64, now_ms
 }
 
 /// The keys of a schedule's times after `from_ms` and before `to_ms`; keys of schedules with longer names may be among them.
-pub(crate) fn schedule_keys(engine: JobEngine, name: &str, from_ms: i64, to_ms: i64) -> Sql {
-    Sql::new(engine, "select name from tsumugi_job_keys where name > ")
+pub(crate) fn schedule_keys(family: Family, name: &str, from_ms: i64, to_ms: i64) -> Sql {
+    Sql::new(family, "select name from tsumugi_job_keys where name > ")
         .bind(schedule_key(name, from_ms))
         .add(" and name < ")
         .bind(schedule_key(name, to_ms))
 }
 
 /// Forgets an effect with a key.
-pub(crate) fn forget_key(engine: JobEngine, row: &str) -> Sql {
-    Sql::new(engine, "delete from tsumugi_job_keys where name = ").bind(row)
+pub(crate) fn forget_key(family: Family, row: &str) -> Sql {
+    Sql::new(family, "delete from tsumugi_job_keys where name = ").bind(row)
 }
 
 /// A row where a claim still holds, which it does until the end of the transaction then; on PostgreSQL with the isolation of that.
-pub(crate) fn hold(engine: JobEngine, claim: JobClaim) -> Sql {
-    match engine {
-        JobEngine::Postgres => {
+pub(crate) fn hold(family: Family, claim: JobClaim) -> Sql {
+    match family {
+        Family::Postgres => {
             let select = "select id, current_setting('transaction_isolation') from tsumugi_jobs";
-            of_claim(Sql::new(engine, select), claim).add(" for key share")
+            of_claim(Sql::new(family, select), claim).add(" for key share")
         }
-        JobEngine::Sqlite => of_claim(Sql::new(engine, "select id from tsumugi_jobs"), claim),
+        Family::Sqlite => of_claim(Sql::new(family, "select id from tsumugi_jobs"), claim),
         // A transaction that sees what was there when it began does not see that the job was begun anew since.
-        JobEngine::Firebird => Sql::new(engine, "execute block (wanted bigint = ")
+        Family::Firebird => Sql::new(family, "execute block (wanted bigint = ")
             .bind(claim.id)
             .add(", attempted bigint = ")
             .bind(claim.attempt)
@@ -490,13 +492,13 @@ pub(crate) enum ListedArguments {
 
 /// Jobs in the order of their ids, of one state or of all, after an id.
 pub(crate) fn list(
-    engine: JobEngine,
+    family: Family,
     state: Option<i64>,
     after: i64,
     count: usize,
     arguments: ListedArguments,
 ) -> Sql {
-    let sql = Sql::new(engine, "select ")
+    let sql = Sql::new(family, "select ")
         .add(LISTED)
         .add(match arguments {
             ListedArguments::Included => ", arguments",
@@ -508,7 +510,7 @@ pub(crate) fn list(
         Some(state) => sql.add(" and state = ").bind(state),
         None => sql,
     };
-    let limit = if engine == JobEngine::Firebird {
+    let limit = if family == Family::Firebird {
         " order by id rows "
     } else {
         " order by id limit "
@@ -518,9 +520,9 @@ pub(crate) fn list(
 }
 
 /// Makes a job that waits or is dead ready, with all of its retries.
-pub(crate) fn retry(engine: JobEngine, id: i64) -> Sql {
+pub(crate) fn retry(family: Family, id: i64) -> Sql {
     Sql::new(
-        engine,
+        family,
         "update tsumugi_jobs set state = 1, failures = 0, losses = 0, due_at = ",
     )
     .now()
@@ -530,13 +532,13 @@ pub(crate) fn retry(engine: JobEngine, id: i64) -> Sql {
 }
 
 /// How many jobs there are of each state, queue and kind, among so many of each state. Read by the index of states.
-pub(crate) fn figures(engine: JobEngine, count: usize) -> Sql {
-    let limit = match engine {
-        JobEngine::Firebird => " order by due_at rows ",
+pub(crate) fn figures(family: Family, count: usize) -> Sql {
+    let limit = match family {
+        Family::Firebird => " order by due_at rows ",
         _ => " order by due_at limit ",
     };
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let mut sql = Sql::new(engine, "");
+    let mut sql = Sql::new(family, "");
     for (at, state) in [SCHEDULED, READY, RUNNING, DEAD].into_iter().enumerate() {
         let state = state.to_string();
         sql = sql
@@ -552,16 +554,16 @@ pub(crate) fn figures(engine: JobEngine, count: usize) -> Sql {
 }
 
 /// Drops a job that does not run.
-pub(crate) fn drop_job(engine: JobEngine, id: i64) -> Sql {
-    Sql::new(engine, "delete from tsumugi_jobs where id = ")
+pub(crate) fn drop_job(family: Family, id: i64) -> Sql {
+    Sql::new(family, "delete from tsumugi_jobs where id = ")
         .bind(id)
         .add(" and state <> 2")
 }
 
 /// How many jobs there are of each state, how many of them have failed before, and since when the oldest that is ready has waited.
-pub(crate) fn counts(engine: JobEngine) -> Sql {
+pub(crate) fn counts(family: Family) -> Sql {
     Sql::new(
-        engine,
+        family,
         "select state, count(*), sum(case when failures > 0 then 1 else 0 end), ",
     )
     .now()

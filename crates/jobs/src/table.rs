@@ -12,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::group_commit::GroupCommit;
 use crate::job_claim::JobEnd;
 use crate::keyed_jobs::KeyedJobs;
-use crate::sql::JobEngine;
 
 /// States of a row. A job that has ended well has none.
 pub(crate) mod state {
@@ -179,7 +178,7 @@ pub(crate) fn find_job_tables(executor: &Executor) -> LocalBoxFuture<'_, Result<
 #[derive(Debug)]
 pub(crate) struct JobTables {
     pub database: Database,
-    pub engine: JobEngine,
+    pub family: Family,
     ready: Rc<tokio::sync::OnceCell<()>>,
     /// Transactions that have seen to the tables, by their addresses.
     seen_by: Rc<RefCell<HashSet<usize>>>,
@@ -196,7 +195,7 @@ pub(crate) struct JobTables {
 impl JobTables {
     pub fn of(database: Database) -> JobTables {
         JobTables {
-            engine: JobEngine::of(&database),
+            family: database.dialect().family,
             keyed: KeyedJobs::of(&database),
             database,
             ready: Rc::default(),
@@ -244,7 +243,7 @@ impl JobTables {
         async move {
             match executor {
                 // Firebird's statements see no table that their own transaction has made, and those that others have committed at once.
-                Executor::Transaction(transaction) if self.engine != JobEngine::Firebird => {
+                Executor::Transaction(transaction) if self.family != Family::Firebird => {
                     let address = Rc::as_ptr(transaction).addr();
                     if self.seen_by.borrow().contains(&address) {
                         return Ok(());

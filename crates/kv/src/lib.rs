@@ -20,9 +20,9 @@
 //!
 //! # Features
 //!
-//! | feature | what it adds | |
+//! | feature | what it adds | on by default |
 //! | --- | --- | --- |
-//! | `disk` | databases in folders, and backups of any; without, those in memory, and [`Error::NotBuiltIn`] for the rest | default |
+//! | `disk` | databases in folders, and backups of any; without, those in memory, and [`Error::NotBuiltIn`] for the rest | yes |
 //!
 //! # How records are kept
 //!

@@ -17,5 +17,5 @@ pub use self::error::Error;
 pub use self::limits::MailLimits;
 pub use self::mailer::Mailer;
 pub use self::message::{Attachment, Mail};
-pub use self::settings::{MailApplication, MailSettings, MailTarget};
+pub use self::settings::{MailContext, MailSettings, MailTarget};
 pub use self::test_mails::TestMails;

@@ -38,15 +38,15 @@ pub struct MailSettings {
     pub limits: MailLimits,
 }
 
-/// What is known of an application that sends mails, but for its environment.
+/// What an application's settings say of its mails; its environment says the rest.
 #[derive(Clone, Debug)]
-pub struct MailApplication<'a> {
+pub struct MailContext<'a> {
     /// Who answers its calls to other servers.
     pub calls: CallMode,
     /// Its data, in development only.
     pub development_data: Option<&'a Path>,
-    /// Where its mails are in tests.
-    pub collected: &'a TestMails,
+    /// The list for a test's mails.
+    pub mails: &'a TestMails,
     /// The certificates of its settings.
     pub certificates: Option<&'a Path>,
     /// Its limits of mails.
@@ -61,7 +61,7 @@ impl MailSettings {
     /// [`Error::Url`] or [`Error::Sender`], where a variable cannot be used.
     pub fn from_environment(
         variable: impl Fn(&str) -> Option<String>,
-        app: &MailApplication<'_>,
+        app: &MailContext<'_>,
     ) -> Result<MailSettings, Error> {
         let variable = |name| variable(name).filter(|text| !text.is_empty());
         let from = variable("MAIL_FROM");
@@ -69,7 +69,7 @@ impl MailSettings {
             mailbox("from", address).map_err(|_| Error::Sender)?;
         }
         let target = match (app.calls, variable("SMTP_URL"), app.development_data) {
-            (CallMode::Stubbed, _, _) => MailTarget::Collected(app.collected.clone()),
+            (CallMode::Stubbed, _, _) => MailTarget::Collected(app.mails.clone()),
             (CallMode::Network, Some(url), _) => MailTarget::Server(url.parse()?),
             (CallMode::Network, None, Some(data)) => MailTarget::Folder(data.join("mail")),
             (CallMode::Network, None, None) => MailTarget::Nowhere,
@@ -95,10 +95,10 @@ mod tests {
             "MAIL_FROM" => Some(from.to_owned()),
             _ => None,
         };
-        let app = MailApplication {
+        let app = MailContext {
             calls,
             development_data: data.map(Path::new),
-            collected: &TestMails::default(),
+            mails: &TestMails::default(),
             certificates: None,
             limits: &MailLimits::default(),
         };
@@ -125,7 +125,7 @@ mod tests {
         );
         check(["", ""], network, None, "Nowhere None");
         for url in ["", "smtp://localhost", "no URL"] {
-            let collected = r#"[] })) Some("a@example.org")"#;
+            let collected = r#"Collected(TestMails(0)) Some("a@example.org")"#;
             check([url, "a@example.org"], CallMode::Stubbed, None, collected);
         }
     }

@@ -1,4 +1,5 @@
-//! What is wrong for us in mruby's sources, and what stands there instead.
+//! What is wrong for us in mruby's sources, and what stands there instead. Changes no file.
+//! Rule: a correction says why it is made, and its text is in the file exactly once.
 
 #[path = "arena.rs"]
 mod arena;
@@ -29,7 +30,7 @@ mod walks;
 pub type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-pub const CORRECTED: [&[Correction]; 13] = [
+pub const ALL: [&[Correction]; 13] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,

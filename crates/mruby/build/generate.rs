@@ -1,70 +1,62 @@
 //! The C files that mruby's own build generates: the core and the gems that are written in Ruby, translated by mruby's compiler, and the numbers
-//! of the symbols. They are kept in `generated`, so that a build needs neither Ruby nor that compiler; a test compares them.
+//! of the symbols. They are kept in `generated`, so that a build needs neither Ruby nor that compiler. Compiles none of them.
+//! Rule: they depend on nothing of the machine that generates them; a test compares them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-/// What the files in a folder were made of, see `source::mark`.
+use super::source::files_below;
+
+/// What the files in a folder were made of, see `source::fingerprint`.
 pub const MADE_FROM: &str = "made_from.txt";
 /// The C files of mruby that go into the library, by their paths among its sources.
 pub const SOURCES: &str = "sources.txt";
 
 /// Writes the generated files into `to`, a folder that has nothing else. `source` are mruby's corrected sources, `here` is the folder of
 /// `build_config.rb`, `work` a folder for what is in between. Needs `ruby` and a C compiler.
-pub fn generate(source: &Path, here: &Path, work: &Path, to: &Path, mark: &str) {
-    keep_parser(source);
+pub fn generate(source: &Path, here: &Path, work: &Path, to: &Path, fingerprint: &str) {
+    set_parser_up_to_date(source);
     // It writes beside its configuration, and does so whenever it runs.
     fs::create_dir_all(work).expect("the folder is writable");
     for file in ["build_config.rb", "defines.txt"] {
-        keep(&here.join(file), &work.join(file));
+        copy_file(&here.join(file), &work.join(file));
     }
     run_minirake(source, work);
     let build = work.join("host");
     for header in ["id.h", "table.h"] {
         let path = Path::new("include/mruby/presym").join(header);
-        keep(&build.join(&path), &to.join(&path));
+        copy_file(&build.join(&path), &to.join(&path));
     }
     // The symbols are gathered from all C files of the library, each of them preprocessed for it.
     let mut sources = Vec::new();
-    for path in preprocessed(&build, &build) {
+    for path in files_below(&build) {
+        let path = path.strip_prefix(&build).expect("it is below");
+        // The compiler that only translates has files of its own.
+        if path.starts_with("mrbc") || path.extension().is_none_or(|extension| extension != "pi") {
+            continue;
+        }
         let file = path.with_extension("c");
         if source.join(&file).exists() {
             sources.push(format!("{}\n", file.display()));
         } else {
-            keep(&build.join(&file), &to.join(&file));
+            copy_file(&build.join(&file), &to.join(&file));
         }
     }
     sources.sort();
     fs::write(to.join(SOURCES), sources.concat()).expect("the folder is writable");
-    fs::write(to.join(MADE_FROM), mark).expect("the folder is writable");
+    fs::write(to.join(MADE_FROM), fingerprint).expect("the folder is writable");
 }
 
-fn keep(from: &Path, to: &Path) {
+fn copy_file(from: &Path, to: &Path) {
     fs::create_dir_all(to.parent().expect("it is in a folder")).expect("the folder is writable");
     fs::copy(from, to).unwrap_or_else(|e| panic!("{}: {e}", from.display()));
 }
 
-/// The preprocessed files below a folder, by their paths from `root`; not those of the compiler that only translates.
-fn preprocessed(root: &Path, folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("it was built").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            if path != root.join("mrbc") {
-                found.extend(preprocessed(root, &path));
-            }
-        } else if path.extension().is_some_and(|extension| extension == "pi") {
-            found.push(path.strip_prefix(root).expect("it is below").to_owned());
-        }
-    }
-    found
-}
-
 /// Gives what the parser is generated from times before the parser's. When it looked newer, after an interrupted copy or a copy of the
 /// whole build folder without times, mruby's build would generate the parser again, by tools that are not needed here.
-fn keep_parser(source: &Path) {
+fn set_parser_up_to_date(source: &Path) {
     for file in ["keywords", "lex.def", "parse.y"] {
         let path = source.join("mrbgems/mruby-compiler/core").join(file);
         fs::File::options()

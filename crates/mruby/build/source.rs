@@ -1,30 +1,41 @@
 //! mruby's sources as they are compiled: those that the package `mruby3-sys` carries, found with `cargo metadata`, with our corrections.
+//! Compiles nothing. Rule: a correction whose text is not found exactly once ends the build.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use super::corrections::CORRECTED;
+use super::corrections;
 
 const PACKAGE: &str = "mruby3-sys";
 
-/// The folder with mruby's sources inside the unpacked package. Downloads the package when it is not here yet.
-pub fn find(here: &Path) -> PathBuf {
+/// mruby's sources inside the unpacked package.
+pub struct Original {
+    pub folder: PathBuf,
+    /// The version of the package.
+    version: String,
+}
+
+/// Finds mruby's sources. Downloads the package when it is not here yet.
+pub fn find(here: &Path) -> Original {
     let metadata = ["--offline", "--locked"]
         .iter()
         .find_map(|&mode| metadata(here, mode));
     let metadata = metadata.unwrap_or_else(|| {
         panic!("`cargo metadata` failed: cannot find the sources of {PACKAGE}; run `cargo fetch` and build again")
     });
-    let manifest = metadata["packages"]
+    let package = metadata["packages"]
         .as_array()
         .into_iter()
         .flatten()
         .find(|package| package["name"] == PACKAGE)
-        .and_then(|package| package["manifest_path"].as_str())
         .unwrap_or_else(|| panic!("{PACKAGE} is not among the workspace's packages"));
-    Path::new(manifest).with_file_name("mruby")
+    let text = |key: &str| package[key].as_str().expect("cargo says it");
+    Original {
+        folder: Path::new(text("manifest_path")).with_file_name("mruby"),
+        version: text("version").to_owned(),
+    }
 }
 
 fn metadata(here: &Path, mode: &str) -> Option<serde_json::Value> {
@@ -40,15 +51,29 @@ fn metadata(here: &Path, mode: &str) -> Option<serde_json::Value> {
         .then(|| serde_json::from_slice(&output.stdout).ok())?
 }
 
+/// All files below a folder, sorted.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => files.extend(files_below(&path)),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    files
+}
+
 /// Copies the sources, with the corrections.
-pub fn copy_corrected(original: &Path, source: &Path) {
-    copy(original, source, &corrected(original));
+pub fn copy_corrected(original: &Original, source: &Path) {
+    copy(&original.folder, source, &corrected(&original.folder));
 }
 
 /// The files that have corrections, as they should be, by their paths in the package.
 fn corrected(original: &Path) -> BTreeMap<PathBuf, String> {
     let mut texts = BTreeMap::<PathBuf, String>::new();
-    for (file, wrong, right) in CORRECTED.into_iter().flatten() {
+    for (file, wrong, right) in corrections::ALL.into_iter().flatten() {
         let path = original.join(file);
         let text = texts
             .entry(path)
@@ -88,18 +113,12 @@ fn copy(from: &Path, to: &Path, corrected: &BTreeMap<PathBuf, String>) {
 
 /// What the C files that mruby's own build generates are made of, as one number in hexadecimal digits: the package, our corrections,
 /// the choice of gems and the defines. Equal on every machine and for every target (64-bit FNV-1a).
-pub fn mark(here: &Path, original: &Path) -> String {
-    let package = original.parent().and_then(Path::file_name);
-    let mut parts = vec![
-        package
-            .expect("it is in a package")
-            .to_string_lossy()
-            .into_owned(),
-    ];
+pub fn fingerprint(here: &Path, original: &Original) -> String {
+    let mut parts = vec![original.version.clone()];
     for file in ["build_config.rb", "defines.txt"] {
         parts.push(fs::read_to_string(here.join(file)).expect("stands beside build.rs"));
     }
-    for (file, wrong, right) in CORRECTED.into_iter().flatten() {
+    for (file, wrong, right) in corrections::ALL.into_iter().flatten() {
         parts.extend([file, wrong, right].map(|part| (*part).to_owned()));
     }
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));

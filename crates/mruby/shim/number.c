@@ -1,6 +1,6 @@
 /*
  * Reading floats exactly. mruby 3.2 multiplies digits up and loses the last bits; this definition of mrb_read_float is
- * linked instead of mruby's own and asks strtod (the process never leaves the "C" locale).
+ * compiled instead of mruby's own (build.rs) and asks strtod (the process never leaves the "C" locale).
  */
 #include "shim.h"
 #include <ctype.h>

@@ -16,9 +16,10 @@
 //!
 //! # How Ruby is embedded
 //!
-//! - mruby 3.2 is built by `crates/mruby/build.rs` from the sources that the package `mruby3-sys` carries, with our
-//!   `build_config.rb`: -O3, UTF-8 strings, 64-bit integers, unboxed values (exact floats), big integers, an instruction hook, no gem
-//!   that blocks or ends the process. The package itself is never compiled. Its float parser loses bits, so the shim links its own.
+//! - mruby 3.2 is compiled by `crates/mruby/build.rs` from the sources that the package `mruby3-sys` carries and the C files in `generated`, with
+//!   the gems of `build_config.rb` (none that blocks or ends the process) and the settings of `defines.txt`: UTF-8 strings, 64-bit integers,
+//!   unboxed values (exact floats), big integers, an instruction hook. The package itself is never compiled. mruby's float parser loses
+//!   bits, so the shim has its own.
 //! - A `longjmp` never crosses a Rust frame. What can raise runs under `mrb_protect_error` in C and answers a status; natives
 //!   answer a status and the C trampoline raises or yields after Rust has returned. A Rust panic never crosses C:
 //!   that of a native fails its call (a RuntimeError), one in a callback of the collector or the hook ends the process.
@@ -26,7 +27,8 @@
 //!   first instruction behind the call. So no Ruby looks at what a wait ended with.
 //! - From 3.2 on, `Fiber#resume` refuses to run below a C call. A one-line program, `f.resume(v)`, runs at the base of the
 //!   root context instead, which is also cheaper than a call.
-//! - A few corrections are made to the copied sources before they are built; build.rs lists them with their reasons (`return` from a
+//! - Corrections are made to the copied sources before they are compiled; `build/corrections.rs` and the files that it names list them with their
+//!   reasons (`return` from a
 //!   block inside a lambda, bare `raise`, keywords, linear searches, full tables of constants).
 //! - Values live as long as a `Scope`; what must outlive it is a `Root`. An object that carries Rust data owns it and the
 //!   collector drops it.

@@ -12,22 +12,14 @@ mod generate;
 #[path = "../build/source.rs"]
 mod source;
 
-/// All files below a folder, by their paths in it.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    fn gather(root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
-        for entry in fs::read_dir(folder).into_iter().flatten() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                gather(root, &path, found);
-            } else {
-                let content = fs::read(&path).unwrap();
-                found.insert(path.strip_prefix(root).unwrap().to_owned(), content);
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    gather(folder, folder, &mut found);
-    found
+/// The texts of all files below a folder, by their paths in it.
+fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let files = source::files_below(folder).into_iter();
+    let text = |file: PathBuf| {
+        let path = file.strip_prefix(folder).unwrap().to_owned();
+        (path, fs::read_to_string(&file).unwrap())
+    };
+    files.map(text).collect()
 }
 
 #[test]
@@ -37,26 +29,34 @@ fn generated_code_is_what_mruby_generates() {
     let folder = tempfile::tempdir().unwrap();
     let [sources, work, made] = ["source", "build", "made"].map(|name| folder.path().join(name));
     source::copy_corrected(&original, &sources);
-    generate::generate(&sources, here, &work, &made, &source::mark(here, &original));
-    let made = files(&made);
-    assert!(made.len() > 30, "{} files were generated", made.len());
+    generate::generate(
+        &sources,
+        here,
+        &work,
+        &made,
+        &source::fingerprint(here, &original),
+    );
+    let expected = texts(&made);
+    // An empty folder would be equal to one that is not there.
+    let count = expected.len();
+    assert!(count > 30, "{count} files were generated");
     let kept = here.join("generated");
     if std::env::var_os("UPDATE_GENERATED").is_some() {
         if kept.exists() {
             fs::remove_dir_all(&kept).unwrap();
         }
-        for (path, content) in &made {
+        for (path, text) in &expected {
             let path = kept.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
+            fs::write(path, text).unwrap();
         }
     }
-    let kept = files(&kept);
-    let names = |files: &BTreeMap<PathBuf, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&kept), names(&made));
-    for (path, content) in &made {
+    let present = texts(&kept);
+    let names = |texts: &BTreeMap<PathBuf, String>| texts.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&present), names(&expected));
+    for (path, text) in &expected {
         assert!(
-            kept[path] == *content,
+            present[path] == *text,
             "generated/{} is out of date: UPDATE_GENERATED=1 cargo test --package tsumugi-mruby --test c_files",
             path.display()
         );

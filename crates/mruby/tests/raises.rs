@@ -100,7 +100,7 @@ fn symbol(line: &str) -> Option<String> {
 /// The library that is linked to this test.
 fn library() -> &'static Library {
     static LIBRARY: LazyLock<Library> =
-        LazyLock::new(|| Library::read(Path::new(env!("OUT_DIR")).join("libmruby.a").as_path()));
+        LazyLock::new(|| Library::read(&Path::new(env!("OUT_DIR")).join("libmruby.a")));
     &LIBRARY
 }
 

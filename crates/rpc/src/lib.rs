@@ -7,10 +7,10 @@
 //!
 //! Without any there are the connections of a client and [`client::GrpcClient`], which sends messages of any service.
 //!
-//! | feature | what it adds | |
+//! | feature | what it adds | on by default |
 //! | --- | --- | --- |
-//! | `tkrzw` | the messages of Tkrzw-RPC and of our own service, their client `Client`, and `ServiceNote`, by which a folder says where it is served | with `service` |
-//! | `service` | the service itself, `server` | default |
+//! | `tkrzw` | the messages of Tkrzw-RPC and of our own service, their client `Client`, and `ServiceNote`, by which a folder says where it is served | yes, by `service` |
+//! | `service` | the service itself, `server` | yes |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -18,11 +18,13 @@ module Tsumugi
   end
 
   class << self
-    # The database or the store by which processes find each other; nil while `cluster` has not been said.
+    # The database or the store by which processes find each other; nil while `cluster` has not been said, also mounted in an
+    # application in Rust that has a cluster.
     attr_reader :cluster
 
     # Shares locks, timers and channels with all processes that say the same: those of all machines for PostgreSQL and a store in etcd, those of one
-    # machine for a SQLite file; a store in Redis carries channels alone. Without it a cluster is the workers of this process.
+    # machine for a SQLite file; a store in Redis carries channels alone. Without it a cluster is the workers of this process; mounted in an
+    # application in Rust it is that application's.
     def cluster=(engine)
       case engine
       when DB then Native.cluster_over(engine.__native)

@@ -39,7 +39,7 @@ impl App {
         App::load_sharing(worker, settings, SharedResources::default()).await
     }
 
-    /// The same, mounted in an application that has these.
+    /// As [`App::load`], with what it shares with the application that it is mounted in.
     pub(crate) async fn load_sharing(
         worker: &WorkerHandle,
         settings: Rc<Settings>,

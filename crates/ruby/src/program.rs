@@ -27,7 +27,7 @@ impl Program {
         }
     }
 
-    /// The same, mounted in an application that has these.
+    /// With what it shares with the application that it is mounted in.
     #[must_use]
     pub fn sharing(self, shared: SharedResources) -> Program {
         Program { shared, ..self }

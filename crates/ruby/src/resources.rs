@@ -21,7 +21,7 @@ pub(crate) struct Resources {
     databases: RefCell<Vec<DatabaseWatch>>,
     /// What `DB.shared` finds.
     pub shared: SharedDatabases,
-    /// The processes that locks, timers and channels are about, until `Tsumugi.cluster =` says others.
+    /// The processes that locks, timers and channels are about, unless Ruby names its own by `cluster`.
     pub cluster: RefCell<Cluster>,
     /// Where `jobs` keeps jobs, once it was said.
     pub jobs: RefCell<Option<JobSetup>>,
@@ -38,8 +38,8 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// Those of a VM that opens none of its own yet.
-    pub fn with(shared: SharedDatabases, cluster: Cluster) -> Resources {
+    /// What a new VM has: what it shares with the application that it is mounted in.
+    pub fn new(shared: SharedDatabases, cluster: Cluster) -> Resources {
         Resources {
             shared,
             cluster: RefCell::new(cluster),

@@ -50,7 +50,7 @@ pub type SharedDatabases = Rc<[(Box<str>, Database)]>;
 pub struct SharedResources {
     /// What `DB.shared` finds.
     pub databases: SharedDatabases,
-    /// The processes that locks, timers and channels are shared with, unless `Tsumugi.cluster =` says others.
+    /// The processes that locks, timers and channels are shared with, unless Ruby names its own by `cluster`.
     pub cluster: Cluster,
     /// What answers calls to other servers in tests.
     pub stubs: Rc<HttpStubs>,

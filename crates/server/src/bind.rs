@@ -15,14 +15,14 @@ use crate::front::{Front, MetricsRegistry, Mode};
 use crate::handover::{GivenSockets, SocketRole};
 use crate::listen::Listen;
 use crate::port::CertificatePresence;
-use crate::traces::{CollectorSettings, TraceExporter, ratio, sampling};
+use crate::traces::{CollectorSettings, TraceDestination, TraceExporter, ratio, sampling};
 use anyhow::{Context as _, Result};
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use tsumugi_http::access_log::{AccessLog, LogTarget};
 use tsumugi_http::admin::AdminServer;
 use tsumugi_http::{AdminToken, ServerTls, TrustedProxies, TrustedProxy, admin};
-use tsumugi_trace::{Sampling, TraceSettings, Tracer};
+use tsumugi_trace::{TraceSettings, Tracer};
 use tsumugi_worker::{FileOwner, ListenAddress, ListeningSocket, remove_stale_socket};
 
 /// Options about what stands before the application.
@@ -131,12 +131,11 @@ impl FrontOptions {
     /// What is recorded of requests, for the dashboard and for the collector that the environment names.
     fn tracing(&self) -> Result<(Option<Tracer>, Option<TraceExporter>)> {
         let collector = CollectorSettings::from_environment()?;
-        // A collector takes all; the dashboard alone has a few of each second.
-        let otherwise = match collector {
-            Some(_) => Sampling::Ratio(1.0),
-            None => Sampling::Rate,
+        let destination = match collector {
+            Some(_) => TraceDestination::Collector,
+            None => TraceDestination::Dashboard,
         };
-        let sampling = sampling(self.trace_sample, otherwise)?;
+        let sampling = sampling(self.trace_sample, destination)?;
         if self.admin.is_none() && collector.is_none() {
             return Ok((None, None));
         }

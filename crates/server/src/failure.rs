@@ -31,9 +31,7 @@ pub fn failure(
 
 /// Prints wrong usage, or the help that was asked for; its exit code. The process goes on, so that what it has unpacked is removed.
 pub fn print_usage(usage: &clap::Error) -> ExitCode {
-    #[cfg(not(feature = "acme"))]
     let refusal = crate::acme::refusal(usage);
-    #[cfg(not(feature = "acme"))]
     let usage = refusal.as_ref().unwrap_or(usage);
     // There is no reader when it cannot be written.
     let _ = usage.print();

@@ -33,7 +33,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// An application's data in development, where what would go elsewhere may be left in it.
+    /// The folder of data in development, where mails are written that no server takes; `None` in production.
     #[must_use]
     pub fn development_data(self, data: &Path) -> Option<&Path> {
         (self == Mode::Development).then_some(data)

@@ -2,7 +2,9 @@
 //! compression, access log, figures and the admin pages' contents. Knows no language of applications and no route.
 //! Rule: what an option names and cannot be used is reported before anything is bound, and what is switched off costs a request one look.
 //!
-//! | feature | what for | default |
+//! # Features
+//!
+//! | feature | what it adds | on by default |
 //! | --- | --- | --- |
 //! | `acme` | certificates from an authority: the options `--acme…`, their renewal and their figures | yes |
 //! | `otlp` | traces sent to a collector of OpenTelemetry, over gRPC or HTTP | yes |

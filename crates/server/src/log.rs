@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tsumugi_worker::{ERRORS, LogFormat, OUTPUT};
 
 use crate::event_length::cut_middle;
@@ -22,7 +23,7 @@ use crate::log_json::JsonEvents;
 /// that of `TSUMUGI_LOG_FORMAT`.
 ///
 /// # Errors
-/// When the file cannot be written, and for a form that there is not.
+/// When the file cannot be written, and for a form or a level that there is not.
 pub fn begin_log(level: &str, path: Option<&Path>) -> Result<()> {
     let format = log_format(std::env::var_os("TSUMUGI_LOG_FORMAT").as_deref())?;
     if let Some(path) = path {
@@ -31,7 +32,7 @@ pub fn begin_log(level: &str, path: Option<&Path>) -> Result<()> {
         started.with_context(|| format!("cannot write the log to {}", path.display()))?;
     }
     format.set();
-    let filter = EnvFilter::try_from_env("TSUMUGI_LOG").unwrap_or_else(|_| level.into());
+    let filter = log_filter(std::env::var_os("TSUMUGI_LOG").as_deref(), level)?;
     let events = tracing_subscriber::fmt().with_env_filter(filter);
     match format {
         LogFormat::Text => events
@@ -44,6 +45,24 @@ pub fn begin_log(level: &str, path: Option<&Path>) -> Result<()> {
             .init(),
     }
     Ok(())
+}
+
+/// What is logged: `level`, unless something else is given.
+fn log_filter(given: Option<&OsStr>, level: &str) -> Result<EnvFilter> {
+    let Some(given) = given.filter(|given| !given.is_empty()) else {
+        return Ok(EnvFilter::new(level));
+    };
+    let given = given.to_string_lossy();
+    // A word alone would be a target, which is never meant: a mistyped level would end the log without a word.
+    let is_known = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
+    let parts = given
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
+    let filter = EnvFilter::try_new(&*given).ok();
+    filter.filter(|_| parts.into_iter().all(is_known)).with_context(|| {
+        format!("TSUMUGI_LOG is {given:?}; there are error, warn, info, debug, off and TARGET=LEVEL, with commas between them")
+    })
 }
 
 fn log_format(given: Option<&OsStr>) -> Result<LogFormat> {
@@ -153,5 +172,25 @@ mod tests {
             refused,
             r#"TSUMUGI_LOG_FORMAT is "JSON"; there are text and json"#
         );
+    }
+
+    #[test]
+    fn level_of_the_log_that_there_is_not_is_refused_with_those_that_there_are() {
+        let of = |text: &str| log_filter(Some(OsStr::new(text)), "info");
+        for right in [
+            "",
+            "warn",
+            "ERROR",
+            "off",
+            "info,tsumugi_db=debug",
+            "h2=warn",
+        ] {
+            assert!(of(right).is_ok(), "{right}");
+        }
+        for wrong in ["verbose", "warning", "info,tsumugi_db", "h2=loud"] {
+            let error = of(wrong).unwrap_err().to_string();
+            assert!(error.contains("error, warn, info, debug"), "{error}");
+        }
+        assert_eq!(log_filter(None, "debug").unwrap().to_string(), "debug");
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum EngineHandle {
     Redis(crate::redis::RedisStore),
 }
 
-/// The same expression of whichever engine it is; it chooses, and awaits nothing.
+/// Evaluates the expression on the engine that the handle holds. Awaits nothing.
 macro_rules! on_engine {
     ($handle:expr, $engine:ident => $call:expr) => {
         match $handle {

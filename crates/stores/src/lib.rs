@@ -10,11 +10,11 @@
 //! Without any, stores are those of this process: in memory, and in folders where `tsumugi-kv` has its feature `disk`. The place of a store whose engine
 //! is not built in is refused with [`Error::NotBuiltIn`].
 //!
-//! | feature | what it adds | |
+//! | feature | what it adds | on by default |
 //! | --- | --- | --- |
-//! | `grpc` | stores on etcd, with a cluster of processes over it, and on servers of Tkrzw-RPC; a folder that another process serves | default |
-//! | `redis` | stores on Redis and Valkey, and channels of several processes over them | default |
-//! | `service` | any of these as what the service of `tsumugi-rpc` serves, by `StoreSource`; has `grpc` with it | default |
+//! | `grpc` | stores on etcd, with a cluster of processes over it, and on servers of Tkrzw-RPC; a folder that another process serves | yes |
+//! | `redis` | stores on Redis and Valkey, and channels of several processes over them | yes |
+//! | `service` | any of these as what the service of `tsumugi-rpc` serves, by `StoreSource`; has `grpc` with it | yes |
 
 #![forbid(unsafe_code)]
 

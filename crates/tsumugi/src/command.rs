@@ -64,7 +64,7 @@ enum Command {
 }
 
 /// Does what the arguments of the process ask for; the options `--acme…` are there with the feature `acme`. `routes` is called once on every worker, and
-/// again at each reload.
+/// again at each reload. Wrong arguments are printed with exit code 2, and help with 0; the process is not ended.
 pub fn main<S, F>(routes: F) -> ExitCode
 where
     S: Plugin,
@@ -132,7 +132,8 @@ impl<F> Commands<F> {
         self.main_with(std::env::args_os())
     }
 
-    /// The same with other arguments than those of the process, the name of the program first.
+    /// The same with other arguments than those of the process, the name of the program first. Wrong arguments are printed with exit code 2, and help with 0;
+    /// the process is not ended.
     pub fn main_with<S>(self, arguments: impl IntoIterator<Item = OsString>) -> ExitCode
     where
         S: Plugin,

@@ -39,7 +39,7 @@ pub enum Error {
     /// A call to another server failed; whether the server may have acted on it, the variant says.
     #[error(transparent)]
     Call(tsumugi_client::Error),
-    /// A mail was not sent, or a variable of the environment that says where mails go cannot be used. There with the feature `mail`.
+    /// A mail was not sent, or a variable of the environment that says where mails go cannot be used. Needs the feature `mail`.
     #[cfg(feature = "mail")]
     #[error(transparent)]
     Mail(tsumugi_mail::Error),
@@ -52,8 +52,8 @@ pub enum Error {
     /// The key-value store failed: a database of this process, or what is the same on all engines.
     #[error(transparent)]
     Kv(tsumugi_kv::Error),
-    /// The key-value store is behind a network, and failed there, or its address cannot be used. Whether a write may have taken place says
-    /// [`fate`](tsumugi_stores::Error::fate).
+    /// The key-value store is behind a network, and failed there, or its address cannot be used, or its engine was left out when the program was built.
+    /// Whether a write may have taken place says [`fate`](tsumugi_stores::Error::fate).
     #[error(transparent)]
     Store(tsumugi_stores::Error),
     /// A lock or a channel of the cluster failed, or a lock was lost.

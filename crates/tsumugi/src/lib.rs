@@ -2,7 +2,8 @@
 //! has its own value; [`main`] serves it with the options of `tsumugi serve`. Rule: nothing here is `Send` or shared between workers, so an author needs
 //! neither locks nor atomics; a request's future is dropped when its client goes, and what it holds is released by that.
 //!
-//! Nothing of this is built unless it is asked for; what a program was built without, it refuses by the feature's name:
+//! Nothing of this is built unless it is asked for. A database, a store, a line of cron, a collector or an option of ACME that was left out is refused by the
+//! feature's name.
 //!
 //! | feature | what it adds |
 //! | --- | --- |

@@ -20,7 +20,7 @@ pub struct Limits {
     pub request_ms_max: u64,
     /// What handlers may use of other servers.
     pub client: tsumugi_client::CallLimits,
-    /// What handlers may use of a mail server; there with the feature `mail`.
+    /// What handlers may use of a mail server. Needs the feature `mail`.
     #[cfg(feature = "mail")]
     pub mail: tsumugi_mail::MailLimits,
 }

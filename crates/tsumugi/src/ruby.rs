@@ -38,7 +38,7 @@ impl Ruby {
         self
     }
 
-    /// How it is run in an application that is run so. Every setting is named on both sides: one that is added is not forgotten here.
+    /// The settings of the part in Ruby, from those of the application that it is mounted in. Every setting is named on both sides: one that is added is not forgotten here.
     fn settings(&self, outer: &Settings) -> tsumugi_ruby::Settings {
         let Settings {
             data_dir,
@@ -71,7 +71,7 @@ impl Ruby {
     }
 }
 
-/// The limits of Ruby where those that both languages have are these.
+/// Ruby's limits: those that both languages have from `outer`, the rest by default.
 fn common_limits(outer: &Limits) -> RubyLimits {
     let Limits {
         requests_max,

@@ -32,8 +32,8 @@ impl Kv {
     /// (feature `redis`). All who open the same place have the same store, an application in Ruby too.
     ///
     /// # Errors
-    /// [`Error::Kv`]: as [`KvDatabase::open`](tsumugi_kv::KvDatabase::open). [`Error::Store`] of an unknown scheme, or where a server is not reached;
-    /// [`Error::Other`] where the worker takes no more blocking work.
+    /// [`Error::Kv`]: as [`KvDatabase::open`](tsumugi_kv::KvDatabase::open). [`Error::Store`] of an unknown scheme or an engine that is not built in, or
+    /// where a server is not reached; [`Error::Other`] where the worker takes no more blocking work.
     pub async fn open(worker: &Worker, place: &str) -> Result<Kv> {
         Kv::open_with(worker, place, &StoreSettings::default()).await
     }

@@ -207,10 +207,19 @@ fn about_value(
     }
 }
 
-/// SQLite's plain error carries text from functions and extensions, such as the full-text query that was bound; all
+/// Texts of SQLite's plain error that have nothing of a value in them.
+const WITHOUT_VALUES: [&str; 3] = [
+    "output file already exists",
+    "cannot VACUUM from within a transaction",
+    "cannot VACUUM - SQL statements in progress",
+];
+
+/// SQLite's plain error carries text from functions and extensions, such as the full-text query that was bound; a few of its texts and all
 /// other codes have fixed texts, with at most names from the schema or what the author wrote into `RAISE`.
 fn database(code: i32, detail: String, statement: StatementContext<'_>) -> Error {
-    let may_quote_values = code == ffi::SQLITE_ERROR && !statement.values.is_empty();
+    let may_quote_values = code == ffi::SQLITE_ERROR
+        && !statement.values.is_empty()
+        && !WITHOUT_VALUES.contains(&detail.as_str());
     let message = match may_quote_values {
         true => "the statement failed while it ran".to_owned(),
         false => detail.clone(),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use tsumugi_client::{CallMode, HttpClient, HttpStubs};
 use tsumugi_http::secret::{SecretError, Signer};
-use tsumugi_mail::{MailApplication, MailSettings, Mailer, TestMails};
+use tsumugi_mail::{MailContext, MailSettings, Mailer, TestMails};
 use tsumugi_server::environment_variable;
 use tsumugi_server::session::SessionStore;
 use tsumugi_shapes::MessageCatalog;
@@ -33,8 +33,8 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// That of a VM whose calls and mails are looked at here in tests.
-    pub fn with(stubs: Rc<HttpStubs>, mails: TestMails) -> Web {
+    /// Nothing made yet; calls and mails of tests go to these.
+    pub fn new(stubs: Rc<HttpStubs>, mails: TestMails) -> Web {
         Web {
             stubs,
             mails,
@@ -60,10 +60,10 @@ impl Web {
         if let Some(mailer) = self.mailer.get() {
             return Ok(Rc::clone(mailer));
         }
-        let app = MailApplication {
+        let app = MailContext {
             calls: settings.calls,
             development_data: settings.mode.development_data(&settings.data_dir),
-            collected: &self.mails,
+            mails: &self.mails,
             certificates: settings.certificates.as_deref(),
             limits: &settings.limits.mail,
         };

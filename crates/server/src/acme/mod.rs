@@ -11,3 +11,8 @@ pub use supply::CertificateSupply;
 
 /// The option, among others from which a certificate comes.
 pub(crate) const OR_ACME: &str = ", or --acme";
+
+/// What is said in place of wrong usage: nothing else, the options are known.
+pub(crate) fn refusal(_: &clap::Error) -> Option<clap::Error> {
+    None
+}

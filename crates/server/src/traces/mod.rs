@@ -18,7 +18,7 @@ mod without_otlp;
 #[cfg(feature = "otlp")]
 pub use exporter::TraceExporter;
 pub(crate) use figures::write_figures;
-pub(crate) use sampling::{ratio, sampling};
+pub(crate) use sampling::{TraceDestination, ratio, sampling};
 #[cfg(feature = "otlp")]
 pub(crate) use settings::CollectorSettings;
 #[cfg(not(feature = "otlp"))]

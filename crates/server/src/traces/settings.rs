@@ -9,7 +9,7 @@ use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use tsumugi_http::percent::{self, Plus};
 
-use super::endpoint::{ENDPOINT_OF_TRACES, Lookup, endpoint};
+use super::endpoint::{Lookup, TRACES_ENDPOINT, endpoint, value};
 use crate::limits::{COLLECTOR_MS_MAX, RESOURCE_ATTRIBUTES_MAX};
 
 /// A collector of traces.
@@ -43,7 +43,7 @@ impl CollectorSettings {
     }
 
     pub(super) fn read(lookup: Lookup<'_>) -> Result<Option<CollectorSettings>> {
-        let value = |name: &str| lookup(name).filter(|value| !value.trim().is_empty());
+        let value = |name: &str| value(lookup, name);
         let Some((name, endpoint)) = endpoint(lookup) else {
             return Ok(None);
         };
@@ -62,7 +62,7 @@ impl CollectorSettings {
         let path = parts
             .path_and_query
             .map_or(String::new(), |path| path.to_string());
-        let path = match name == ENDPOINT_OF_TRACES {
+        let path = match name == TRACES_ENDPOINT {
             true => path,
             false => format!("{}/v1/traces", path.trim_end_matches('/')),
         };

@@ -10,10 +10,10 @@ use tsumugi_trace::Tracer;
 use super::endpoint::{Lookup, endpoint};
 use super::figures::ExporterFigures;
 
-/// A collector of traces, which there is none of.
+/// A collector of traces. Never made: the feature `otlp` is off.
 pub(crate) struct CollectorSettings(Infallible);
 
-/// What sends traces to a collector, which there is none of.
+/// What sends traces to a collector. Never made: the feature `otlp` is off.
 #[derive(Clone, Debug)]
 pub struct TraceExporter(Infallible);
 

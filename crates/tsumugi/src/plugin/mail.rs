@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use tsumugi_mail::{Mail, MailApplication, MailSettings, Mailer, TestMails};
+use tsumugi_mail::{Mail, MailContext, MailSettings, Mailer, TestMails};
 
 use super::Worker;
 use crate::error::Result;
@@ -23,10 +23,10 @@ impl Worker {
             return Ok(mailer);
         }
         let settings = self.settings();
-        let app = MailApplication {
+        let app = MailContext {
             calls: settings.calls,
             development_data: settings.mode.development_data(&settings.data_dir),
-            collected: &self.0.mails,
+            mails: &self.0.mails,
             certificates: settings.certificates.as_deref(),
             limits: &settings.limits.mail,
         };

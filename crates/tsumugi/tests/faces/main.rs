@@ -1,5 +1,6 @@
-//! What an application may rely on of databases in whichever language it is written: the same requests to handlers in Rust and in Ruby, on
-//! SQLite, PostgreSQL and Firebird. Rule: one table of requests and answers; a face or a database of its own mind fails it.
+//! What an application may rely on in whichever language it is written: the same requests to handlers in Rust and in Ruby. Of databases on SQLite,
+//! PostgreSQL and Firebird; what Ruby has of an application in Rust that it is mounted in is in `settings.rs`.
+//! Rule: one table of requests and answers; a face or a database that answers otherwise fails it.
 
 mod application;
 mod conditions;

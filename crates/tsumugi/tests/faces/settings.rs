@@ -89,8 +89,8 @@ fn routes<S: Plugin>(ruby: Ruby) -> Router<S> {
     Router::new().nest("/rust", rust).mount("/ruby", ruby)
 }
 
-/// Runs a test of an application in both languages; `change` has its last word on the part in Ruby.
-fn with<S: Plugin>(
+/// Runs a test of an application in both languages; `change` sets what is particular to the part in Ruby.
+fn run_in_both<S: Plugin>(
     settings: Settings,
     change: impl Fn(Ruby) -> Ruby,
     test: impl AsyncFn(&trial::Client<S>),
@@ -133,7 +133,7 @@ fn secure_server(folder: &FilePath) -> (u16, ServerCertificate) {
             let mut piece = [0; 4_096];
             if stream.read(&mut piece).is_ok_and(|read| read > 0) {
                 let answer = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret";
-                // A client that has gone is none of its business.
+                // The client may have closed the connection.
                 let _ = stream.write_all(answer.as_bytes());
                 let _ = stream.flush();
             }
@@ -154,7 +154,7 @@ fn certificates_of_the_settings_are_trusted_by_calls_of_both_faces() {
             certificates,
             ..Settings::default()
         };
-        with::<()>(
+        run_in_both::<()>(
             settings,
             |ruby| ruby,
             async |client| {
@@ -170,7 +170,7 @@ fn certificates_of_the_settings_are_trusted_by_calls_of_both_faces() {
 
 #[test]
 fn mails_of_both_faces_are_in_the_list_of_the_test_in_their_order() {
-    with::<()>(
+    run_in_both::<()>(
         stubbed(),
         |ruby| ruby,
         async |client| {
@@ -187,7 +187,7 @@ fn mails_of_both_faces_are_in_the_list_of_the_test_in_their_order() {
 
 #[test]
 fn stubs_of_the_test_answer_the_calls_of_both_faces() {
-    with::<()>(
+    run_in_both::<()>(
         stubbed(),
         |ruby| ruby,
         async |client| {
@@ -222,7 +222,7 @@ fn limits_that_both_faces_have_are_those_of_the_settings_unless_ruby_has_its_own
             Some(limits) => ruby.limits(limits.clone()),
             None => ruby,
         };
-        with::<()>(settings.clone(), change, async |client| {
+        run_in_both::<()>(settings.clone(), change, async |client| {
             client.stub_http(Method::GET, "https://api.example.org/", |_| {
                 StubOutcome::Reply(StubReply::new("text/plain", "four"))
             });
@@ -239,13 +239,13 @@ fn limits_that_both_faces_have_are_those_of_the_settings_unless_ruby_has_its_own
 }
 
 #[test]
-fn environment_data_and_test_are_the_same_in_both_faces() {
+fn environment_data_folder_and_test_mode_are_the_same_in_both_faces() {
     let place = ("PLACE".to_owned(), "here".to_owned());
     let settings = Settings {
         environment: [place].into(),
         ..stubbed()
     };
-    with::<()>(
+    run_in_both::<()>(
         settings,
         |ruby| ruby,
         async |client| {
@@ -259,7 +259,7 @@ fn environment_data_and_test_are_the_same_in_both_faces() {
 
 #[test]
 fn lock_of_the_cluster_is_one_for_both_faces() {
-    with::<ClusterMember>(
+    run_in_both::<ClusterMember>(
         stubbed(),
         |ruby| ruby,
         async |client| {

@@ -1,4 +1,4 @@
-//! How long things live: handlers and their limits, plugins and timers, and what does not even load.
+//! Limits of handlers, the order in which plugins, timers and streams end, and applications that are refused when they load.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
