@@ -29,7 +29,7 @@ setup: ## install what run and test need (PROFILE=run, cluster, test or bench)
 
 run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DATA=./data)
 	@scripts/setup run
-	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 250 crates, without optimising: three to four minutes on two cores, later only what has changed'
+	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 270 crates, without optimising: about four minutes on two cores, later only what has changed'
 	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
 	@mkdir -p $(DATA)
 	@test -s $(DATA)/secret || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > $(DATA)/secret)
