@@ -240,9 +240,12 @@ fn second_request_to_end_does_not_wait_for_the_drain_delay() {
 
 #[test]
 fn phases_are_reported_in_their_order() {
-    let script = Script::new(|_, number| match number {
-        2 => Err("this one does not load".into()),
-        _ => Ok(()),
+    // Not by the number of a load: where one worker fails first, the other may not have begun its load.
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let broken = Arc::clone(&is_broken);
+    let script = Script::new(move |_, _| match broken.load(Ordering::Relaxed) {
+        true => Err("this one does not load".into()),
+        false => Ok(()),
     });
     let mut server = BoundServer::bind(config(2, &["127.0.0.1:0"])).unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -250,7 +253,9 @@ fn phases_are_reported_in_their_order() {
     server.on_phase(move |phase| phases.lock().unwrap().push(phase));
     let server = run(server, &script);
     server.connect().ask("who");
+    is_broken.store(true, Ordering::Relaxed);
     assert!(server.reload().is_err());
+    is_broken.store(false, Ordering::Relaxed);
     server.reload().unwrap();
     assert_eq!(server.drain(), Exit::Drained);
     let expected = [
