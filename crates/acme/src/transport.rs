@@ -102,14 +102,7 @@ async fn ask(
             body: Box::new(body),
         })
     };
-    tokio::select! {
-        biased;
-        answered = answered => answered,
-        ended = connection => match ended {
-            Ok(()) => Err("the connection ended before the answer".into()),
-            Err(error) => Err(error.into()),
-        }
-    }
+    OutgoingHttp::run(connection, answered).await?
 }
 
 /// A certificate that is not taken may be of an authority that is not known here.

@@ -38,7 +38,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let status = runtime
         .block_on(answer)
         .with_context(|| format!("{address} does not answer"))?
-        .with_context(|| format!("cannot ask {address}"))?;
+        .with_context(|| {
+            format!("cannot ask {address}: was the server started with --admin {address}?")
+        })?;
     if status != 200 {
         bail!("{address} is not ready: it answers {status}");
     }

@@ -1,6 +1,7 @@
 //! Connections to other servers as one type, in the clear or over TLS, and HTTP/1.1 over them. Looks up no name and keeps no connection.
 //! Boxed edge: TLS and HTTP of a client, with streams of either kind as one type.
 
+use std::pin::pin;
 use std::{io, net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
@@ -22,6 +23,26 @@ pub struct OutgoingHttp {
     pub sender: SendRequest<Full<Bytes>>,
     /// Moves the bytes while it is polled. Ends when the sender is dropped, or the connection is lost.
     pub connection: BoxFuture<'static, hyper::Result<()>>,
+}
+
+impl OutgoingHttp {
+    /// The outcome of `exchange`, which is what is done with the sender; `connection` moves its bytes meanwhile. A server may close the connection
+    /// with its answer: what has come is read all the same.
+    ///
+    /// # Errors
+    /// Of the connection, where it failed before the exchange had ended.
+    pub async fn run<T>(
+        connection: BoxFuture<'static, hyper::Result<()>>,
+        exchange: impl Future<Output = T>,
+    ) -> hyper::Result<T> {
+        let mut exchange = pin!(exchange);
+        tokio::select! {
+            biased;
+            outcome = &mut exchange => return Ok(outcome),
+            ended = connection => ended?,
+        }
+        Ok(exchange.await)
+    }
 }
 
 impl OutgoingStream {

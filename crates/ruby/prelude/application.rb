@@ -224,7 +224,7 @@ class << self
     raise ArgumentError, "every takes a number of seconds, not #{seconds.inspect}" unless seconds.is_a?(Numeric)
     raise ArgumentError, "every takes workers: :one or :all, not #{workers.inspect}" unless %i[one all].include?(workers)
     raise ArgumentError, "every takes cluster: :one, not #{cluster.inspect}" unless [nil, :one].include?(cluster)
-    raise ArgumentError, "every takes name: with cluster: :one" if name && !cluster
+    raise ArgumentError, "every takes name: with cluster: :one (or a line of cron): `every #{seconds}, cluster: :one, name: #{name.inspect}`" if name && !cluster
     raise ArgumentError, "every #{seconds} needs a block" unless block
 
     seconds = seconds.to_f

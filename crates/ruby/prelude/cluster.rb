@@ -188,9 +188,10 @@ end
 module Kernel
   # The channel of this name: see Tsumugi::MessageChannel. With +keep+ its last so many messages are kept: see Tsumugi::KeptChannel.
   def channel(name, cluster: false, keep: nil)
-    return Tsumugi::KeptChannel.new(name.to_s, cluster ? true : false, keep) if keep
+    raise ArgumentError, "channel takes cluster: true or false, not #{cluster.inspect}; `cluster` says with which processes" unless [true, false].include?(cluster)
+    return Tsumugi::KeptChannel.new(name.to_s, cluster, keep) if keep
 
-    Tsumugi::MessageChannel.new(name.to_s, cluster ? true : false)
+    Tsumugi::MessageChannel.new(name.to_s, cluster)
   end
 end
 

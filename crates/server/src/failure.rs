@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Wrong usage that clap itself cannot find: variables stand for options, and addresses are settled later.
 pub(crate) fn wrong_usage(kind: ErrorKind, message: &str) -> anyhow::Error {
@@ -29,10 +29,36 @@ pub fn failure(
     }
 }
 
+/// Options of other servers, and what is written here in their place.
+const OF_OTHERS: [(&[&str], &str); 2] = [
+    (
+        &["--port", "-p", "--host", "--bind", "-b", "-H"],
+        "--listen says where, as --listen 127.0.0.1:3000",
+    ),
+    (
+        &["--reload", "--watch"],
+        "--dev loads the application again when one of its files changes",
+    ),
+];
+
+/// What is said of an option that other servers have.
+fn advice(usage: &clap::Error) -> Option<clap::Error> {
+    let Some(ContextValue::String(option)) = usage.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let mut known = OF_OTHERS.iter();
+    let (_, advice) = known.find(|(options, _)| options.contains(&option.as_str()))?;
+    let is_unknown = usage.kind() == ErrorKind::UnknownArgument;
+    is_unknown.then(|| {
+        let why = format!("unexpected argument '{option}' found\n\n  tip: {advice}\n");
+        clap::Error::raw(ErrorKind::UnknownArgument, why)
+    })
+}
+
 /// Prints wrong usage, or the help that was asked for; its exit code. The process goes on, so that what it has unpacked is removed.
 pub fn print_usage(usage: &clap::Error) -> ExitCode {
-    let refusal = crate::acme::refusal(usage);
-    let usage = refusal.as_ref().unwrap_or(usage);
+    let clearer = crate::acme::refusal(usage).or_else(|| advice(usage));
+    let usage = clearer.as_ref().unwrap_or(usage);
     // There is no reader when it cannot be written.
     let _ = usage.print();
     usage_exit_code(usage)
@@ -53,6 +79,21 @@ mod tests {
         assert!(text.starts_with("error: one or the other\n"), "{text}");
         assert!(text.contains("Usage: shop"), "{text}");
         assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(2)));
+    }
+
+    #[test]
+    fn option_of_other_servers_is_answered_with_the_one_to_write() {
+        let said = |words: &str| {
+            let command = clap::Command::new("serve");
+            let usage = command.try_get_matches_from(words.split(' ')).unwrap_err();
+            advice(&usage).unwrap_or(usage).to_string()
+        };
+        for words in ["serve --port 3000", "serve -p 3000", "serve --host=0.0.0.0"] {
+            let text = said(words);
+            assert!(text.contains("tip: --listen says where"), "{text}");
+        }
+        assert!(said("serve --reload").contains("tip: --dev"));
+        assert!(said("serve --ports").contains("unexpected argument"));
     }
 
     #[test]

@@ -13,6 +13,21 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What to do where an address cannot be listened on.
+fn listen_advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => "stop the program that uses it, or choose another address",
+        io::ErrorKind::AddrNotAvailable => {
+            "no interface of this machine has it: choose another address, as 127.0.0.1 or 0.0.0.0"
+        }
+        io::ErrorKind::NotFound => "its folder is not there: make it, or choose another address",
+        io::ErrorKind::PermissionDenied => {
+            "this user may not: choose another address, or give it the right (ports below 1024 need CAP_NET_BIND_SERVICE)"
+        }
+        _ => "choose another address",
+    }
+}
+
 /// What can go wrong in this crate.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
@@ -29,9 +44,7 @@ pub enum Error {
     #[error("no address to listen on; give at least one, such as 127.0.0.1:8080")]
     NoAddress,
     /// The kernel refused the address. Choose another, or stop what holds it.
-    #[error(
-        "cannot listen on {address} ({source}); choose another address or stop the program that uses it"
-    )]
+    #[error("cannot listen on {address} ({source}); {}", listen_advice(source))]
     Listen {
         /// The address as configured.
         address: ListenAddress,

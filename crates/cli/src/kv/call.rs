@@ -84,9 +84,10 @@ pub enum KvCall {
     #[command(after_help = GET)]
     Get(commands::Get),
     /// Store a value
-    #[command(after_help = SET)]
+    #[command(after_help = SET, alias = "put")]
     Set(commands::SetCall),
     /// Remove a record
+    #[command(aliases = ["delete", "del", "rm"])]
     Remove(commands::Remove),
     /// Add to the end of a value
     Append(commands::Append),
@@ -94,7 +95,7 @@ pub enum KvCall {
     #[command(after_help = INCREMENT)]
     Increment(commands::Increment),
     /// Print records in the order of their keys
-    #[command(after_help = LIST)]
+    #[command(after_help = LIST, alias = "ls")]
     List(list::List),
     /// Print keys that fit a pattern
     #[command(after_help = SEARCH)]

@@ -362,7 +362,7 @@ impl SourceHistory {
     ) -> LocalBoxFuture<'h, Result<Vec<String>>> {
         async move {
             if is_left(executor) {
-                tracing::info!(target: "tsumugi_db", "this command migrates no database of others: what is pending stays so");
+                tracing::info!(target: "tsumugi_db", "this command applies no migration to a database that is there: `migrate up` does");
                 return Ok(Vec::new());
             }
             let notes = &self.notes_in_table(executor).await?;

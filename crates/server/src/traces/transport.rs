@@ -182,14 +182,8 @@ async fn exchange(
         // A collector may answer nothing, or in another form.
         Ok(ExportResponse::decode(body.to_bytes()).unwrap_or_default())
     };
-    tokio::select! {
-        biased;
-        answered = answered => answered,
-        ended = connection => match ended {
-            Ok(()) => bail!("the connection ended before the answer"),
-            Err(error) => Err(error).context("the connection failed"),
-        }
-    }
+    let exchanged = OutgoingHttp::run(connection, answered).await;
+    exchanged.context("the connection failed")?
 }
 
 #[cfg(test)]
@@ -198,8 +192,8 @@ mod tests {
 
     use super::*;
 
-    /// What comes of a collector over HTTP that answers so many bytes.
-    async fn send_to_one_that_answers(bytes: usize) -> Result<u64> {
+    /// What comes of a collector over HTTP that answers so many bytes and waits for the client to leave, or leaves at once.
+    async fn send_to_one_that_answers(version: &str, bytes: usize) -> Result<u64> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         let endpoint = format!("http://{}", listener.local_addr()?);
         let settings = CollectorSettings::read(&|name| {
@@ -210,11 +204,13 @@ mod tests {
             let (mut stream, _) = listener.accept().await?;
             let mut head = [0; 4_096];
             let _ = stream.read(&mut head).await?;
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {bytes}\r\n\r\n");
+            let head = format!("{version} 200 OK\r\ncontent-length: {bytes}\r\n\r\n");
             let answer = [head.into_bytes(), vec![0; bytes]].concat();
             // Whoever has enough leaves.
             let _ = stream.write_all(&answer).await;
-            let _ = stream.read(&mut [0]).await;
+            if version == "HTTP/1.1" {
+                let _ = stream.read(&mut [0]).await;
+            }
             anyhow::Ok(())
         };
         let transport = Transport::open(&settings)?;
@@ -226,10 +222,18 @@ mod tests {
 
     #[tokio::test]
     async fn answer_of_one_byte_more_than_the_limit_is_an_error() {
-        let fits = send_to_one_that_answers(COLLECTOR_ANSWER_BYTES_MAX).await;
+        let fits = send_to_one_that_answers("HTTP/1.1", COLLECTOR_ANSWER_BYTES_MAX).await;
         assert_eq!(fits.unwrap(), 0);
-        let more = send_to_one_that_answers(COLLECTOR_ANSWER_BYTES_MAX + 1).await;
+        let more = send_to_one_that_answers("HTTP/1.1", COLLECTOR_ANSWER_BYTES_MAX + 1).await;
         let error = more.unwrap_err().to_string();
         assert!(error.contains("its answer cannot be read"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn answer_of_a_collector_that_closes_the_connection_with_it_counts() {
+        for bytes in [0, 100] {
+            let sent = send_to_one_that_answers("HTTP/1.0", bytes).await;
+            assert_eq!(sent.unwrap(), 0);
+        }
     }
 }
