@@ -2,6 +2,7 @@
 # Rule: a verb is here when what it does exists, and each is one or two commands that can be typed by hand.
 
 LISTEN ?= 127.0.0.1:8080
+ADMIN ?= 127.0.0.1:9090
 DATA ?= ./data
 PROFILE ?= test
 APP ?= crates/bench/apps/hello.rb
@@ -27,14 +28,19 @@ help: ## this table
 setup: ## install what run and test need (PROFILE=run, cluster, test or bench)
 	@scripts/setup $(PROFILE)
 
-run: ## set up, build, serve the demo on http://LISTEN (LISTEN=127.0.0.1:8080 DATA=./data)
+# The port of the dashboard may be another program's: which variable chooses another stands in front of what the server says of it.
+run: ## set up, build, serve the demo on http://LISTEN and its dashboard on ADMIN, none if that is empty (LISTEN=127.0.0.1:8080 ADMIN=127.0.0.1:9090 DATA=./data)
 	@scripts/setup run
 	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 270 crates, without optimising: about four minutes on two cores, later only what has changed'
 	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
 	@mkdir -p $(DATA)
 	@test -s $(DATA)/secret || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > $(DATA)/secret)
+	@$(TARGET)/quick/tsumugi migrate up examples/demo/app.rb --data $(DATA)
+	@$(TARGET)/quick/tsumugi seed examples/demo/app.rb --data $(DATA)
+	@echo 'run: the demo on http://$(LISTEN) (another address: make run LISTEN=ADDRESS)'
+	@echo 'run: $(if $(ADMIN),its dashboard on $(if $(filter unix:%,$(ADMIN)),$(ADMIN),http://$(ADMIN)/dashboard/) (another address: make run ADMIN=ADDRESS; none: make run ADMIN=),no dashboard: ADMIN is empty)'
 	TSUMUGI_SECRET="$${TSUMUGI_SECRET:-$$(cat $(DATA)/secret)}" \
-	$(TARGET)/quick/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data $(DATA) --access-log -
+	$(TARGET)/quick/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data $(DATA) --access-log - $(if $(ADMIN),--admin $(ADMIN))
 
 release: ## build what is shipped, for this machine: target/release/tsumugi (`make dist` for others)
 	@scripts/setup run

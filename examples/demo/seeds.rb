@@ -1,4 +1,4 @@
-# Run with: tsumugi seed examples/demo/app.rb
+# A board with something on it; `make run` has it. Run with: tsumugi seed examples/demo/app.rb
 seeder(:tasks) do
   now = (Time.now.to_f * 1000).to_i
   titles = ["糸を買いに行く", "Wind the bobbin", "機を掃除する", "Dye with indigo"]

@@ -7,6 +7,7 @@
 //! bytes behind it, is an error, and never a `tsumugi` that serves what lies in the folder.
 //! Rule: what was unpacked belongs to one process: a folder of its own, which goes with it. A command that takes no application unpacks nothing.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::FileExt as _;
@@ -49,6 +50,13 @@ pub fn default_application() -> PathBuf {
 /// Whether the application of this process was unpacked from its executable.
 pub fn is_there() -> bool {
     APPLICATION.get().is_some()
+}
+
+/// Whether this file is the application of the executable.
+pub fn has(file: &Path) -> bool {
+    APPLICATION
+        .get()
+        .is_some_and(|application| application == file)
 }
 
 /// Whether this executable was built with an application, by its own bytes in memory: no file is read.
@@ -107,10 +115,20 @@ impl Bundle {
         let mut file = File::open(&path).with_context(|| unusable(&path))?;
         let place = ArchivePlace::of(&mut file).with_context(|| unusable(&path))?;
         let place = place.with_context(|| {
-            let what = "it is cut, or has bytes behind it: build it anew, or copy it anew";
+            let what = "it is cut, or has bytes behind it: build it anew, or copy it anew (`strip` cuts it)";
             format!("{}: {what}", unusable(&path))
         })?;
         Ok(Bundle { path, file, place })
+    }
+
+    /// The name of the application file. Unpacks nothing.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is damaged.
+    pub fn application(mut self) -> Result<String> {
+        self.file.seek(SeekFrom::Start(self.place.start))?;
+        let name = read_entry(self.file.take(self.place.bytes));
+        name.with_context(|| unusable(&self.path))
     }
 
     /// Unpacks it into a folder of this process, which lasts as long as what this answers.
@@ -123,8 +141,44 @@ impl Bundle {
         let archive = self.file.take(self.place.bytes);
         let application = unpack_into(archive, folder.path());
         let application = application.with_context(|| unusable(&self.path))?;
+        tsumugi_server::hide_in_log(folder.path());
         let _ = APPLICATION.set(application);
         Ok(folder)
+    }
+}
+
+/// The name of the application file in an archive.
+fn read_entry(archive: impl Read) -> Result<String> {
+    let mut archive = tar::Archive::new(GzDecoder::new(archive));
+    let first = archive
+        .entries()
+        .and_then(|mut entries| entries.next().transpose());
+    let mut name = String::new();
+    let mut first = first.context("it is damaged")?.context("it is empty")?;
+    ensure!(
+        first.path().is_ok_and(|path| path == Path::new(ENTRY)),
+        "it names no application file"
+    );
+    first.read_to_string(&mut name).context("it is damaged")?;
+    Ok(name)
+}
+
+/// A text about files of this process as their author has them: without the folder that they were unpacked into.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    let folder = APPLICATION
+        .get()
+        .and_then(|application| application.parent());
+    match folder {
+        Some(folder) => without_folder(text, folder),
+        None => Cow::Borrowed(text),
+    }
+}
+
+fn without_folder<'t>(text: &'t str, folder: &Path) -> Cow<'t, str> {
+    let folder = folder.join("").display().to_string();
+    match text.contains(&folder) {
+        true => Cow::Owned(text.replace(&folder, "")),
+        false => Cow::Borrowed(text),
     }
 }
 
@@ -293,6 +347,19 @@ mod tests {
             let program = [&vec![0; before], &mark[..31], b"+"].concat();
             check(&program, Some((before as u64 + 31, WITH)));
         }
+    }
+
+    #[test]
+    fn name_of_the_application_is_read_from_the_archive_alone() {
+        let mut archive = tar::Builder::new(flate2::write::GzEncoder::new(
+            Vec::new(),
+            flate2::Compression::default(),
+        ));
+        write_entry(&mut archive, "shop.rb").unwrap();
+        let archive = archive.into_inner().and_then(|packed| packed.finish());
+        let archive = archive.unwrap();
+        assert_eq!(read_entry(&archive[..]).unwrap(), "shop.rb");
+        assert!(read_entry(&archive[..10]).is_err());
     }
 
     #[test]

@@ -7,13 +7,13 @@ use anyhow::Result;
 use tsumugi_server::commands;
 use tsumugi_server::openapi::RouteOptions;
 
-use crate::application;
+use crate::{application, bundle};
 
 /// Options of `check`, and of `routes` too.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = crate::bundle::default_application())]
+    #[arg(default_value_os_t = bundle::default_application())]
     app: PathBuf,
     /// The application's data; a temporary folder by default, so that a check changes nothing: stores elsewhere are empty ones in memory
     /// meanwhile. No migration is applied to a database that is there
@@ -33,7 +33,8 @@ pub struct RoutesArguments {
 /// Says whether the application loads.
 pub fn check(arguments: &Arguments) -> Result<ExitCode> {
     application::inspect(&arguments.app, arguments.data.as_deref(), async |app| {
-        let place = format!(" in {}", arguments.app.display());
+        let app_file = arguments.app.display().to_string();
+        let place = format!(" in {}", bundle::shown(&app_file));
         commands::print(commands::sound(app.routes().len(), place))?;
         Ok(ExitCode::SUCCESS)
     })
@@ -47,7 +48,7 @@ pub fn routes(arguments: &RoutesArguments) -> Result<ExitCode> {
         let text = arguments
             .options
             .text(loaded.routes(), name, || loaded.operations())?;
-        commands::print(text)?;
+        commands::print(bundle::shown(&text))?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -55,7 +56,7 @@ pub fn routes(arguments: &RoutesArguments) -> Result<ExitCode> {
 /// The name of an application: that of its file, or of the folder where an `app.rb` lies; of an executable with an application, its own.
 fn name_of(app: &Path) -> String {
     let executable = || std::env::current_exe().ok();
-    let absolute = match crate::bundle::is_there() {
+    let absolute = match bundle::is_there() {
         true => executable(),
         false => std::path::absolute(app).ok(),
     };

@@ -13,13 +13,13 @@ use tsumugi_ruby::{App, Console, ConsoleReply};
 use tsumugi_server::{DataAccess, DataFolder, table};
 use tsumugi_worker::WorkerLimits;
 
-use crate::application;
+use crate::{application, bundle};
 
 /// Options of `console`.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = crate::bundle::default_application())]
+    #[arg(default_value_os_t = bundle::default_application())]
     app: PathBuf,
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]
@@ -157,13 +157,13 @@ fn show(reply: &ConsoleReply) -> ShowOutcome {
         ConsoleReply::Interrupted => println!("interrupted"),
         ConsoleReply::Syntax(error) => println!("SyntaxError: {error}"),
         ConsoleReply::Raised(report) => {
-            println!("{report}");
+            println!("{}", bundle::shown(&report.to_string()));
             let own = report
                 .backtrace
                 .iter()
                 .filter(|frame| !frame.starts_with("tsumugi/"));
             for frame in own {
-                println!("    from {frame}");
+                println!("    from {}", bundle::shown(frame));
             }
         }
     }

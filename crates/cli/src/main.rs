@@ -11,6 +11,8 @@ mod build;
 mod bundle;
 mod check;
 mod console;
+mod executable;
+mod features;
 mod health;
 mod jobs;
 mod kv;
@@ -23,13 +25,12 @@ mod serve;
 mod test;
 mod watch;
 
-use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use bundle::Bundle;
 use clap::{CommandFactory as _, Parser, Subcommand};
-use tsumugi_server::TemporaryFolder;
+use executable::CommandLine;
 use tsumugi_worker::{ERRORS, unblock_signals};
 
 #[cfg(feature = "mimalloc")]
@@ -38,16 +39,17 @@ static ALLOCATOR: tsumugi_allocator::Allocator = tsumugi_allocator::Allocator;
 
 /// An application server: handlers in Ruby, written as if they blocked, on workers that never do.
 #[derive(Parser)]
-#[command(name = "tsumugi", version = VERSION, arg_required_else_help = true, after_help = FIRST_STEPS)]
+#[command(name = "tsumugi", version = version(), arg_required_else_help = true, after_help = FIRST_STEPS)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
-#[cfg(feature = "mimalloc")]
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (mruby 3.2, mimalloc)");
-#[cfg(not(feature = "mimalloc"))]
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (mruby 3.2, system allocator)");
+/// For clap, which keeps no text of its own.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(features::version);
+    &VERSION
+}
 
 const FIRST_STEPS: &str = "\
 First steps:
@@ -179,45 +181,10 @@ enum Command {
     Man(manuals::PageArguments),
 }
 
-/// What an executable with an application does without it.
-const WITHOUT_APPLICATION: &[&str] = &[
-    "-h",
-    "--help",
-    "help",
-    "-V",
-    "--version",
-    "kv",
-    "bench",
-    "new",
-    "build",
-    "health",
-    "completions",
-    "man",
-];
-
-/// The words of the command line, and what was unpacked for them. An executable with an application serves it when no other command is named.
-fn words() -> anyhow::Result<(Vec<OsString>, Option<TemporaryFolder>)> {
-    let mut words: Vec<OsString> = std::env::args_os().collect();
-    if !bundle::is_built_in() {
-        return Ok((words, None));
-    }
-    let first = words.get(1).map(|word| word.to_string_lossy().into_owned());
-    if first
-        .as_deref()
-        .is_some_and(|first| WITHOUT_APPLICATION.contains(&first))
-    {
-        return Ok((words, None));
-    }
-    if first.is_none_or(|first| first.starts_with('-')) {
-        words.insert(1.min(words.len()), "serve".into());
-    }
-    // Before the words are read: the file is what commands have without one.
-    Ok((words, Some(Bundle::open()?.unpack()?)))
-}
-
 /// Reports why a command has failed; its exit code.
 fn report(error: anyhow::Error, is_in_file: bool) -> ExitCode {
     let (text, code) = tsumugi_server::failure(error, "tsumugi: ", Arguments::command());
+    let text = features::with_advice(&bundle::shown(&text));
     // There is no reader when it cannot be written.
     let _ = write!(&ERRORS, "{text}");
     if is_in_file {
@@ -228,13 +195,13 @@ fn report(error: anyhow::Error, is_in_file: bool) -> ExitCode {
 
 /// What is logged where `TSUMUGI_LOG` does not say it.
 fn log_level(command: &Command) -> &'static str {
-    // Commands that look at an application say themselves what they found, and nothing of how it loads. Where it is talked to, a statement
-    // of a database that has a line is shown.
+    // Commands that look at an application say themselves what they found, and nothing of how it loads.
     match command {
         Command::Serve(_) => "info,tsumugi_db=debug",
         Command::Kv(arguments) if arguments.is_server() => "info",
-        // Between the lines of tests nothing else is read; what a test is about can be shown with TSUMUGI_LOG.
+        // Between the lines of tests and of a console nothing else is read; what these are about can be shown with TSUMUGI_LOG.
         Command::Test(_)
+        | Command::Console(_)
         | Command::Check(_)
         | Command::Routes(_)
         | Command::Jobs(_)
@@ -247,13 +214,17 @@ fn main() -> ExitCode {
     // Where the system refuses it, they stay as the parent has left them.
     let _ = unblock_signals();
     // What was unpacked is removed at the end.
-    let (words, _unpacked) = match words() {
-        Ok(words) => words,
+    let (words, _unpacked) = match executable::command_line(Arguments::command) {
+        Ok(CommandLine::Words(words, unpacked)) => (words, unpacked),
+        Ok(CommandLine::Help(help)) => return tsumugi_server::print_usage(&help),
         Err(error) => return report(error, false),
     };
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
-        Err(usage) => return tsumugi_server::print_usage(&usage),
+        Err(usage) => {
+            let refusal = features::refusal(&usage);
+            return tsumugi_server::print_usage(refusal.as_ref().unwrap_or(&usage));
+        }
     };
     let level = log_level(&arguments.command);
     let log_file = match &arguments.command {

@@ -23,6 +23,7 @@ const FILES: &[(&str, &str)] = &[
         "migrations/20260101090000_create_notes.rb",
         include_str!("../template/migrations/20260101090000_create_notes.rb"),
     ),
+    ("seeds.rb", include_str!("../template/seeds.rb")),
     ("views/home.erb", include_str!("../template/views/home.erb")),
     (
         "public/style.css",

@@ -8,7 +8,7 @@ use tsumugi_ruby::{Mode, Settings};
 use tsumugi_server::Options;
 
 use crate::kv::embedded;
-use crate::{application, watch};
+use crate::{application, executable, watch};
 
 /// Options of `serve`.
 #[derive(clap::Args)]
@@ -31,6 +31,9 @@ const FEATURES: &[&str] = match cfg!(feature = "mimalloc") {
 /// Serves until a signal.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     application::find(&arguments.app)?;
+    if arguments.options.mode() == Mode::Development {
+        executable::ensure_sources(&arguments.app, "--dev")?;
+    }
     let mut prepared = arguments.options.prepare()?;
     prepared.describe(&[("mruby", "3.2")], FEATURES);
     let kv = arguments.kv.prepare(&mut prepared)?;

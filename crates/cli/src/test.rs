@@ -19,7 +19,7 @@ use tsumugi_worker::{WorkerHandle, WorkerLimits};
 
 use crate::limits::TEST_MS_MAX;
 use crate::serve::folder_of;
-use crate::{application, migrate};
+use crate::{application, executable, migrate};
 
 /// The exit code of a run that a signal ended, as shells have it for Ctrl-C.
 const INTERRUPTED: u8 = 130;
@@ -60,6 +60,7 @@ struct TestRun<'a> {
 
 /// Runs the tests; the last line is `N passed, N failed`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    executable::ensure_sources(&arguments.app, "`test`")?;
     application::find(&arguments.app)?;
     if arguments.shared_database {
         let url = database_url()

@@ -150,7 +150,7 @@ fn executable_serves_pages_views_files_and_migrations_without_its_sources() {
     assert_eq!(code, 0, "{text}");
     let (code, text) = run(&mut shop.command(&["routes"]));
     assert!(
-        code == 0 && text.contains("GET") && text.contains("/app.rb:5"),
+        code == 0 && text.contains("GET") && text.contains(" app.rb:5"),
         "{text}"
     );
     let mut server = shop.serve();
@@ -259,7 +259,7 @@ fn executable_that_was_cut_or_has_bytes_behind_it_serves_no_application_of_the_f
         behind,
     ] {
         fs::write(&path, &bytes).unwrap();
-        for words in [&["routes"][..], &["check"], &[]] {
+        for words in [&["routes"][..], &["check"], &["--help"], &[]] {
             let (code, text) = run(&mut shop.command(words));
             assert_eq!(code, 1, "{words:?}: {text}");
             assert!(text.contains("cut, or has bytes behind it"), "{text}");
@@ -286,6 +286,62 @@ fn command_line_that_is_wrong_or_asks_for_help_leaves_nothing_unpacked() {
         assert_eq!(found, code, "{words:?}: {text}");
         assert!(text.contains("Usage:"), "{words:?}: {text}");
         assert_eq!(shop.unpacked(), Vec::<PathBuf>::new(), "{words:?}");
+    }
+}
+
+#[test]
+fn help_is_that_of_serving_under_the_names_of_the_executable_and_its_application() {
+    let shop = Shop::new();
+    for words in [["--help"], ["-h"], ["help"]] {
+        let (code, text) = run(&mut shop.command(&words));
+        assert_eq!(code, 0, "{words:?}: {text}");
+        for present in [
+            "the application app.rb, which is in this executable",
+            "Usage: shop [OPTIONS]\n",
+            "--listen",
+            "--workers",
+            "shop check, routes",
+        ] {
+            assert!(
+                text.contains(present),
+                "{words:?}: no {present:?} in:\n{text}"
+            );
+        }
+        assert!(!text.contains("  --dev"), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn command_for_the_sources_of_an_application_is_refused() {
+    let shop = Shop::new();
+    for words in [&["test"][..], &["--dev"], &["serve", "--dev"]] {
+        let (code, text) = run(&mut shop.command(words));
+        assert_eq!(code, 1, "{words:?}: {text}");
+        assert!(text.contains("whose files are fixed"), "{words:?}: {text}");
+        assert_eq!(shop.unpacked(), Vec::<PathBuf>::new(), "{words:?}");
+    }
+    // Another application has its files.
+    let other = shop.folder.path().join("other");
+    write(&other.join("app.rb"), "get('/') { 'x' }\n");
+    write(
+        &other.join("test/app_test.rb"),
+        "test('x') { assert true }\n",
+    );
+    let (code, text) = run(&mut shop.command(&["test", "../other/app.rb"]));
+    assert!(code == 0 && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn files_are_shown_by_their_paths_in_the_application() {
+    let shop = Shop::new();
+    let (code, text) = run(&mut shop.command(&["check"]));
+    assert!(code == 0 && text.contains(" in app.rb\n"), "{text}");
+    // The database that it names is of no kind.
+    for words in [&["check"][..], &["--listen", "127.0.0.1:0"]] {
+        let mut command = shop.command(words);
+        let (code, text) = run(command.env("DATABASE_URL", "nothing:x"));
+        assert!(code == 1 && text.contains("app.rb:2"), "{words:?}: {text}");
+        assert!(!text.contains("tsumugi-app-"), "{words:?}: {text}");
     }
 }
 

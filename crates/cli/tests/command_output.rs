@@ -139,6 +139,34 @@ fn test_prints_its_own_lines_and_no_sql() {
 }
 
 #[test]
+fn start_that_fails_names_no_address_and_drains_nothing() {
+    let folder = folder_with(&[("app.rb", "raise 'not today'\n")]);
+    let words = ["serve", "--workers", "2", "--listen", "127.0.0.1:0"];
+    let mut command = tsumugi(folder.path(), &words);
+    command.env("TSUMUGI_LOG", "info");
+    let (code, text) = output(command);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("not today"), "{text}");
+    for absent in ["listening on", "drain"] {
+        assert!(!text.contains(absent), "{absent:?} is in:\n{text}");
+    }
+}
+
+#[test]
+fn word_of_kv_that_is_almost_a_command_starts_no_server_and_makes_no_folder() {
+    let folder = folder_with(&[]);
+    for (words, expected) in [
+        (&["kv", "gett", "a"][..], "did you mean `get`?"),
+        (&["kv", "lst"], "did you mean `list`?"),
+    ] {
+        let (code, text) = output(tsumugi(folder.path(), words));
+        assert_eq!(code, 2, "{words:?}: {text}");
+        assert!(text.contains(expected), "{words:?}: {text}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn migrate_without_a_server_ends_like_check() {
     let migration = "up { db.create(:users) { increments :id } }\n";
     let app = "plugin(:db) { DB.connect }\ndb.query 'select 1'\n";
@@ -167,6 +195,9 @@ fn migrate_without_a_server_ends_like_check() {
                 text.contains("cannot connect to 127.0.0.1:1"),
                 "{words:?}: {text}"
             );
+            // Not in silence.
+            let notices = text.matches("waiting for the database").count();
+            assert_eq!(notices, 1, "{words:?}: {text}");
             let took = began.elapsed();
             assert!(took < PATIENCE, "{words:?}: {took:?}");
         }

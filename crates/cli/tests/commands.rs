@@ -384,6 +384,9 @@ fn a_new_application_passes_its_check_and_its_tests() {
     let (code, text) = run(&blog, &["test"]);
     assert!(text.contains(" passed, 0 failed"), "{text}");
     assert_eq!(code, 0, "{text}");
+    run(&blog, &["migrate", "up"]);
+    let (code, text) = run(&blog, &["seed"]);
+    assert_eq!((code, text.contains("seeds of notes")), (0, true), "{text}");
     let (code, text) = run(folder.path(), &["new", "blog"]);
     assert_eq!((code, text.contains("is not empty")), (1, true), "{text}");
     let (_, text) = run(folder.path(), &["new", "my blog"]);

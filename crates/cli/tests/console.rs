@@ -67,6 +67,14 @@ fn rows_and_queries_are_shown_as_tables() {
 }
 
 #[test]
+fn statements_of_a_database_are_not_logged_between_the_lines() {
+    let output = feed("db[:t].all\n");
+    assert_eq!(output.stdout, b"a\n-\n0 rows\n");
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(log, "");
+}
+
+#[test]
 fn the_last_value_has_a_name() {
     check("40\n_ + 2\n", "=> 40\n=> 42\n");
 }

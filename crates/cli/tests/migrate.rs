@@ -478,7 +478,7 @@ fn command_with_nothing_to_do_says_what_is_missing_and_creates_nothing() {
         check_leaves(&[], &["migrate", word], no_folder, &[]);
     }
     check_leaves(&[], &["migrate", "up", "--dry-run"], no_folder, &[]);
-    let no_seeds = "there is neither seeds.rb nor a folder seeds beside the application";
+    let no_seeds = "there is neither seeds.rb nor a folder seeds beside the application; what fills an empty table is written so: `seeder(:users) { db[:users].insert(name: \"Ann\") }`";
     check_leaves(&[], &["seed"], no_seeds, &[]);
     let pending = [USERS];
     for (words, said) in [

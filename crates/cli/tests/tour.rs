@@ -1,4 +1,5 @@
-//! The tour of examples/: migrated, seeded and served on SQLite, on PostgreSQL and on Firebird, every route asked.
+//! The tour of examples/: migrated, seeded and served on SQLite, on PostgreSQL and on Firebird, every route asked. The demo as far as `make run`
+//! goes before it serves.
 
 #[path = "databases/mod.rs"]
 mod databases;
@@ -9,7 +10,7 @@ mod rig;
 use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use databases::Database;
 use rig::{Answer, PATIENCE, Served, get, until};
@@ -22,15 +23,21 @@ struct Tour {
     database: Database,
 }
 
-fn app() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/tour/app.rb")
+/// An application of examples/.
+fn example(name: &str) -> PathBuf {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    examples.join(name).join("app.rb")
 }
 
 fn command(folder: &Path, url: &str, words: &[&str]) -> Command {
+    command_of("tour", folder, url, words)
+}
+
+fn command_of(name: &str, folder: &Path, url: &str, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
     command
         .args(words)
-        .arg(app())
+        .arg(example(name))
         .current_dir(folder)
         .env("DATABASE_URL", url)
         .env("TSUMUGI_LOG", "info")
@@ -256,4 +263,32 @@ fn a_second_seed_changes_nothing() {
             get(&tour.address, "/users").text().contains(r#""total":4"#)
         });
     });
+}
+
+/// As two `make run` at once do it, and one later.
+#[test]
+fn board_of_the_demo_is_seeded_once_and_left_alone_with_tasks_on_it() {
+    for database in Database::all() {
+        let folder = rig::folder(&[("data/.keep", b"")]);
+        let url = database.url().unwrap_or("sqlite:data/demo.db".to_owned());
+        let run = |words: &[&str]| {
+            let mut command = command_of("demo", folder.path(), &url, words);
+            command.stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let said = |child: Child| {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success());
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        said(run(&["migrate", "up"]));
+        let both = [run(&["seed"]), run(&["seed"])].map(said);
+        let left_out = |said: &String| said.contains("seeds of tasks: left out");
+        assert_eq!(
+            both.iter().filter(|said| left_out(said)).count(),
+            1,
+            "{both:?}"
+        );
+        let later = said(run(&["seed"]));
+        assert!(left_out(&later), "{later}");
+    }
 }

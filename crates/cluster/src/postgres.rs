@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tsumugi_db::{Database, Listener, ListenerEvent, ValueRef, values};
+use tsumugi_db::{Database, Listener, ListenerEvent, ValueRef, bookkeeping, values};
 
 use crate::abandon::abandon_by;
 use crate::engine::{
@@ -217,19 +217,19 @@ async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKin
 
 impl ClusterEngine for PostgresEngine {
     fn begin_timer<'a>(&'a self, name: &'a str, _period: Duration) -> EngineFuture<'a, ()> {
-        Box::pin(async move {
+        Box::pin(bookkeeping(async move {
             let database = self.table.database().await?;
             database.execute(BEGIN_TIMER, values![name]).await?;
             Ok(())
-        })
+        }))
     }
 
     fn take<'a>(&'a self, request: &'a TakeRequest) -> EngineFuture<'a, TakeAnswer> {
-        Box::pin(self.take_now(request))
+        Box::pin(bookkeeping(self.take_now(request)))
     }
 
     fn renew<'a>(&'a self, claim: &'a LeaseClaim, ttl: Duration) -> EngineFuture<'a, bool> {
-        Box::pin(self.renew_now(claim, ttl))
+        Box::pin(bookkeeping(self.renew_now(claim, ttl)))
     }
 
     fn release<'a>(
@@ -238,15 +238,17 @@ impl ClusterEngine for PostgresEngine {
         holder: &'a str,
         kind: ReleaseKind,
     ) -> EngineFuture<'a, ()> {
-        Box::pin(async move {
+        Box::pin(bookkeeping(async move {
             release(self.table.database().await?, name, holder, kind).await?;
             Ok(())
-        })
+        }))
     }
 
     fn abandon(&self, name: String, holder: String) {
         let database = self.table.database_as_is().clone();
-        abandon_by(async move || release(&database, &name, &holder, ReleaseKind::Keep).await);
+        abandon_by(async move || {
+            bookkeeping(release(&database, &name, &holder, ReleaseKind::Keep)).await
+        });
     }
 
     fn publish<'a>(&'a self, channel: &'a str, message: &'a str) -> EngineFuture<'a, ()> {
@@ -281,7 +283,7 @@ impl ClusterEngine for PostgresEngine {
     }
 
     fn kept_range<'a>(&'a self, channel: &'a KeptChannelName) -> EngineFuture<'a, KeptRange> {
-        Box::pin(self.kept.range(channel))
+        Box::pin(bookkeeping(self.kept.range(channel)))
     }
 
     fn kept_after<'a>(
@@ -290,7 +292,7 @@ impl ClusterEngine for PostgresEngine {
         after: i64,
         most: usize,
     ) -> EngineFuture<'a, Vec<KeptMessage>> {
-        Box::pin(self.kept.after(channel, after, most))
+        Box::pin(bookkeeping(self.kept.after(channel, after, most)))
     }
 }
 

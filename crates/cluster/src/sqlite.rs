@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Once;
 use std::time::Duration;
 
-use tsumugi_db::{Database, Row, ValueRef, values};
+use tsumugi_db::{Database, Row, ValueRef, bookkeeping, values};
 
 use crate::abandon::abandon_by;
 use crate::clock::{BootTime, boot_id};
@@ -145,21 +145,21 @@ async fn release(database: &Database, name: &str, holder: &str, kind: ReleaseKin
 
 impl ClusterEngine for SqliteEngine {
     fn begin_timer<'a>(&'a self, name: &'a str, _period: Duration) -> EngineFuture<'a, ()> {
-        Box::pin(async move {
+        Box::pin(bookkeeping(async move {
             let now = BootTime::now().milliseconds();
             let values = values![name, boot_id(), now, now, now];
             let database = self.table.database().await?;
             database.execute(BEGIN_TIMER, values).await?;
             Ok(())
-        })
+        }))
     }
 
     fn take<'a>(&'a self, request: &'a TakeRequest) -> EngineFuture<'a, TakeAnswer> {
-        Box::pin(self.take_now(request))
+        Box::pin(bookkeeping(self.take_now(request)))
     }
 
     fn renew<'a>(&'a self, claim: &'a LeaseClaim, ttl: Duration) -> EngineFuture<'a, bool> {
-        Box::pin(self.renew_now(claim, ttl))
+        Box::pin(bookkeeping(self.renew_now(claim, ttl)))
     }
 
     fn release<'a>(
@@ -168,15 +168,17 @@ impl ClusterEngine for SqliteEngine {
         holder: &'a str,
         kind: ReleaseKind,
     ) -> EngineFuture<'a, ()> {
-        Box::pin(async move {
+        Box::pin(bookkeeping(async move {
             release(self.table.database().await?, name, holder, kind).await?;
             Ok(())
-        })
+        }))
     }
 
     fn abandon(&self, name: String, holder: String) {
         let database = self.table.database_as_is().clone();
-        abandon_by(async move || release(&database, &name, &holder, ReleaseKind::Keep).await);
+        abandon_by(async move || {
+            bookkeeping(release(&database, &name, &holder, ReleaseKind::Keep)).await
+        });
     }
 
     fn publish<'a>(&'a self, channel: &'a str, message: &'a str) -> EngineFuture<'a, ()> {
@@ -211,7 +213,7 @@ impl ClusterEngine for SqliteEngine {
     }
 
     fn kept_range<'a>(&'a self, channel: &'a KeptChannelName) -> EngineFuture<'a, KeptRange> {
-        Box::pin(self.kept.range(channel))
+        Box::pin(bookkeeping(self.kept.range(channel)))
     }
 
     fn kept_after<'a>(
@@ -220,6 +222,6 @@ impl ClusterEngine for SqliteEngine {
         after: i64,
         most: usize,
     ) -> EngineFuture<'a, Vec<KeptMessage>> {
-        Box::pin(self.kept.after(channel, after, most))
+        Box::pin(bookkeeping(self.kept.after(channel, after, most)))
     }
 }

@@ -2,7 +2,7 @@
 //! Rule: they are made under the lock of the schema, so that processes that start together make them once.
 
 use tokio::sync::OnceCell;
-use tsumugi_db::{Database, Executor, Family, TransactionMode, ValueRef};
+use tsumugi_db::{Database, Executor, Family, TransactionMode, ValueRef, bookkeeping};
 
 use crate::error::Result;
 
@@ -80,7 +80,8 @@ impl SharedTable {
 
     /// The database, in which they are.
     pub async fn database(&self) -> Result<&Database> {
-        self.ready.get_or_try_init(|| self.make()).await?;
+        let make = || bookkeeping(self.make());
+        self.ready.get_or_try_init(make).await?;
         Ok(&self.database)
     }
 

@@ -9,7 +9,7 @@
 //! - `query`, `execute`, `fetch` and `run`, where callers would pay for a box at each statement, and for the same reason [`Executor::run_all`],
 //!   [`Executor::fetch_all`] and the look-up of a primary key. Those of a [`Session`] are boxed.
 //! - [`Executor::savepoint`] and the methods of [`schema::History`], which only await a box.
-//! - What takes a future or a function of the caller's, such as [`Database::inside`] and [`Database::seed`].
+//! - What takes a future or a function of the caller's, such as [`Database::inside`], [`Database::seed`] and [`bookkeeping()`].
 //!
 //! # Features
 //!
@@ -42,6 +42,7 @@
 
 mod absent_file;
 mod batch;
+mod bookkeeping;
 mod boxed_statements;
 mod code;
 mod csv;
@@ -89,6 +90,7 @@ mod value;
 mod weak_database;
 
 pub use batch::BatchSize;
+pub use bookkeeping::bookkeeping;
 pub use database::Database;
 pub use database_watch::{DatabaseWatch, PoolRole, PoolScope};
 pub use error::{Code, Error, FailedStatement, Result};

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::bookkeeping::StatementPurpose;
 use crate::value::Value;
 
 /// Whether lines of statements are shown by anybody.
@@ -19,12 +20,28 @@ pub(crate) struct Line<'a> {
     pub(crate) took: Duration,
     /// What went wrong, without data.
     pub(crate) fault: Option<&'a dyn std::fmt::Debug>,
+    pub(crate) purpose: StatementPurpose,
 }
+
+/// An event of the target of statements, whose level goes by what a statement is for.
+macro_rules! statement_event {
+    ($purpose:expr, $($fields:tt)+) => {
+        match $purpose {
+            $crate::bookkeeping::StatementPurpose::Application => {
+                ::tracing::debug!(target: "tsumugi_db", $($fields)+)
+            }
+            $crate::bookkeeping::StatementPurpose::Bookkeeping => {
+                ::tracing::trace!(target: "tsumugi_db", $($fields)+)
+            }
+        }
+    };
+}
+pub(crate) use statement_event;
 
 impl Line<'_> {
     pub(crate) fn write(&self) {
-        tracing::debug!(
-            target: "tsumugi_db",
+        statement_event!(
+            self.purpose,
             sql = self.sql,
             binds = ?self.values,
             rows = self.rows,

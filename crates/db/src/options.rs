@@ -108,7 +108,8 @@ impl Default for Options {
     }
 }
 
-/// Whether every statement is logged with its SQL, binds, rows and time, at level debug, target `tsumugi_db`.
+/// Whether every statement is logged with its SQL, binds, rows and time, at level debug, target `tsumugi_db`. Those of
+/// [`bookkeeping`](crate::bookkeeping()) are logged at level trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatementLog {
     /// Nothing is logged.

@@ -7,6 +7,7 @@ use tsumugi_sql::schema::{Catalog, CatalogRows, Description};
 use tsumugi_sql::{Dialect, Name, POSTGRES, SQLITE, Statement};
 
 use crate::batch::BatchSize;
+use crate::bookkeeping::bookkeeping;
 use crate::database::Database;
 use crate::error::Result;
 use crate::execution::ExecuteResult;
@@ -116,7 +117,7 @@ macro_rules! runs {
             }
 
             fn describe_name(&self, table: Name) -> LocalBoxFuture<'_, Result<Option<Description>>> {
-                async move {
+                bookkeeping(async move {
                     let dialect = self.dialect();
                     let catalog = Catalog::of(table, dialect)?;
                     // The catalog has what a transaction has changed.
@@ -131,7 +132,7 @@ macro_rules! runs {
                         checks: rows(catalog.checks).await?,
                     };
                     Ok(Description::read(&rows, dialect))
-                }
+                })
                 .boxed_local()
             }
         })*

@@ -4,10 +4,12 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use tsumugi_db::schema::{Migration, MigrationEvent, MigrationStatus, Migrator, State};
 use tsumugi_db::{AbsentFile, Database, Error, Options, Result, Rows, Transaction, values};
 use tsumugi_sql::schema::{OnDelete, Table, alter, foreign, increments, integer, string};
+use tsumugi_testkit::LogBuffer;
 use tsumugi_testkit::postgres::Server;
 
 /// Runs a test on an empty database of each kind.
@@ -695,6 +697,49 @@ fn change_that_would_wait_for_its_own_transaction_is_refused_at_once() {
         assert!(message.contains("would wait for the one"), "{message}");
         assert!(db.create(&users()).await.unwrap());
         again.close();
+        db.close();
+    });
+}
+
+/// What has been logged of databases whose options ask for it. The threads of SQLite's engine write it, so it is the process's.
+static LOG: LazyLock<LogBuffer> = LazyLock::new(|| {
+    let log = LogBuffer::default();
+    let writer = log.clone();
+    tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .init();
+    log
+});
+
+#[test]
+fn statements_that_no_author_has_written_are_logged_at_trace() {
+    with_url(async |url| {
+        let mut options = Options::default();
+        options.log = tsumugi_db::StatementLog::Statements;
+        LOG.take();
+        let db = Database::connect(&url, options).await.unwrap();
+        let migrator = Migrator::new(&db, [create_users(), add_nick()]).unwrap();
+        migrator.up(None).await.unwrap();
+        migrator.up(None).await.unwrap();
+        db.create(&users().column(string("nick", 5).default("x")))
+            .await
+            .unwrap();
+        let lines = LOG.take();
+        let loud: Vec<&str> = lines
+            .lines()
+            .filter(|line| line.contains("DEBUG tsumugi_db: sql="))
+            .collect();
+        let expected = ["create table", "alter table", "insert into users"];
+        for (line, start) in loud.iter().zip(expected) {
+            assert!(line.contains(start), "{start}: {line}");
+        }
+        assert_eq!(loud.len(), expected.len(), "{loud:#?}");
+        for part in ["tsumugi_migrations", "COMMIT"] {
+            let is_traced = |line: &str| line.contains("TRACE tsumugi_db") && line.contains(part);
+            assert!(lines.lines().any(is_traced), "{part}: {lines}");
+        }
         db.close();
     });
 }

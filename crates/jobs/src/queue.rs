@@ -7,7 +7,7 @@ use std::rc::Rc;
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_db::{
     Database, Error as DatabaseError, ExecuteResult, Executor, Family, Isolation, Row, Rows,
-    Transaction, TransactionOptions, ValueRef,
+    Transaction, TransactionOptions, ValueRef, bookkeeping,
 };
 
 use crate::commit_wake::wake_after_commit;
@@ -456,21 +456,22 @@ impl JobQueue {
             )
     }
 
+    /// Asks for the product's own purposes, in no transaction of a caller's.
     pub(crate) fn ask(&self, sql: Sql) -> LocalBoxFuture<'_, Result<Rows>> {
-        async move {
+        bookkeeping(async move {
             Ok(self
                 .table
                 .database()
                 .await?
                 .query(sql.text, sql.values)
                 .await?)
-        }
+        })
         .boxed_local()
     }
 
     /// Both or none: the second where the first has changed a row. Says whether it has.
     pub(crate) fn change_if(&self, first: Sql, second: Sql) -> LocalBoxFuture<'_, Result<bool>> {
-        async move {
+        bookkeeping(async move {
             let database = self.table.database().await?;
             let transaction = database.begin(TransactionOptions::default()).await?;
             let is_changed = transaction
@@ -483,19 +484,20 @@ impl JobQueue {
             }
             transaction.commit().await?;
             Ok(is_changed)
-        }
+        })
         .boxed_local()
     }
 
+    /// Changes rows as [`JobQueue::ask`] reads them.
     pub(crate) fn change(&self, sql: Sql) -> LocalBoxFuture<'_, Result<ExecuteResult>> {
-        async move {
+        bookkeeping(async move {
             Ok(self
                 .table
                 .database()
                 .await?
                 .execute(sql.text, sql.values)
                 .await?)
-        }
+        })
         .boxed_local()
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
-use tsumugi_db::{Family, TransactionOptions};
+use tsumugi_db::{Family, TransactionOptions, bookkeeping};
 
 use crate::claims::Claimer;
 use crate::error::Result;
@@ -105,6 +105,10 @@ impl Claimer {
 
     /// Over a connection that no other caller waits for, so that the server stops it where this is dropped: it may have some of the rows, and wait for one.
     async fn change_alone(&self, sql: Sql) -> Result<u64> {
+        bookkeeping(self.change_in_transaction(sql)).await
+    }
+
+    async fn change_in_transaction(&self, sql: Sql) -> Result<u64> {
         let database = self.queue.table.database().await?;
         let transaction = database.begin(TransactionOptions::default()).await?;
         let changed = transaction.execute(sql.text, sql.values).await?;

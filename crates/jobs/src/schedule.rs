@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::sleep;
-use tsumugi_db::{Error as DatabaseError, Executor, TransactionOptions};
+use tsumugi_db::{Error as DatabaseError, Executor, TransactionOptions, bookkeeping};
 
 use crate::cron::CronSchedule;
 use crate::error::Result;
@@ -54,7 +54,7 @@ async fn follow(queue: &JobQueue, kind: &JobKind, schedule: &CronSchedule) {
     let mut failures = FailurePause::new();
     let mut is_first = true;
     while let Some(next) = schedule.next_after(unix_millis()) {
-        match push_next(queue, kind, next, is_first).await {
+        match bookkeeping(push_next(queue, kind, next, is_first)).await {
             Ok(()) => {
                 is_first = false;
                 failures.reset();

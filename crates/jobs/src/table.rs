@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
-use tsumugi_db::{Database, Executor, Family};
+use tsumugi_db::{Database, Executor, Family, bookkeeping};
 
 use crate::error::{Error, Result};
 use crate::group_commit::GroupCommit;
@@ -137,7 +137,7 @@ fn make_job_tables(executor: &Executor) -> LocalBoxFuture<'_, Result<bool>> {
             for (column, add) in added {
                 let is_added = executor.make_column(JOBS, column, add).await?;
                 if is_added && column == LOSSES {
-                    executor.execute(COLON_KEYS, []).await?;
+                    bookkeeping(executor.execute(COLON_KEYS, [])).await?;
                 }
                 is_changed |= is_added;
             }

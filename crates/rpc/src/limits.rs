@@ -74,7 +74,7 @@ impl Default for RpcLimits {
     }
 }
 
-/// A value of 64 MiB, the longest key, and what surrounds them. `tsumugi kv serve` raises it where a database takes larger values.
+/// A value of 64 MiB, the longest key, and what surrounds them. `tsumugi kv` raises it where a database takes larger values.
 pub const MESSAGE_BYTES_DEFAULT: usize = 64 * 1024 * 1024 + 128 * 1024;
 
 /// The largest `awake_us`: beyond it a worker would be awake for clients that call now and then.

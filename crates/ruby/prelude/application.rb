@@ -221,7 +221,7 @@ class << self
       return Tsumugi::Jobs.__schedule(seconds, zone || "UTC", name || Tsumugi.location(caller), retries || 5, timeout || 60, block)
     end
     raise ArgumentError, "every takes zone:, retries: and timeout: with a line of cron" if zone || retries || timeout
-    raise ArgumentError, "every takes a number of seconds, not #{seconds.inspect}" unless seconds.is_a?(Numeric)
+    raise ArgumentError, "every takes a number of seconds or a line of cron, not #{seconds.inspect}" unless seconds.is_a?(Numeric)
     raise ArgumentError, "every takes workers: :one or :all, not #{workers.inspect}" unless %i[one all].include?(workers)
     raise ArgumentError, "every takes cluster: :one, not #{cluster.inspect}" unless [nil, :one].include?(cluster)
     raise ArgumentError, "every takes name: with cluster: :one (or a line of cron): `every #{seconds}, cluster: :one, name: #{name.inspect}`" if name && !cluster

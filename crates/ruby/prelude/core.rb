@@ -15,6 +15,11 @@ module Tsumugi
   # The request is over for a reason of its own: client gone, deadline, drain. `ensure` runs.
   class Cancelled < Exception; end
 
+  # What the VM raises in a turn that does not end.
+  class Overrun
+    def message = "#{super} (turn_cpu_ms_max is #{Native.turn_cpu_ms_max})"
+  end
+
   # Carries an exception out of a fibre, so that it is never mistaken for a value.
   class Thrown
     def initialize(exception)

@@ -110,7 +110,10 @@ module Tsumugi
       def __schedule(line, zone, name, retries, timeout, block)
         raise ArgumentError, "every #{line.inspect} needs a block" unless block
 
-        current
+        # A line that cannot be read is not helped by a place for jobs.
+        Native.check_schedule(line, zone)
+        raise UsageError, "every #{line.inspect} is a job, and there are no jobs yet: above it `jobs db` says in which database they are kept" unless @current
+
         name = "every #{name}"
         raise ArgumentError, "there are two timers named #{name}: `name:` tells them apart" if KINDS.key?(name)
 

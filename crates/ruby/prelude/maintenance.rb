@@ -154,7 +154,10 @@ module Tsumugi
 
     def self.seed_sources
       found = %w[seeds.rb seeds].flat_map { |name| Native.sources_read(Files.beside(Native.source_main, name)) || [] }
-      raise DB::MigrationFailed, "there is neither seeds.rb nor a folder seeds beside the application" if found.empty?
+      if found.empty?
+        example = "`seeder(:users) { db[:users].insert(name: \"Ann\") }`"
+        raise DB::MigrationFailed, "there is neither seeds.rb nor a folder seeds beside the application; what fills an empty table is written so: #{example}"
+      end
 
       found
     end

@@ -210,6 +210,14 @@ const SINATRA: &[(&str, &str)] = &[
     ("slim", RENDER),
 ];
 
+/// Names that documents and examples give to plugins, with what makes them.
+const PLUGINS: &[(&str, &str)] = &[
+    ("cache", "KV.open \"memory:cache\""),
+    ("db", "DB.connect"),
+    ("kv", "KV.open \"#{Tsumugi.data_dir}/kv\""),
+    ("store", "KV.open \"#{Tsumugi.data_dir}/store\""),
+];
+
 /// Globals that CRuby sets and nothing sets here.
 const GLOBALS: &[(&str, &str)] = &[
     ("$!", "rescue => e"),
@@ -241,6 +249,13 @@ fn sentence(name: &str, other: &str) -> String {
     format!("mruby has no {name}; use {other}")
 }
 
+fn plugin_sentence(name: &str) -> Option<String> {
+    let make = find(PLUGINS, name)?;
+    Some(format!(
+        "a plugin makes it: `plugin(:{name}) {{ {make} }}` near the top of the file"
+    ))
+}
+
 fn sinatra_sentence(name: &str) -> Option<String> {
     find(SINATRA, name).map(|other| format!("Tsumugi has no {name}; use {other}"))
 }
@@ -250,13 +265,14 @@ pub(crate) fn constant(name: &str) -> Option<String> {
     find(CONSTANTS, name).map(|other| sentence(name, other))
 }
 
-/// What to use in place of a method of CRuby; `class` is the receiver's, or `Class` or `Module` for one of these.
+/// What to use in place of a method of CRuby or of Sinatra, or which plugin has not been made; `class` is the receiver's, or `Class` or `Module` for one of
+/// these.
 pub(crate) fn method(class: &str, name: &str) -> Option<String> {
     if name == "it" {
         return Some(sentence("it", "_1, or a name: { |value| … }"));
     }
     let word = match class == "Object" || class.starts_with("Tsumugi::") {
-        true => sinatra_sentence(name),
+        true => sinatra_sentence(name).or_else(|| plugin_sentence(name)),
         false => None,
     };
     if word.is_some() {
@@ -345,7 +361,7 @@ mod tests {
 
     #[test]
     fn rows_are_in_order_and_no_name_stands_twice() {
-        for table in [CONSTANTS, OWN_METHODS, METHODS, SINATRA, GLOBALS] {
+        for table in [CONSTANTS, OWN_METHODS, METHODS, SINATRA, PLUGINS, GLOBALS] {
             let mut seen = HashSet::new();
             for (name, other) in table {
                 assert!(seen.insert(name), "{name} stands twice");

@@ -93,14 +93,7 @@ pub(crate) fn declare(host: &Host, kind: JobKind) {
 }
 
 /// Has jobs of this kind pushed by the clock.
-///
-/// # Errors
-/// Of a line or a zone that is none.
-pub(crate) fn schedule(host: &Host, kind: JobKind, line: &str, zone: &str) -> Result<()> {
-    let schedule = CronSchedule::parse(line, zone)?;
-    host.resources
-        .job_schedules
-        .borrow_mut()
-        .push((kind, schedule));
-    Ok(())
+pub(crate) fn schedule(host: &Host, kind: JobKind, schedule: CronSchedule) {
+    let mut schedules = host.resources.job_schedules.borrow_mut();
+    schedules.push((kind, schedule));
 }

@@ -1,7 +1,7 @@
 //! What the application of one VM has opened or read, for the admin pages, for error pages and for sharing it.
 //! Rule: it keeps nothing alive that the application has let go of.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::{Rc, Weak};
 
@@ -23,6 +23,8 @@ pub(crate) struct Resources {
     pub shared: SharedDatabases,
     /// The processes that locks, timers and channels are about, unless Ruby names its own by `cluster`.
     pub cluster: RefCell<Cluster>,
+    /// Whether Ruby has named it.
+    pub has_own_cluster: Cell<bool>,
     /// Where `jobs` keeps jobs, once it was said.
     pub jobs: RefCell<Option<JobSetup>>,
     /// What `job` has declared.

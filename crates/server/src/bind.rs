@@ -243,8 +243,7 @@ impl BoundPages {
                 }
                 None => bind(address),
             };
-            let socket =
-                socket.with_context(|| format!("cannot listen on {address} for --admin"))?;
+            let socket = socket.context("--admin")?;
             bound.sockets.push(socket.try_clone()?);
             bound.listeners.push(match address {
                 ListenAddress::Tcp(_) => admin::AdminListener::Tcp(OwnedFd::from(socket).into()),
@@ -283,18 +282,40 @@ impl AdminPorts {
 
 /// Binds the admin address and says where, since port 0 is the system's choice.
 fn bind(address: &ListenAddress) -> Result<ListeningSocket> {
+    let refused = |source| tsumugi_worker::Error::Listen {
+        address: address.clone(),
+        source,
+    };
     let socket = match address {
-        ListenAddress::Tcp(address) => {
-            let listener = TcpListener::bind(address)?;
+        ListenAddress::Tcp(socket) => {
+            let listener = TcpListener::bind(socket).map_err(refused)?;
             tracing::info!("admin pages on http://{}", listener.local_addr()?);
             OwnedFd::from(listener)
         }
         ListenAddress::Unix(path) => {
             remove_stale_socket(path)?;
-            let listener = UnixListener::bind(path)?;
+            let listener = UnixListener::bind(path).map_err(refused)?;
             tracing::info!("admin pages on {address}");
             listener.into()
         }
     };
     Ok(ListeningSocket::adopt(socket, FileOwner::Server)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn admin_address_that_another_program_has_is_refused_with_what_to_do() {
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = other.local_addr().unwrap();
+        let Err(error) = BoundPages::bind(&address.to_string().parse().unwrap(), Vec::new()) else {
+            panic!("{address} is another program's");
+        };
+        let text = crate::story(error.as_ref());
+        let expected = format!("--admin: cannot listen on {address} (");
+        assert!(text.starts_with(&expected), "{text}");
+        assert!(text.ends_with("or choose another address"), "{text}");
+    }
 }

@@ -69,7 +69,7 @@ pub use limits::{
     TIMER_SECONDS_MIN, WORKERS_MAX,
 };
 pub use listen::Listen;
-pub use log::{begin_log, end_log, story, streams_apart};
+pub use log::{begin_log, end_log, hide_in_log, story, streams_apart};
 pub use options::{Options, PreparedServer, workers};
 pub use port::{PortError, PortMode, PortPrologue};
 pub use service::Service;

@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -73,13 +74,34 @@ fn log_format(given: Option<&OsStr>) -> Result<LogFormat> {
     }
 }
 
+/// A folder whose files the log shows without it.
+static HIDDEN_FOLDER: OnceLock<String> = OnceLock::new();
+
+/// Has the log show files of this folder by their paths in it, from now on: those of an application that was unpacked for this process. The first one
+/// counts.
+pub fn hide_in_log(folder: &Path) {
+    let _ = HIDDEN_FOLDER.set(folder.join("").display().to_string());
+}
+
+/// An event without the folder that is hidden, if one is.
+fn without_folder<'e>(event: &'e [u8], folder: Option<&String>) -> Cow<'e, [u8]> {
+    let Some(folder) = folder else {
+        return Cow::Borrowed(event);
+    };
+    let text = String::from_utf8_lossy(event);
+    match text.contains(folder.as_str()) {
+        true => Cow::Owned(text.replace(folder.as_str(), "").into_bytes()),
+        false => Cow::Borrowed(event),
+    }
+}
+
 /// Standard error as events in JSON are written to it, whole as they are.
 struct JsonLogWriter;
 
 impl Write for JsonLogWriter {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // What is dropped is counted, and more cannot be done about it.
-        let _ = ERRORS.write(event);
+        let _ = ERRORS.write(&without_folder(event, HIDDEN_FOLDER.get()));
         Ok(event.len())
     }
 
@@ -94,7 +116,8 @@ struct TextLogWriter;
 impl Write for TextLogWriter {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // What is dropped is counted, and more cannot be done about it.
-        let _ = ERRORS.write(&cut_middle(&named(event), LOG_EVENT_BYTES_MAX));
+        let shown = without_folder(event, HIDDEN_FOLDER.get());
+        let _ = ERRORS.write(&cut_middle(&named(&shown), LOG_EVENT_BYTES_MAX));
         Ok(event.len())
     }
 
@@ -159,6 +182,15 @@ mod tests {
         let (request, trace) = (activity.id(), activity.trace_id());
         let expected = format!("line request_id={request} trace_id={trace}\n");
         assert_eq!(String::from_utf8(ids).unwrap(), expected);
+    }
+
+    #[test]
+    fn event_about_a_file_of_the_hidden_folder_shows_its_path_there() {
+        let folder = "/tmp/tsumugi-app-x/".to_owned();
+        let shown = |event| without_folder(event, Some(&folder)).into_owned();
+        assert_eq!(shown(b"a: /tmp/tsumugi-app-x/app.rb:8\n"), b"a: app.rb:8\n");
+        assert_eq!(shown(b"a: /tmp/other.rb:8\n"), b"a: /tmp/other.rb:8\n");
+        assert_eq!(*without_folder(b"/tmp/a", None), *b"/tmp/a");
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl<T: LimitSet> Options<T> {
     /// Opens and binds what the options ask for, and puts the standard streams behind their queues.
     pub fn prepare(self) -> Result<PreparedServer<T>> {
         streams_apart()?;
-        let mut described = self.describe();
+        let (mode, mut described) = (self.mode(), self.describe());
         let proxies = self.front.proxies();
         let acme = self.front.acme()?;
         let certificate = self.front.certificate(acme.as_ref());
@@ -142,10 +142,6 @@ impl<T: LimitSet> Options<T> {
         }
         std::fs::create_dir_all(&self.data)
             .with_context(|| format!("cannot make the folder {}", self.data.display()))?;
-        let mode = match self.dev {
-            true => Mode::Development,
-            false => Mode::Production,
-        };
         let mut front = self.front.open(mode, acme.as_ref())?;
         described.extend(acme.iter().flat_map(AcmePlan::describe));
         front.ports = ports.modes.into();
@@ -188,6 +184,14 @@ impl<T: LimitSet> Options<T> {
             given,
             parts,
         })
+    }
+
+    /// Development or production.
+    pub fn mode(&self) -> Mode {
+        match self.dev {
+            true => Mode::Development,
+            false => Mode::Production,
+        }
     }
 
     /// What the dashboard shows of these options.
@@ -262,15 +266,15 @@ impl<T> PreparedServer<T> {
         P: Program,
         F: Fn(&WorkerHandle) -> P + Send + Sync + 'static,
     {
-        let mut listeners = Vec::new();
+        let (mut listeners, mut lines) = (Vec::new(), Vec::new());
         for (listener, address) in self.server.addresses().iter().enumerate() {
             let plural = if self.workers.get() == 1 { "" } else { "s" };
             let url = url(address, &self.front, listener);
             let restriction = restriction(self.front.mode(listener));
-            tracing::info!(
+            lines.push(format!(
                 "listening on {url} with {} worker{plural}{restriction}",
-                self.workers,
-            );
+                self.workers
+            ));
             listeners.push(format!("{url}{restriction}"));
         }
         let Self {
@@ -293,6 +297,7 @@ impl<T> PreparedServer<T> {
             parts,
             abandoned,
             acme: front.acme.clone(),
+            lines,
         };
         start.follow(&mut server)?;
         let access_log = front.access_log.clone();
@@ -327,6 +332,8 @@ struct Start {
     parts: HandoverParts,
     abandoned: AbandonedFiles,
     acme: Option<CertificateSupply>,
+    /// What the log says once connections are answered: where they are taken. Until then they wait in the backlog.
+    lines: Vec<String>,
 }
 
 impl Start {
@@ -380,6 +387,9 @@ impl Start {
 
     /// The first requests come.
     fn loaded(&self) {
+        for line in &self.lines {
+            tracing::info!("{line}");
+        }
         if let Some(handover) = &self.handover {
             handover.loaded();
         }

@@ -43,7 +43,12 @@ impl AcmeOptions {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<AcmePlan>> {
         match variable("TSUMUGI_ACME").is_some_and(|text| !text.is_empty()) {
-            true => Err(wrong_usage(ErrorKind::UnknownArgument, NOT_BUILT_IN)),
+            true => Err(wrong_usage(
+                ErrorKind::UnknownArgument,
+                &format!(
+                    "TSUMUGI_ACME: {NOT_BUILT_IN}; clear the variable to serve without a certificate of ACME"
+                ),
+            )),
             false => Ok(None),
         }
     }
@@ -112,6 +117,8 @@ mod tests {
         assert!(none.plan(&|_| Some(String::new())).unwrap().is_none());
         let asked = none.plan(&|name| (name == "TSUMUGI_ACME").then(|| "a.example".to_owned()));
         let error = asked.err().expect("it is refused");
-        assert!(error.to_string().contains("the feature `acme`"), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("TSUMUGI_ACME: ACME is not"), "{text}");
+        assert!(text.contains("the feature `acme`; clear"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! Where a store is, as an author writes it: a folder, `memory:NAME`, or a URL whose scheme names the engine. Opens nothing.
 //! Rule: a scheme that no engine has is refused, never taken for a folder; no error shows a password or a setting's value.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use tsumugi_kv::Spec;
 
@@ -32,6 +32,31 @@ pub enum StoreAddress {
     /// Needs the feature `redis`.
     #[cfg(feature = "redis")]
     Redis(RedisAddress),
+    /// A store of a cluster whose engine this program was built without: nothing but what stands in for it is opened.
+    Absent(AbsentEngine),
+}
+
+/// Where a store is whose engine is not in this program.
+#[derive(Clone, Debug)]
+pub struct AbsentEngine {
+    engine: &'static str,
+    feature: &'static str,
+    place: String,
+}
+
+impl AbsentEngine {
+    pub(crate) fn error(&self) -> Error {
+        Error::NotBuiltIn {
+            engine: self.engine,
+            feature: self.feature,
+        }
+    }
+}
+
+impl fmt::Display for AbsentEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.place)
+    }
 }
 
 const LOCAL: &[&str] = &["durability", "capacity", "when_full", "cache", "value_max"];
@@ -52,8 +77,8 @@ impl StoreAddress {
     /// Reads the place of a store, with settings beside those that it has itself.
     ///
     /// # Errors
-    /// [`Error::Address`] of an unknown scheme, an unknown setting, or a URL that cannot be read; [`Error::NotBuiltIn`] of one whose engine
-    /// needs a feature that is off; [`Spec`](tsumugi_kv::Error::Spec) of a database of this process that cannot be.
+    /// [`Error::Address`] of an unknown scheme, an unknown setting, or a URL that cannot be read; [`Error::NotBuiltIn`] of a service of Tkrzw-RPC
+    /// where the feature `grpc` is off; [`Spec`](tsumugi_kv::Error::Spec) of a database of this process that cannot be.
     pub fn parse(place: &str, settings: &StoreSettings) -> Result<StoreAddress> {
         if place.len() > ADDRESS_BYTES_MAX {
             return Err(Error::address(format!(
@@ -75,13 +100,13 @@ impl StoreAddress {
             Some(scheme) if REDIS.contains(&scheme) => {
                 RedisAddress::parse(place, settings).map(StoreAddress::Redis)
             }
-            Some(scheme) => Err(absent(scheme)),
+            Some(scheme) => absent(place, scheme),
         }
     }
 }
 
-/// Why there is no store of this scheme.
-fn absent(scheme: &str) -> Error {
+/// What a scheme is of that no engine of this program has.
+pub(crate) fn absent(place: &str, scheme: &str) -> Result<StoreAddress> {
     let engines = [
         (TKRZW, "Tkrzw-RPC", "grpc"),
         (ETCD, "etcd", "grpc"),
@@ -91,11 +116,26 @@ fn absent(scheme: &str) -> Error {
         .into_iter()
         .find(|(of, ..)| of.contains(&scheme));
     match known {
-        Some((_, engine, feature)) => Error::NotBuiltIn { engine, feature },
-        None => Error::address(format!(
+        // Nothing stands in for it, wherever it is opened.
+        Some((TKRZW, engine, feature)) => Err(Error::NotBuiltIn { engine, feature }),
+        Some((_, engine, feature)) => Ok(StoreAddress::Absent(AbsentEngine {
+            engine,
+            feature,
+            place: without_secrets(place),
+        })),
+        None => Err(Error::address(format!(
             "no store has the scheme `{scheme}`: the place of one is {FORMS}; a folder of such a name is written ./{scheme}:…"
-        )),
+        ))),
     }
+}
+
+/// A URL without its user and its settings.
+fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    // Behind the last of them: one may be within a password.
+    let rest = rest.rsplit('@').next().unwrap_or_default();
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}://{rest}")
 }
 
 impl StoreAddress {
@@ -111,6 +151,17 @@ impl StoreAddress {
         self.described().1
     }
 
+    /// Whether its engine is in this program.
+    ///
+    /// # Errors
+    /// [`Error::NotBuiltIn`].
+    pub fn require_engine(&self) -> Result<()> {
+        match self {
+            StoreAddress::Absent(absent) => Err(absent.error()),
+            _ => Ok(()),
+        }
+    }
+
     fn described(&self) -> (&dyn Display, &'static Capabilities) {
         match self {
             StoreAddress::Local(spec) => (spec, &crate::local::CAPABILITIES),
@@ -120,6 +171,7 @@ impl StoreAddress {
             StoreAddress::Etcd(address) => (address, &crate::etcd::CAPABILITIES),
             #[cfg(feature = "redis")]
             StoreAddress::Redis(address) => (address, &crate::redis::CAPABILITIES),
+            StoreAddress::Absent(absent) => (absent, &crate::local::CAPABILITIES),
         }
     }
 }
@@ -180,23 +232,37 @@ mod tests {
 
     #[test]
     fn engine_that_is_not_built_in_is_named_with_its_feature() {
-        for (scheme, expected) in [
+        for (place, expected) in [
             (
-                "tkrzw+unix",
+                "tkrzw+unix:/run/kv",
                 "Tkrzw-RPC is not in this program: it was built without the feature `grpc`",
             ),
             (
-                "etcds",
+                "etcds://a,b/shop",
                 "etcd is not in this program: it was built without the feature `grpc`",
             ),
             (
-                "rediss+cluster",
+                "rediss+cluster://a",
                 "Redis is not in this program: it was built without the feature `redis`",
             ),
         ] {
-            let refused = absent(scheme);
+            let address = absent(place, Spec::scheme(place).unwrap());
+            let refused = address.and_then(|address| address.require_engine());
+            let refused = refused.unwrap_err();
             assert!(matches!(refused, Error::NotBuiltIn { .. }), "{refused:?}");
             assert_eq!(refused.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn engine_that_is_not_built_in_is_shown_without_secrets() {
+        for (place, expected) in [
+            ("redis://h:6379/0", "redis://h:6379/0"),
+            ("redis://me:s3@cret@h/1?token=s3cret", "redis://h/1"),
+            ("rediss+cluster://a,b#s3cret", "rediss+cluster://a,b"),
+        ] {
+            let address = absent(place, Spec::scheme(place).unwrap()).unwrap();
+            assert_eq!(address.place(), expected);
         }
     }
 

@@ -45,7 +45,7 @@ mod tkrzw;
 mod watch;
 
 pub use access::StoreAccess;
-pub use address::StoreAddress;
+pub use address::{AbsentEngine, StoreAddress};
 pub use capability::{Bound, Capabilities, Capability, Consistency};
 pub use error::{CallFate, Error, Result};
 #[cfg(feature = "grpc")]

@@ -91,7 +91,6 @@ impl Store {
     }
 
     /// It is in the place of a store of other servers.
-    #[cfg(any(feature = "grpc", feature = "redis"))]
     pub(crate) fn stand_in(&self) {
         self.inner.is_stand_in.set(true);
     }

@@ -30,6 +30,7 @@ mod process_tree;
 mod programs;
 pub mod redis;
 pub mod smtp;
+mod tls_server;
 pub mod websocket;
 mod wrapped_command;
 
@@ -50,6 +51,7 @@ pub use self::http_status::http_status;
 pub use self::log_buffer::LogBuffer;
 pub use self::patience::{RunningTick, any_length, any_length_of};
 pub use self::process::{ServerProcess, crash, freeze, is_frozen, log_of, thaw};
+pub use self::tls_server::{TlsStream, tls_server, tls_server_that_answers};
 pub use self::wrapped_command::{ProgramRequest, read_arguments, run_beside};
 
 /// A port of 127.0.0.1 that is free at this moment, and is answered once in this process. It is none of those that the system gives by itself to

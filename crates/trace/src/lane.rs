@@ -8,11 +8,11 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::activity::{Activity, UNLISTED, lock};
+use crate::activity::{Activity, ActivityKind, UNLISTED, lock};
 use crate::context::TraceId;
 use crate::limits::{
     TRACES_AT_ONCE, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
-    TRACES_PER_SECOND, TRACES_QUEUED_BYTES_MAX,
+    TRACES_KEPT_TICKS_MAX, TRACES_PER_SECOND, TRACES_QUEUED_BYTES_MAX,
 };
 use crate::record::FinishedActivity;
 use crate::tracer::Sampling;
@@ -169,6 +169,9 @@ impl TraceRing {
     pub fn add(&mut self, finished: Arc<FinishedActivity>) {
         self.spans += finished.spans.len();
         self.bytes += finished.bytes();
+        if finished.kind == ActivityKind::Timer {
+            self.leave_out_old_ticks(&finished.path);
+        }
         self.finished.push_back(finished);
         while self.finished.len() > TRACES_KEPT_MAX
             || self.spans > TRACES_KEPT_SPANS_MAX
@@ -177,8 +180,28 @@ impl TraceRing {
             let Some(oldest) = self.finished.pop_front() else {
                 return;
             };
-            self.spans -= oldest.spans.len();
-            self.bytes -= oldest.bytes();
+            self.forget(&oldest);
         }
+    }
+
+    /// Makes room for one more tick of the timer with this name, among its own.
+    fn leave_out_old_ticks(&mut self, name: &str) {
+        let is_its_tick = |finished: &Arc<FinishedActivity>| {
+            finished.kind == ActivityKind::Timer && *finished.path == *name
+        };
+        let kept = self.finished.iter();
+        let count = kept.filter(|finished| is_its_tick(finished)).count();
+        if count < TRACES_KEPT_TICKS_MAX {
+            return;
+        }
+        let oldest = self.finished.iter().position(is_its_tick);
+        if let Some(oldest) = oldest.and_then(|place| self.finished.remove(place)) {
+            self.forget(&oldest);
+        }
+    }
+
+    fn forget(&mut self, gone: &FinishedActivity) {
+        self.spans -= gone.spans.len();
+        self.bytes -= gone.bytes();
     }
 }

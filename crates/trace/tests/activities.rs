@@ -10,9 +10,9 @@ use tsumugi_trace::{
     Activity, ActivityKind, CancelReply, Ending, EndingKind, FinishedActivity, OwnedActivity,
     SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, Sampling, SpanKind, TRACE_SPANS_MAX,
     TRACE_SPANS_OPEN_MAX, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
-    TRACES_QUEUED_BYTES_MAX, TRACES_QUEUED_MAX, TRACES_TAKEN_BYTES_MAX, TraceParent, TraceSettings,
-    Tracer, brief_span, current, in_span, in_wait, is_observed, log_ids, outgoing, source_location,
-    span, within,
+    TRACES_KEPT_TICKS_MAX, TRACES_QUEUED_BYTES_MAX, TRACES_QUEUED_MAX, TRACES_TAKEN_BYTES_MAX,
+    TraceParent, TraceSettings, Tracer, brief_span, current, in_span, in_wait, is_observed,
+    log_ids, outgoing, source_location, span, within,
 };
 
 fn tracer(sampling: Sampling) -> Tracer {
@@ -287,6 +287,32 @@ fn activities_beyond_the_bytes_of_the_queue_are_dropped_and_taken_by_bytes() {
     let left = fits + 1 - taken;
     let rest = tracer.take_queued(usize::MAX).len();
     assert!(rest > 0 && rest <= left, "{rest} of {left}");
+}
+
+#[test]
+fn ticks_of_a_timer_push_out_their_own_and_nothing_else() {
+    let tracer = tracer(Sampling::Ratio(1.0));
+    let tick = |name: &str| {
+        let activity = Activity::begin_named(ActivityKind::Timer, name.into(), None);
+        activity.enter(|| drop(span(SpanKind::Sql, "select 1")));
+        activity.end(Ending::default());
+    };
+    tick("rare");
+    begin(None).end(Ending::default());
+    (0..10 * TRACES_KEPT_MAX).for_each(|_| tick("often"));
+    let kept = tracer.kept();
+    let count = |name: &str| kept.iter().filter(|one| &*one.path == name).count();
+    assert_eq!(
+        (count("often"), count("rare"), count("thumbnail")),
+        (TRACES_KEPT_TICKS_MAX, 1, 1)
+    );
+    // What is left out counts no more: spans up to the limit fit beside the ticks.
+    for _ in 0..TRACES_KEPT_SPANS_MAX / TRACE_SPANS_MAX - 1 {
+        let activity = begin(None);
+        activity.enter(|| (0..TRACE_SPANS_MAX).for_each(|_| drop(span(SpanKind::Sql, "s"))));
+        activity.end(Ending::default());
+    }
+    assert_eq!(tracer.kept().last().unwrap().path.as_ref(), "rare");
 }
 
 #[test]

@@ -4,7 +4,9 @@
 use std::rc::Rc;
 
 use tokio::task::JoinHandle;
-use tsumugi_jobs::{ClaimedJob, CronSchedule, JobFuture, JobKind, JobWorker};
+use tsumugi_jobs::{
+    ClaimedJob, CronSchedule, Error as JobError, JobFuture, JobKind, JobWorker, interval_meant_by,
+};
 use tsumugi_server::dispatch::{StopSignal, push_schedules, run_jobs};
 use tsumugi_server::story;
 use tsumugi_worker::LocalTask;
@@ -63,12 +65,24 @@ where
     let tick = Rc::new(tick);
     DeclaredJob {
         kind: line_kind(name, options).map_err(Error::from),
-        schedule: Some(CronSchedule::parse(line, zone).map_err(Error::from)),
+        schedule: Some(schedule(line, zone).map_err(Error::from)),
         run: Rc::new(move |state, _| {
             let tick = Rc::clone(&tick);
             Box::pin(async move { tick(&state).await.ticked() })
         }),
     }
+}
+
+/// What a line and a zone stand for.
+fn schedule(line: &str, zone: &str) -> tsumugi_jobs::Result<CronSchedule> {
+    CronSchedule::parse(line, zone).map_err(|error| match (error, interval_meant_by(line)) {
+        (JobError::Usage(why), Some(interval)) => {
+            let seconds = interval.as_secs();
+            let advice = format!("an interval is for every(Duration::from_secs({seconds}), …)");
+            JobError::Usage(format!("{why}; {advice}"))
+        }
+        (error, _) => error,
+    })
 }
 
 fn line_kind(name: &str, options: LineOptions) -> tsumugi_jobs::Result<JobKind> {
@@ -88,12 +102,9 @@ pub(crate) fn start<S: 'static>(
     declared: Vec<DeclaredJob<S>>,
     stop: &Rc<StopSignal>,
 ) -> Result<Vec<JoinHandle<()>>> {
-    let Some(jobs) = worker.jobs() else {
-        return match declared.is_empty() {
-            true => Ok(Vec::new()),
-            false => Err(Error::Usage("jobs are declared, and nothing says where they are kept: worker.use_jobs(Jobs::over(&db))".into())),
-        };
-    };
+    if declared.is_empty() && worker.jobs().is_none() {
+        return Ok(Vec::new());
+    }
     let mut kinds = Vec::new();
     let mut runs = Vec::new();
     let mut schedules = Vec::new();
@@ -110,6 +121,10 @@ pub(crate) fn start<S: 'static>(
         runs.push((kind.name.clone(), run));
         kinds.push(kind);
     }
+    // Behind the errors of declarations, which a place for jobs would not mend.
+    let Some(jobs) = worker.jobs() else {
+        return Err(Error::Usage("jobs are declared, and nothing says where they are kept: worker.use_jobs(Jobs::over(&db))".into()));
+    };
     let state = Rc::clone(state);
     let perform = Rc::new(move |job: ClaimedJob| -> JobFuture {
         let what = format!("job {} {}", job.name, job.id);
@@ -191,5 +206,24 @@ mod tests {
             "{}",
             story(&error)
         );
+    }
+
+    #[test]
+    fn line_that_is_none_is_refused_before_a_place_for_jobs_is_asked_for() {
+        let refused = |line: &'static str| {
+            let outcome = crate::alone(Settings::default(), async move |worker| {
+                let options = LineOptions::default();
+                let tick = scheduled(line, "UTC", "report", options, async |_: &()| {});
+                let error = start(worker, &Rc::new(()), vec![tick], &Rc::default()).unwrap_err();
+                story(&error)
+            });
+            outcome.unwrap()
+        };
+        let interval = refused("5 minutes");
+        for part in ["is no line of cron", "every(Duration::from_secs(300), …)"] {
+            assert!(interval.contains(part), "{interval}");
+        }
+        let without_place = refused("0 3 * * *");
+        assert!(without_place.contains("worker.use_jobs"), "{without_place}");
     }
 }

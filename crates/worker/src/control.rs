@@ -80,6 +80,14 @@ enum Round {
     Interrupted,
 }
 
+/// Why the workers end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EndReason {
+    /// The first application was not loaded: nothing was served, and the error says all there is to say.
+    NotLoaded,
+    Asked,
+}
+
 impl Control {
     /// Starts the workers, serves until asked to end, ends them.
     pub async fn govern(mut self) -> Result<Exit> {
@@ -101,14 +109,18 @@ impl Control {
         };
         self.state.end();
         let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
-        let exit = self.drain(deadline).await;
+        let reason = match &failure {
+            Some(_) => EndReason::NotLoaded,
+            None => EndReason::Asked,
+        };
+        let exit = self.drain(deadline, reason).await;
         // A server that never served has no answer to save, and its error should not wait for a job that hangs.
         let rest = if failure.is_some() {
             Instant::now() + STOP_GRACE
         } else {
             deadline
         };
-        let exit = self.finish(exit, rest).await;
+        let exit = self.finish(exit, rest, reason).await;
         match failure.or(self.lost) {
             Some(error) => Err(error),
             None => Ok(exit),
@@ -204,12 +216,14 @@ impl Control {
         }
     }
 
-    async fn drain(&mut self, deadline: Instant) -> Exit {
+    async fn drain(&mut self, deadline: Instant, end: EndReason) -> Exit {
         let reason = match self.state.is_handed_over() {
             true => DrainReason::HandedOver,
             false => DrainReason::Ending,
         };
-        tracing::info!(connections = self.connections(), "draining");
+        if end == EndReason::Asked {
+            tracing::info!(connections = self.connections(), "draining");
+        }
         self.sockets = None;
         self.send_to_all(Command::Drain(reason));
         let mut listening = self.commands.len();
@@ -233,7 +247,7 @@ impl Control {
     }
 
     /// Ends what still runs; offloaded jobs have until `rest`.
-    async fn finish(&mut self, exit: Exit, rest: Instant) -> Exit {
+    async fn finish(&mut self, exit: Exit, rest: Instant, end: EndReason) -> Exit {
         self.stop.send_replace(true);
         self.release_files();
         match exit {
@@ -241,6 +255,7 @@ impl Control {
                 let pool = self.shared.pool.clone();
                 tokio::select! {
                     outcome = timeout_at(rest, pool.close()) => match outcome {
+                        Ok(()) if end == EndReason::NotLoaded => {}
                         Ok(()) => tracing::info!("drained"),
                         Err(_) => tracing::warn!("offloaded jobs were still running at the end"),
                     },

@@ -18,8 +18,9 @@ use tsumugi_server::{
     GivenSockets, Listen, SocketRole, report_to_supervisor, start_pages, streams_apart,
 };
 use tsumugi_stores::{StoreAddress, StoreSettings, StoreSource};
-use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, Signals};
+use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, ServerPhase, Signals};
 
+use super::command_word;
 use super::limit::LimitSetting;
 use crate::limits::VALUE_BYTES_DEFAULT;
 
@@ -140,6 +141,7 @@ pub enum ClientAccess {
 
 /// Serves until a signal.
 pub fn run(mut arguments: Options) -> Result<ExitCode> {
+    command_word::check(&arguments.databases)?;
     let tls = tls(&arguments)?;
     let listen = Listen::addresses(std::mem::take(&mut arguments.listen));
     ensure_guarded(&arguments, &listen)?;
@@ -193,7 +195,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     notes.iter().for_each(ServiceNotes::write);
     // The databases close with the last of those that know them.
     drop(databases);
-    tell(server.addresses(), workers, tls.as_ref());
+    tell_when_loaded(&mut server, workers, tls.as_ref());
     if let Some(addresses) = &arguments.admin {
         let pages: Arc<dyn AdminSource> = Arc::new(store.admin_source(server.handle()));
         start_pages(addresses, &mut given, &pages)?;
@@ -298,6 +300,7 @@ fn engine(url: &str, access: ClientAccess) -> Result<ServedDatabase> {
         LOCAL_SETTINGS.join(", ")
     );
     let address = StoreAddress::parse(url, &StoreSettings::default())?;
+    address.require_engine()?;
     ensure!(
         access == ClientAccess::Full,
         "--read-only is for databases of this process; for {} give its user no right to write",
@@ -361,13 +364,19 @@ pub fn limits_for(databases: &[ServedDatabase]) -> RpcLimits {
     }
 }
 
-/// Says where clients find the service.
-pub fn tell(addresses: &[ListenAddress], workers: NonZeroUsize, tls: Option<&ServerTls>) {
-    for address in addresses {
-        let plural = if workers.get() == 1 { "" } else { "s" };
-        let url = url(address, tls.is_some());
-        tracing::info!("listening on {url} with {workers} worker{plural}");
-    }
+/// Has the log say where clients find the service, once they are answered.
+pub fn tell_when_loaded(server: &mut BoundServer, workers: NonZeroUsize, tls: Option<&ServerTls>) {
+    let urls = server.addresses().iter();
+    let urls: Vec<_> = urls.map(|address| url(address, tls.is_some())).collect();
+    server.on_phase(move |phase| {
+        if phase != ServerPhase::Loaded {
+            return;
+        }
+        for url in &urls {
+            let plural = if workers.get() == 1 { "" } else { "s" };
+            tracing::info!("listening on {url} with {workers} worker{plural}");
+        }
+    });
 }
 
 /// An address as clients write it.

@@ -68,6 +68,18 @@ const NOTICES: &str = "window.notices = [];
     new MutationObserver(() => notices.push(document.getElementById('notice').textContent))
         .observe(document.getElementById('notice'), { childList: true, characterData: true, subtree: true })";
 
+/// Tables of which a part is out of sight, or that are no tables any more for lack of room, in a window that is 1,200 pixels wide.
+const SCROLLED_SIDEWAYS: &str = "[...document.querySelectorAll('.scroll')]
+    .filter(e => e.scrollWidth > e.clientWidth || e.closest('.cards'))
+    .map(e => e.querySelector('table').dataset.table)";
+
+/// Texts of charts that lie on their lines.
+const COVERED_LABELS: &str = "[...document.querySelectorAll('figure.chart')].flatMap(chart => {
+    const { left, bottom } = chart.querySelector('.plot').getBoundingClientRect();
+    const isOver = (e) => { const box = e.getBoundingClientRect(); return box.right > left && box.top < bottom; };
+    return [...chart.querySelectorAll('.scale span, .plot span, .axis span')].filter(isOver).map(e => e.textContent);
+})";
+
 /// The views, with the first words of their headings in both languages.
 const VIEWS: &[(&str, &str, &str)] = &[
     ("overview", "Overview", "概要"),
@@ -359,6 +371,11 @@ fn overview(page: &mut Page) {
         // Charts that have something to show.
         page.until("(document.querySelector('figure.chart .line').getAttribute('d').match(/L/g) ?? []).length > 35");
     }
+    page.is(COVERED_LABELS, json!([]));
+    page.is(
+        "document.querySelectorAll('.scale span').length",
+        json!(3 * 6),
+    );
     photograph(&mut page.browser, "dashboard-overview");
     page.click("[data-name=hour]");
     page.until("document.querySelector('figure.chart .axis').textContent.includes('59 min')");
@@ -550,6 +567,7 @@ fn languages(page: &mut Page) {
             page.view(view);
             let heading = if language == "ja" { japanese } else { english };
             page.is("document.querySelector('h1').textContent", json!(heading));
+            page.is(SCROLLED_SIDEWAYS, json!([]));
         }
         if language == "ja" {
             page.view("stores");
@@ -579,6 +597,7 @@ fn phone(page: &mut Page) {
     for (view, ..) in VIEWS {
         page.view(view);
         page.is("document.documentElement.scrollWidth <= 390", json!(true));
+        page.is("[...document.querySelectorAll('.sheet:has(table[data-table])')].every(e => e.matches('.cards'))", json!(true));
     }
     page.view("overview");
     photograph(&mut page.browser, "dashboard-phone");

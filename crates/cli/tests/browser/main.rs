@@ -1,4 +1,4 @@
-//! The demo and the dashboard in a real browser. The demo loads without a complaint and without a request to another server, its forms work, its count is
+//! The demo, the page of a new application and the dashboard in a real browser. The demo loads without a complaint and without a request to another server, its forms work, its count is
 //! live, its pages look like pages. Needs Chromium: without one it says so loudly, and fails where CI is set.
 
 mod chromium;
@@ -14,7 +14,7 @@ use chromium::Browser;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// The demo, served in production mode on a port of its own.
+/// The demo or another application, served in production mode on a port of its own.
 struct Demo {
     child: Child,
     url: String,
@@ -24,8 +24,11 @@ struct Demo {
 impl Demo {
     fn start(workers: &str) -> Demo {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        Demo::of(&root.join("examples/demo/app.rb"), workers)
+    }
+
+    fn of(app: &Path, workers: &str) -> Demo {
         let data = tempfile::tempdir().unwrap();
-        let app = root.join("examples/demo/app.rb");
         let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
             .arg("serve")
             .arg(app)
@@ -158,6 +161,36 @@ fn task_added_and_ticked_in_a_browser_is_shown_and_counted() {
         .filter(|url| !url.starts_with(&demo.url))
         .collect();
     assert!(outside.is_empty(), "{outside:?}");
+    assert!(browser.complaints.is_empty(), "{:?}", browser.complaints);
+}
+
+#[test]
+fn page_of_a_new_application_shows_its_whole_command() {
+    let Some(mut browser) = browser("en") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
+        .args(["new", "shop"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .status();
+    assert!(made.unwrap().success());
+    let shop = Demo::of(&folder.path().join("shop/app.rb"), "1");
+    for width in [1200, 390] {
+        browser.dress(width, 800, "light");
+        browser.open(&shop.url);
+        let (command, cut) = (
+            "document.querySelector('pre').textContent",
+            "(() => { const e = document.querySelector('pre'); return e.scrollWidth > e.clientWidth; })()",
+        );
+        let command = browser.evaluate(command);
+        assert!(
+            command.as_str().unwrap().starts_with("curl -d"),
+            "{command}"
+        );
+        assert_eq!(browser.evaluate(cut), false, "at {width}");
+    }
     assert!(browser.complaints.is_empty(), "{:?}", browser.complaints);
 }
 

@@ -7,9 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use tsumugi_testkit::tls_server;
 
 /// A span as it was sent.
 #[derive(Clone, Debug, Default)]
@@ -90,27 +88,11 @@ pub fn slow() -> (SpanCollection, String, Sender<()>) {
 
 /// The same over TLS, with the certificate and the key of this folder; its address by name.
 pub fn over_https(folder: &Path) -> (SpanCollection, String) {
-    let certificate = CertificateDer::from_pem_file(folder.join("cert.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_file(folder.join("key.pem")).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .unwrap();
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let collected = SpanCollection::default();
     let own = collected.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-            answer(StreamOwned::new(connection, stream.unwrap()), &own);
-        }
-    });
-    (collected, format!("localhost:{port}"))
+    let address = tls_server(&certificate, &key, move |stream| answer(stream, &own));
+    (collected, format!("localhost:{}", address.port()))
 }
 
 fn answer(stream: impl Read + Write, collected: &SpanCollection) {

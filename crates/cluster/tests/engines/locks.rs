@@ -8,8 +8,8 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tsumugi_cluster::limits::{CLUSTER_NAME_BYTES_MAX, LEASE_TTL_MAX, LEASE_TTL_MIN};
 use tsumugi_cluster::{Cluster, Error, LockWait, ReleaseKind, fence};
-use tsumugi_db::{Database, Executor, Options, TransactionOptions, values};
-use tsumugi_testkit::{Cut, CutProxy, ServerSide};
+use tsumugi_db::{Database, Executor, Options, StatementLog, TransactionOptions, values};
+use tsumugi_testkit::{Cut, CutProxy, LogBuffer, ServerSide};
 
 use crate::{LONG, Place, SHORT, at};
 
@@ -203,4 +203,30 @@ fn fence_in_a_database_that_keeps_no_locks_says_which_one_it_is_for() {
             assert!(matches!(refused, Err(Error::Usage(_))), "{refused:?}");
         });
     }
+}
+
+#[test]
+fn statements_of_a_lock_are_logged_at_trace() {
+    let log = LogBuffer::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    // The lines of PostgreSQL's statements are written by the thread that asks.
+    let lock = async |place: Place| {
+        let mut options = Options::default();
+        options.log = StatementLog::Statements;
+        let database = Database::connect(&place.url(), options).await.unwrap();
+        let cluster = Cluster::over(&database).unwrap();
+        cluster
+            .lock("quiet", LONG, NOW, async |_| ())
+            .await
+            .unwrap();
+    };
+    tracing::subscriber::with_default(subscriber, || at(Place::postgres(), lock));
+    let lines = log.take();
+    assert!(lines.contains("TRACE tsumugi_db: sql="), "{lines}");
+    assert!(!lines.contains("DEBUG tsumugi_db: sql="), "{lines}");
 }

@@ -22,7 +22,7 @@ use super::plan::Plan;
 use super::write_notes::WriteNotes;
 use crate::batch::BatchSize;
 use crate::error::Result;
-use crate::limits::{REPLICA_CHECK, REPLICA_RETRY_MAX, REPLICA_SILENCE_MAX};
+use crate::limits::{QUEUE_MAX, REPLICA_CHECK, REPLICA_RETRY_MAX, REPLICA_SILENCE_MAX};
 use crate::options::{Isolation, TransactionOptions};
 use crate::recency::{ReadRequirement, Recency};
 use crate::rows::Rows;
@@ -518,7 +518,9 @@ fn reason(error: &AcquireError) -> String {
             None => "no connection to it was free in time".to_owned(),
         },
         AcquireError::Refused(reason) => reason.to_string(),
-        AcquireError::QueueFull => "too many wait for a connection to it".to_owned(),
+        AcquireError::QueueFull => {
+            format!("too many wait for a connection to it (queue_max is {QUEUE_MAX})")
+        }
         AcquireError::Closed => "it was closed".to_owned(),
     }
 }

@@ -10,6 +10,7 @@ use ring::digest::{SHA256, digest};
 use tsumugi_sql::schema::{Table, char, string, timestamp};
 use tsumugi_sql::{Record, col, table};
 
+use crate::bookkeeping::bookkeeping;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -360,7 +361,7 @@ impl SourceHistory {
         executor: &'h Executor,
         steps: Option<usize>,
     ) -> LocalBoxFuture<'h, Result<Vec<String>>> {
-        async move {
+        bookkeeping(async move {
             if is_left(executor) {
                 tracing::info!(target: "tsumugi_db", "this command applies no migration to a database that is there: `migrate up` does");
                 return Ok(Vec::new());
@@ -376,7 +377,7 @@ impl SourceHistory {
             }
             let pending = all_that_are(State::Pending).map(|(ordinal, _)| ordinal.clone());
             Ok(pending.take(steps.unwrap_or(usize::MAX)).collect())
-        }
+        })
         .boxed_local()
     }
 
@@ -385,7 +386,7 @@ impl SourceHistory {
         executor: &'h Executor,
         steps: Option<usize>,
     ) -> LocalBoxFuture<'h, Result<Vec<String>>> {
-        async move {
+        bookkeeping(async move {
             let notes = self.notes_in_table(executor).await?.into_iter().rev();
             let known = |(ordinal, note): (String, Note)| {
                 if self.sources.contains_key(&ordinal) {
@@ -399,7 +400,7 @@ impl SourceHistory {
                 })
             };
             notes.take(steps.unwrap_or(1)).map(known).collect()
-        }
+        })
         .boxed_local()
     }
 
@@ -407,7 +408,7 @@ impl SourceHistory {
         &'h self,
         executor: &'h Executor,
     ) -> LocalBoxFuture<'h, Result<Vec<MigrationStatus>>> {
-        async move {
+        bookkeeping(async move {
             let notes = read_notes_if_any(executor).await?;
             let mut all: BTreeMap<&String, MigrationStatus> = BTreeMap::new();
             for (ordinal, note) in &notes {
@@ -428,16 +429,16 @@ impl SourceHistory {
                 all.insert(ordinal, status);
             }
             Ok(all.into_values().collect())
-        }
+        })
         .boxed_local()
     }
 
     fn begin_trial<'h>(&'h self, executor: &'h Executor) -> LocalBoxFuture<'h, Result<()>> {
-        async move {
+        bookkeeping(async move {
             let notes = read_notes_if_any(executor).await?;
             self.trial.replace(Some(notes));
             Ok(())
-        }
+        })
         .boxed_local()
     }
 
@@ -451,7 +452,7 @@ impl SourceHistory {
         source: &'h MigrationSource,
         direction: Direction,
     ) -> LocalBoxFuture<'h, Result<Option<String>>> {
-        async move {
+        bookkeeping(async move {
             let notes = self.notes(executor).await;
             let notes = notes.map_err(|error| source.failure_around(direction, executor, error))?;
             Ok(match (direction, notes.get(&source.ordinal())) {
@@ -459,7 +460,7 @@ impl SourceHistory {
                 (Direction::Down, Some(note)) => Some(note.version.clone()),
                 (Direction::Up, Some(_)) | (Direction::Down, None) => None,
             })
-        }
+        })
         .boxed_local()
     }
 
@@ -470,7 +471,7 @@ impl SourceHistory {
         direction: Direction,
         version: &'h str,
     ) -> LocalBoxFuture<'h, Result<()>> {
-        async move {
+        bookkeeping(async move {
             let note = Note {
                 version: version.to_owned(),
                 name: without_end(&source.name).to_owned(),
@@ -486,7 +487,7 @@ impl SourceHistory {
             }
             let completed = note_and_commit(executor, direction, note).await;
             completed.map_err(|error| source.failure_around(direction, executor, error))
-        }
+        })
         .boxed_local()
     }
 

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 
+use crate::bookkeeping::bookkeeping;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -245,7 +246,7 @@ impl Migrator {
         let step = async {
             let due = self.history.due(&executor, migration, direction).await?;
             let Some(version) = due else {
-                tx.roll_back().await?;
+                bookkeeping(tx.roll_back()).await?;
                 return Ok(false);
             };
             if let Err(failure) = migration.run(direction, Rc::clone(&tx)).await {

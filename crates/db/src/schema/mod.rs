@@ -12,6 +12,7 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_sql::schema::{Alteration, Description, Rebuild, Table, alter, drop_table};
 use tsumugi_sql::{FIREBIRD, Name, SQLITE, Statement, table};
 
+use crate::bookkeeping::bookkeeping;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -76,7 +77,7 @@ impl Executor {
     async fn change_table_by(&self, change: &TableChange, patience: Patience) -> Result<bool> {
         let tx = self.begin_in_turn(change.mode(), patience).await?;
         let has_changed = tx.run_change(change).await?;
-        tx.commit().await?;
+        bookkeeping(tx.commit()).await?;
         Ok(has_changed)
     }
 }
@@ -142,7 +143,7 @@ impl Database {
         self.change(TransactionMode::Schema, async |tx| {
             let rows = table(name.as_str());
             let found = rows.to_exists(tx.dialect()).map_err(Error::from)?;
-            if !tx.fetch(found).await?.is_empty() {
+            if !bookkeeping(tx.fetch(found)).await?.is_empty() {
                 return Ok(false);
             }
             run(Rc::clone(tx)).await?;
@@ -292,7 +293,7 @@ impl Transaction {
     /// Making a table anew drops the old one, and with that SQLite deletes what refers to it, unless the transaction looks away.
     async fn checks_foreign_keys(&self) -> Result<bool> {
         let sql = "select foreign_keys from pragma_foreign_keys";
-        let rows = self.query(sql, []).await?;
+        let rows = bookkeeping(self.query(sql, [])).await?;
         let first = rows.first().and_then(|row| row.value(0));
         Ok(first != Some(ValueRef::Integer(0)))
     }
@@ -302,7 +303,7 @@ impl Transaction {
         let sql = "select distinct m.name from sqlite_schema m join pragma_foreign_key_list(m.name) f \
                    where m.type = 'table' and lower(f.\"table\") = lower(?) and lower(m.name) <> lower(?) order by m.name";
         let values = [name.last(), name.last()].map(Value::from);
-        let rows = self.query(sql, values).await?;
+        let rows = bookkeeping(self.query(sql, values)).await?;
         let names = rows.iter().filter_map(|row| row.value(0)?.as_text());
         Ok(names.map(str::to_owned).collect())
     }

@@ -4,6 +4,7 @@
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tsumugi_sql::Family;
 
+use crate::bookkeeping::bookkeeping;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::options::TransactionMode;
@@ -69,7 +70,7 @@ impl Executor {
 
     /// Whether a question about the catalog finds anything.
     async fn counts(&self, sql: &str, values: Vec<Value>) -> Result<bool> {
-        let rows = self.query_catalog(sql, values).await?;
+        let rows = bookkeeping(self.query_catalog(sql, values)).await?;
         let count = rows.first().and_then(|row| row.value(0));
         Ok(count.and_then(ValueRef::as_integer) != Some(0))
     }
@@ -84,7 +85,7 @@ impl Executor {
         create: &'e [&'e str],
     ) -> LocalBoxFuture<'e, Result<bool>> {
         let is_missing = async |executor: &Executor| Ok(!executor.has_table(name).await?);
-        self.change_own(create, is_missing).boxed_local()
+        bookkeeping(self.change_own(create, is_missing)).boxed_local()
     }
 
     /// Gives a table that an older version has made a column by these statements unless it has it, in the same way.
@@ -99,7 +100,7 @@ impl Executor {
     ) -> LocalBoxFuture<'e, Result<bool>> {
         let is_missing =
             async |executor: &Executor| Ok(!executor.has_column(table, column).await?);
-        self.change_own(add, is_missing).boxed_local()
+        bookkeeping(self.change_own(add, is_missing)).boxed_local()
     }
 
     /// Makes an index of a table that an older version has made, by these statements unless it is there, in the same way.
@@ -112,7 +113,7 @@ impl Executor {
         make: &'e [&'e str],
     ) -> LocalBoxFuture<'e, Result<bool>> {
         let is_missing = async |executor: &Executor| Ok(!executor.has_index(name).await?);
-        self.change_own(make, is_missing).boxed_local()
+        bookkeeping(self.change_own(make, is_missing)).boxed_local()
     }
 
     /// Runs the statements under the lock of the schema, where something is missing: before the lock, and with it.

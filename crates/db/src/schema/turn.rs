@@ -8,6 +8,7 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use tokio::time::{Instant, sleep, timeout};
 use tsumugi_sql::SQLITE;
 
+use crate::bookkeeping::bookkeeping;
 use crate::database::Database;
 use crate::error::{Error, FailedStatement, Result};
 use crate::executor::Executor;
@@ -118,7 +119,7 @@ impl Database {
     ) -> Result<T, E> {
         let tx = Rc::new(Executor::Database(self.clone()).begin_change(mode).await?);
         let value = self.inside(run(&tx)).await?;
-        tx.commit().await?;
+        bookkeeping(tx.commit()).await?;
         Ok(value)
     }
 }
@@ -133,8 +134,16 @@ impl Executor {
         self.begin_in_turn(mode, Patience::long()).boxed_local()
     }
 
-    /// Waits outside of the transaction, which begins anew each time.
     pub(super) async fn begin_in_turn(
+        &self,
+        mode: TransactionMode,
+        patience: Patience,
+    ) -> Result<Transaction> {
+        bookkeeping(self.wait_for_turn(mode, patience)).await
+    }
+
+    /// Waits outside of the transaction, which begins anew each time.
+    async fn wait_for_turn(
         &self,
         mode: TransactionMode,
         mut patience: Patience,
@@ -177,7 +186,7 @@ impl Executor {
     /// # Errors
     /// [`Error::PoolTimeout`] if another caller has had it for too long.
     pub fn lock_schema(&self) -> LocalBoxFuture<'_, Result<()>> {
-        async move {
+        bookkeeping(async move {
             match self {
                 Executor::Transaction(transaction) => transaction.wait_for_schema().await,
                 Executor::Session(session) => {
@@ -190,7 +199,7 @@ impl Executor {
                 }
                 Executor::Database(_) | Executor::Read(_) => Ok(()),
             }
-        }
+        })
         .boxed_local()
     }
 
@@ -199,13 +208,13 @@ impl Executor {
     /// # Errors
     /// [`Error::Lost`], and then the server has given it back itself.
     pub fn unlock_schema(&self) -> LocalBoxFuture<'_, Result<()>> {
-        async move {
+        bookkeeping(async move {
             if let Executor::Session(session) = self {
                 let sql = "select pg_advisory_unlock(?)";
                 session.query(sql, [Value::from(LOCK)]).await?;
             }
             Ok(())
-        }
+        })
         .boxed_local()
     }
 }
@@ -246,7 +255,7 @@ impl Transaction {
 
     /// Takes the lock until the end of the transaction, unless another session has it.
     pub fn has_schema(&self) -> LocalBoxFuture<'_, Result<bool>> {
-        async move {
+        bookkeeping(async move {
             match self {
                 Transaction::Sqlite(_) => return Ok(true),
                 #[cfg(feature = "firebird")]
@@ -257,7 +266,7 @@ impl Transaction {
                 .query("select pg_try_advisory_xact_lock(?)", [Value::from(LOCK)])
                 .await?;
             Ok(is_held(&rows))
-        }
+        })
         .boxed_local()
     }
 

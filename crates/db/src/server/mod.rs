@@ -12,6 +12,7 @@
 //! | `savepoint.rs` | points in them |
 //! | `pending_commit.rs` | a commit whose caller may leave before it is answered |
 //! | `pool.rs` | single statements, and how the others begin |
+//! | `wait_notice.rs` | the line in the log about a database that is waited for |
 
 #![expect(
     private_bounds,
@@ -30,6 +31,7 @@ mod step;
 mod stream;
 mod transaction;
 mod transactional;
+mod wait_notice;
 
 pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
 pub(crate) use fault::{DriverError, Fault};

@@ -21,6 +21,7 @@ use super::statement_stats::StatementStats;
 use super::stream::RowStream;
 use super::transaction::Transaction;
 use super::transactional::Transactional;
+use super::wait_notice;
 
 /// A pool of connections to one database, of the thread that made it. Clones are the same pool.
 pub struct Pool<B: Transactional>(Rc<PoolInner<B>>);
@@ -44,7 +45,9 @@ impl<B: Transactional> Pool<B> {
     pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool<B>> {
         let pool = Pool::of(B::target(url, options).await?);
         // A wrong URL is an error here, not at the first statement.
-        let connected = pool.0.connections.shared().await.map(drop);
+        let (name, limit) = (&pool.0.name, pool.0.options.acquire_timeout);
+        let connected = wait_notice::wait(name, limit, pool.0.connections.shared()).await;
+        let connected = connected.map(drop);
         connected.map_err(|error| pool.0.not_acquired("", &[], error))?;
         Ok(pool)
     }

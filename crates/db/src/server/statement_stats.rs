@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use tsumugi_sql::scan::Lexicon;
 
+use crate::bookkeeping::StatementPurpose;
 use crate::log::Line;
 use crate::metrics::Snapshot;
 use crate::options::StatementLog;
@@ -75,6 +76,7 @@ impl StatementStats {
             rows,
             took,
             fault: outcome.err().map(|fault| fault as &dyn std::fmt::Debug),
+            purpose: StatementPurpose::current(),
         };
         line.write();
     }

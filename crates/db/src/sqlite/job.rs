@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use tsumugi_trace::Activity;
 
 use crate::batch::BatchSize;
+use crate::bookkeeping::StatementPurpose;
 use crate::error::{Error, FailedStatement, Result};
 use crate::execution::ExecuteResult;
 use crate::log;
@@ -73,6 +74,7 @@ pub(super) struct Statement {
     pub(super) activity: Option<Arc<Activity>>,
     /// Where it was asked for, where statements are counted.
     pub(super) place: Option<Arc<str>>,
+    pub(super) purpose: StatementPurpose,
 }
 
 impl Statement {
@@ -87,6 +89,7 @@ impl Statement {
             place: statement_table::are_kept()
                 .then(route_scope::source_location)
                 .flatten(),
+            purpose: StatementPurpose::current(),
         }
     }
 
@@ -151,8 +154,8 @@ pub(super) enum Request {
     Savepoint(u32),
     Release(u32),
     RollBackTo(u32),
-    Commit,
-    RollBack,
+    Commit(StatementPurpose),
+    RollBack(StatementPurpose),
 }
 
 /// A request in a transaction. One without a reply comes from a destructor, which cannot wait.

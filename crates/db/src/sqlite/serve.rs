@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Instant;
 
-use tracing::debug;
 use tsumugi_sql::SQLITE;
 
 use crate::batch::BatchSize;
+use crate::bookkeeping::StatementPurpose;
 use crate::error::{Error, FailedStatement, Result};
 use crate::limits::TIMEOUT_MAX;
-use crate::log::{Line, milliseconds};
+use crate::log::{Line, milliseconds, statement_event};
 use crate::metrics::Counters;
 use crate::options::{Access, Options, StatementLog, TransactionMode, TransactionOptions};
 use crate::outcome::EndReason;
@@ -48,6 +48,8 @@ struct Service<'a> {
     options: &'a Options,
     counters: &'a Counters,
     database: &'a Arc<str>,
+    /// That of what is asked now.
+    purpose: StatementPurpose,
 }
 
 impl EngineThread {
@@ -91,6 +93,7 @@ impl EngineThread {
             options: &job.options,
             counters: &self.counters,
             database: &self.database,
+            purpose: job.statement.purpose,
         };
         match job.work {
             Work::Statement(call) => {
@@ -360,6 +363,10 @@ impl Service<'_> {
     }
 
     fn command(&mut self, Command { request, reply }: Command, end: &Arc<End>) {
+        self.purpose = match &request {
+            Request::Commit(purpose) | Request::RollBack(purpose) => *purpose,
+            _ => StatementPurpose::Application,
+        };
         match request {
             Request::Statement(call, statement) => {
                 self.statement(call, statement, reply);
@@ -383,8 +390,8 @@ impl Service<'_> {
                 }
                 answer(reply, undone);
             }
-            Request::Commit => self.finish("COMMIT", EndReason::Committed, reply, end),
-            Request::RollBack => self.finish("ROLLBACK", EndReason::RolledBack, reply, end),
+            Request::Commit(_) => self.finish("COMMIT", EndReason::Committed, reply, end),
+            Request::RollBack(_) => self.finish("ROLLBACK", EndReason::RolledBack, reply, end),
         }
     }
 
@@ -438,7 +445,8 @@ impl Service<'_> {
         let result = self.connection.own(sql);
         let mut seen = watch::disarm();
         if self.options.log == StatementLog::Statements {
-            debug!(target: "tsumugi_db", sql, ms = milliseconds(started.elapsed()), ok = result.is_ok());
+            let ms = milliseconds(started.elapsed());
+            statement_event!(self.purpose, sql, ms, ok = result.is_ok());
         }
         let outcome = match result {
             Ok(()) => Ok(Output::Done),
@@ -497,6 +505,7 @@ fn note(
             rows,
             took: started.elapsed(),
             fault: fault.map(|fault| fault as &dyn std::fmt::Debug),
+            purpose: statement.purpose,
         };
         line.write();
     }

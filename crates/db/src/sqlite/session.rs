@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
+use crate::bookkeeping::StatementPurpose;
 use crate::error::{Error, FailedStatement, Result};
 use crate::execution::ExecuteResult;
 use crate::limits;
@@ -152,13 +153,17 @@ impl Transaction {
 
     pub(crate) async fn commit(&self) -> Result<()> {
         self.session.committing.set(true);
-        let committed = self.session.ask(Request::Commit).await;
+        let committed = self
+            .session
+            .ask(Request::Commit(StatementPurpose::current()))
+            .await;
         self.session.committing.set(false);
         committed.map(drop)
     }
 
     pub(crate) async fn roll_back(&self) -> Result<()> {
-        self.session.ask(Request::RollBack).await.map(drop)
+        let request = Request::RollBack(StatementPurpose::current());
+        self.session.ask(request).await.map(drop)
     }
 
     pub(crate) fn owner(&self) -> Weak<dyn Abandon> {

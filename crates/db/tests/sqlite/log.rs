@@ -39,7 +39,8 @@ impl Subscriber for Recorder {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(String::new());
         event.record(&mut line);
-        LINES.lock().unwrap().push(line.0);
+        let level = event.metadata().level();
+        LINES.lock().unwrap().push(format!("{level} {}", line.0));
     }
 
     fn enter(&self, _: &Id) {}
@@ -91,5 +92,5 @@ fn statements_are_logged_only_where_it_is_asked_for() {
     }
     assert!(lines("loud_error")[0].contains("fault="));
     assert!(lines("insert into t(n) values (1)")[0].contains("rows=3"));
-    assert_eq!(lines("BEGIN IMMEDIATE").len(), 1);
+    assert_eq!(lines("DEBUG sql=\"BEGIN IMMEDIATE\"").len(), 1);
 }

@@ -40,13 +40,13 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("cluster_over", |host, scope, call| {
         let database = vm_database(scope, call.argument(0))?.database();
         let cluster = Cluster::over(database).map_err(|error| error.raise(scope))?;
-        host.resources.cluster.replace(cluster);
+        use_cluster(host, cluster);
         Ok(Value::nil())
     })?;
     natives.plain("cluster_over_store", |host, scope, call| {
         let store = &store(scope, call.argument(0))?.store;
         let cluster = store.cluster().map_err(|error| error.raise(scope))?;
-        host.resources.cluster.replace(cluster);
+        use_cluster(host, cluster);
         Ok(Value::nil())
     })?;
     natives.plain("check_cluster_timer", |host, scope, call| {
@@ -55,8 +55,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let checked = period.check_in_cluster(&name);
         let refused = |error: Error| scope.error("ArgumentError", error.to_string());
         checked.map_err(refused)?;
-        let leases = host.resources.cluster.borrow().check_leases();
-        leases.map_err(|error| error.raise(scope))?;
+        check_leases(host, scope)?;
         Ok(Value::nil())
     })?;
     natives.waiting("db_fence", |host, scope, call| {
@@ -78,6 +77,31 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     channels(natives)
 }
 
+/// From here on locks, timers and channels are about the processes of this one.
+fn use_cluster(host: &Host, cluster: Cluster) {
+    host.resources.cluster.replace(cluster);
+    host.resources.has_own_cluster.set(true);
+}
+
+/// Refuses what needs leases in a cluster that keeps none.
+fn check_leases<'c>(host: &Host, scope: &'c Scope<'_>) -> Result<'c, ()> {
+    let leases = host.resources.cluster.borrow().check_leases();
+    leases.map_err(|error| refusal(host, scope, &error))
+}
+
+/// An error of the cluster, with what to do about one that Ruby has not named.
+pub(super) fn refusal<'c>(host: &Host, scope: &'c Scope<'_>, error: &Error) -> Raise<'c> {
+    let is_inherited = !host.resources.has_own_cluster.get();
+    match error {
+        // That of the workers of this process has all there is, so this one is of the application around.
+        Error::Unsupported { .. } if is_inherited => scope.error(
+            "Tsumugi::Lock::Unsupported",
+            format!("{error}; the cluster here is that of the application in Rust which this one is mounted in: `cluster db` above takes its place"),
+        ),
+        error => error.raise(scope),
+    }
+}
+
 fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.data_class("Lock")?;
     natives.waiting("lock_acquire", |host, scope, call| {
@@ -87,6 +111,7 @@ fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             wait if wait.is_nil() => LockWait::Forever,
             wait => LockWait::UpTo(seconds(scope, wait, "wait:")?),
         };
+        check_leases(host, scope)?;
         let cluster = host.resources.cluster.borrow().clone();
         let host = Rc::downgrade(host);
         let acquired = async move { cluster.acquire(&name, ttl, wait).await };
@@ -99,6 +124,7 @@ fn locks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let place = store(scope, call.argument(0))?.store.place();
         let key = bytes(scope, call.argument(1), "the key")?;
         let name = computation_name(&place, &key);
+        check_leases(host, scope)?;
         let cluster = host.resources.cluster.borrow().clone();
         let host = Rc::downgrade(host);
         let acquired = async move { cluster.acquire_computation(&name).await };

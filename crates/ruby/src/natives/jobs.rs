@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tsumugi_db::Executor;
 use tsumugi_jobs::{
-    Error, JobKind, JobPush, JobQueue, JobRow, JobState, JobTablesWish, WorkerOptions,
-    prepare_job_tables,
+    CronSchedule, Error, JobKind, JobPush, JobQueue, JobRow, JobState, JobTablesWish,
+    WorkerOptions, interval_meant_by, prepare_job_tables,
 };
 use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 use tsumugi_server::commands::JOB_TABLES;
@@ -46,11 +46,12 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     })?;
     natives.plain("job_schedule", |host, scope, call| {
         let kind = kind(scope, call, 2)?;
-        let line = text(scope, call.argument(0), "a line of cron")?;
-        let zone = text(scope, call.argument(1), "zone:")?;
-        let scheduled = job_worker::schedule(host, kind, &line, &zone);
-        scheduled.map_err(|error| error.raise(scope))?;
+        let schedule = schedule(scope, call)?;
+        job_worker::schedule(host, kind, schedule);
         Ok(Value::nil())
+    })?;
+    natives.plain("check_schedule", |_, scope, call| {
+        schedule(scope, call).map(|_| Value::nil())
     })?;
     natives.plain("job_tables_title", |_, scope, _| scope.string(JOB_TABLES))?;
     natives.waiting("job_tables_make", |host, scope, call| {
@@ -200,6 +201,20 @@ fn id<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, i64> {
     let id = call.argument(0);
     id.as_integer()
         .ok_or_else(|| wrong_type(scope, id, "the id of a job", "an Integer"))
+}
+
+/// What a line and a zone stand for.
+fn schedule<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, CronSchedule> {
+    let line = text(scope, call.argument(0), "a line of cron")?;
+    let zone = text(scope, call.argument(1), "zone:")?;
+    CronSchedule::parse(&line, &zone).map_err(|error| match (error, interval_meant_by(&line)) {
+        (Error::Usage(why), Some(interval)) => {
+            let seconds = interval.as_secs();
+            let advice = format!("{why}; an interval is a number of seconds: every({seconds})");
+            Error::Usage(advice).raise(scope)
+        }
+        (error, _) => error.raise(scope),
+    })
 }
 
 /// A kind of five arguments: name, queue, retries, timeout in seconds, priority.

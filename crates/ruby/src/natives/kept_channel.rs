@@ -7,10 +7,10 @@ use std::rc::Rc;
 use tsumugi_cluster::{Error, FollowEvent, Follower, KeptChannel, event_position};
 use tsumugi_mruby::{NativeCall, Result, Scope, Value};
 
-use crate::answer::{Failure as _, attempt};
+use crate::answer::attempt;
 use crate::host::Host;
 use crate::natives::arguments::{data, exact_text, wrong_type};
-use crate::natives::cluster::message_channel;
+use crate::natives::cluster::{message_channel, refusal};
 use crate::natives::definitions::Natives;
 
 /// A follower that Ruby holds; empty while it is waited for, and once it is over.
@@ -85,7 +85,7 @@ fn kept_channel<'c>(
     let channel = message_channel(host, scope, call)?;
     let keep = integer(scope, call.argument(2), "keep:")?;
     let kept = channel.keeping(keep);
-    kept.map_err(|error| error.raise(scope))
+    kept.map_err(|error| refusal(host, scope, &error))
 }
 
 /// The number of a message: an Integer, or the text that a client sent.

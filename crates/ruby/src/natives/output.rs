@@ -14,6 +14,10 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("vm_bytes", |host, scope, _| {
         Ok(scope.count(host.vm.memory_used()))
     })?;
+    natives.plain("turn_cpu_ms_max", |host, scope, _| {
+        let max = host.worker.limits().turn_cpu_ms_max;
+        Ok(scope.integer(i64::try_from(max).unwrap_or(i64::MAX)))
+    })?;
     natives.plain("log", |host, scope, call| {
         let level = text(scope, call.argument(0), "the level")?;
         let mut line = text(scope, call.argument(1), "the message")?;

@@ -268,7 +268,14 @@ fn declaration_past_a_limit_does_not_load() {
     assert!(every("'0 3 * * *', name: 'n' * 59").contains("JOB_NAME_BYTES_MAX"));
     assert!(every("'0 3 * * *', workers: :one").contains("without workers:"));
     assert!(every("60, zone: 'UTC'").contains("with a line of cron"));
-    assert!(refused("every('0 3 * * *') { 1 }").contains("`jobs db` says"));
+    let without_jobs = refused("every('0 3 * * *') { 1 }");
+    assert!(without_jobs.contains("`jobs db` says"), "{without_jobs}");
+    // What no place for jobs would mend comes first.
+    let interval = refused("every('5 minutes') { 1 }");
+    for part in ["is no line of cron", "a number of seconds: every(300)"] {
+        assert!(interval.contains(part), "{interval}");
+    }
+    assert!(!refused("every('61 * * * *') { 1 }").contains("every(300)"));
     assert!(refused("jobs.push :a").contains("`jobs db` says"));
 }
 

@@ -140,6 +140,14 @@ fn names_like_the_unknown_one_are_offered_once() {
             "undefined method 'set' for an instance of Object; Tsumugi has no set; use a constant or ENV",
         ),
         (
+            "begin; db.query 'select 1'; rescue NameError => e; puts e.message; end",
+            "undefined method 'db' for an instance of Object; a plugin makes it: `plugin(:db) { DB.connect }` near the top of the file",
+        ),
+        (
+            "begin; 'a'.kv; rescue NameError => e; p e.message.include?('plugin'); end",
+            "false",
+        ),
+        (
             "begin; 'a'.params; rescue NameError => e; p e.message.include?('Tsumugi has'); end",
             "false",
         ),

@@ -2,10 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls_pki_types::pem::PemObject;
+use tsumugi_testkit::tls_server_that_answers;
 
 use crate::rig::Rig;
 use crate::upstream::{After, Upstream, ok};
@@ -346,33 +345,10 @@ fn secure_by(
 ) -> (SocketAddr, std::path::PathBuf) {
     let signing_key = rcgen::KeyPair::generate().unwrap();
     let certificate = params.self_signed(&signing_key).unwrap();
-    let file = directory.join("trusted.pem");
+    let (file, key) = (directory.join("trusted.pem"), directory.join("key.pem"));
     std::fs::write(&file, certificate.pem()).unwrap();
-    let key =
-        rustls_pki_types::PrivateKeyDer::from_pem_slice(signing_key.serialize_pem().as_bytes())
-            .unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key)
-        .unwrap();
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
-            let mut stream = rustls::StreamOwned::new(connection, stream);
-            let mut piece = [0; 4096];
-            if stream.read(&mut piece).is_ok_and(|read| read > 0) {
-                let _ = stream.write_all(answer.as_bytes());
-                let _ = stream.flush();
-            }
-        }
-    });
-    (address, file)
+    std::fs::write(&key, signing_key.serialize_pem()).unwrap();
+    (tls_server_that_answers(&file, &key, answer), file)
 }
 
 #[test]

@@ -94,7 +94,7 @@ get("/ticks") { $ticks.to_s }
         assert_eq!(refusal, format!("{range}{shown}"));
     }
     assert!(
-        refusals.ends_with("every takes a number of seconds, not \"1\""),
+        refusals.ends_with("every takes a number of seconds or a line of cron, not \"1\""),
         "{refusals}"
     );
     let begin = std::time::Instant::now();

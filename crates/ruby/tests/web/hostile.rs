@@ -179,9 +179,13 @@ fn native_code_that_runs_long_is_stopped() {
         let answer = rig.post(&format!("/{number}"), "text/plain", b"x");
         let text = answer.text();
         // What is copied has a limit in bytes too, which may be reached first.
-        let is_ended = ["more CPU time", "kv_multi_bytes_max", "binds_bytes_max"]
-            .iter()
-            .any(|reason| text.contains(reason));
+        let is_ended = [
+            "turn_cpu_ms_max is 100",
+            "kv_multi_bytes_max",
+            "binds_bytes_max",
+        ]
+        .iter()
+        .any(|reason| text.contains(reason));
         assert!(
             answer.status == 500 && is_ended,
             "{call}: {} {}",

@@ -2,6 +2,7 @@
 //! Rule: everything here only reads, but for jobs that an operator retries or drops.
 
 use serde_json::{Value, json};
+use tsumugi_db::limits::STATEMENT_ORIGINAL_BYTES_MAX;
 use tsumugi_db::statement_original;
 use tsumugi_jobs::JobQueue;
 
@@ -32,8 +33,10 @@ async fn explain(parts: AdminParts, parameters: &Value) -> Answer {
     let database = databases.find(|database| *database.name() == *name)?;
     let Some(sql) = fingerprint.and_then(|fingerprint| statement_original(name, fingerprint))
     else {
-        let text = "this statement is not kept, or is too long to be explained";
-        return Some(Err(QuestionError::Absent(text.to_owned())));
+        let text = format!(
+            "this statement is not kept: none is of more than {STATEMENT_ORIGINAL_BYTES_MAX} bytes (STATEMENT_ORIGINAL_BYTES_MAX)"
+        );
+        return Some(Err(QuestionError::Absent(text)));
     };
     let plan = database.explain(&sql).await;
     Some(

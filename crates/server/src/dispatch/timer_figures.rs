@@ -53,6 +53,8 @@ pub struct TimerDescription {
 #[derive(Debug)]
 pub struct TimerFigures {
     pub(crate) description: TimerDescription,
+    /// What its ticks are called in traces.
+    traced_as: Arc<str>,
     /// In words.
     pub(crate) period: String,
     /// None by a line of cron.
@@ -99,6 +101,7 @@ impl TimerFigures {
         schedule: Option<CronSchedule>,
     ) -> Arc<TimerFigures> {
         let timer = Arc::new(TimerFigures {
+            traced_as: traced_as(&description, &period),
             description,
             period,
             period_ms: length.map(|length| u64::try_from(length.as_millis()).unwrap_or(u64::MAX)),
@@ -125,12 +128,8 @@ impl TimerFigures {
         let begun = Instant::now();
         self.last_us.store(-1, Relaxed);
         self.last_at.store(now_ms(), Relaxed);
-        let name = self.description.name.as_deref();
-        let name = name
-            .or(self.description.place.as_deref())
-            .unwrap_or("every")
-            .into();
-        let activity = Activity::begin_named(ActivityKind::Timer, name, None);
+        let activity =
+            Activity::begin_named(ActivityKind::Timer, Arc::clone(&self.traced_as), None);
         activity.show();
         let failure = Activity::scope(Some(activity.share()), tick).await;
         activity.end(Ending {
@@ -165,6 +164,15 @@ impl TimerFigures {
     }
 }
 
+/// The name of a timer, else its period and where it is declared: one among several without a name is found by both.
+fn traced_as(description: &TimerDescription, period: &str) -> Arc<str> {
+    match (&description.name, &description.place) {
+        (Some(name), _) => name.as_str().into(),
+        (None, Some(place)) => format!("every {period} at {place}").into(),
+        (None, None) => format!("every {period}").into(),
+    }
+}
+
 /// All that run now, in the order in which they began.
 pub(crate) fn timers() -> Vec<Arc<TimerFigures>> {
     let timers = TIMERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,6 +186,23 @@ fn now_ms() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timer_without_a_name_is_traced_by_its_period_and_its_place() {
+        let check = |name: Option<&str>, place: Option<&str>, expected: &str| {
+            let described = TimerDescription {
+                name: name.map(str::to_owned),
+                place: place.map(str::to_owned),
+                kind: TimerKind::Worker,
+                worker: 0,
+            };
+            let timer = TimerFigures::begin(described, Duration::from_millis(2_500));
+            assert_eq!(&*timer.traced_as, expected);
+        };
+        check(Some("sweep"), Some("app.rb:12"), "sweep");
+        check(None, Some("app.rb:12"), "every 2.5 s at app.rb:12");
+        check(None, None, "every 2.5 s");
+    }
 
     #[test]
     fn timer_is_listed_while_it_runs_and_shows_its_last_tick() {

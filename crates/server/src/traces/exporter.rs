@@ -58,6 +58,8 @@ impl TraceExporter {
         let started = thread::Builder::new().name("tsumugi-traces".to_owned());
         let started = started.spawn(work).context("cannot send traces")?;
         *lock(&shared.thread) = Some(started);
+        let settings = &shared.settings;
+        tracing::info!("traces go to {} by {}", settings.shown(), settings.protocol);
         Ok(TraceExporter(shared))
     }
 
@@ -154,19 +156,50 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn one_request_more_than_a_batch_takes_is_in_the_next() {
-        let tracer = Tracer::new(TraceSettings {
+    fn sending_tracer() -> Tracer {
+        Tracer::new(TraceSettings {
             sampling: Sampling::Ratio(1.0),
             watches: false,
             keeps: false,
             sends: true,
-        });
+        })
+    }
+
+    #[test]
+    fn one_request_more_than_a_batch_takes_is_in_the_next() {
+        let tracer = sending_tracer();
         tracer.attach(0);
         for _ in 0..=TRACES_BATCH_MAX {
             Activity::begin_named(ActivityKind::Job, "j".into(), None).end(Ending::default());
         }
         assert_eq!(next_batch(&tracer).len(), TRACES_BATCH_MAX);
         assert_eq!(next_batch(&tracer).len(), 1);
+    }
+
+    #[test]
+    fn log_says_where_traces_go_and_no_header() {
+        let log = tsumugi_testkit::LogBuffer::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let settings = CollectorSettings::read(&|name| {
+            let value = match name {
+                "OTEL_EXPORTER_OTLP_ENDPOINT" => "http://127.0.0.1:4317/secret/path",
+                "OTEL_EXPORTER_OTLP_HEADERS" => "x-key=secret",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        });
+        let tracer = sending_tracer();
+        tracing::subscriber::with_default(subscriber, || {
+            let exporter = TraceExporter::start(&tracer, settings.unwrap().unwrap());
+            exporter.unwrap().close(Duration::from_secs(5));
+        });
+        let lines = log.take();
+        let expected = "traces go to http://127.0.0.1:4317 by OTLP over gRPC";
+        assert!(lines.contains(expected), "{lines}");
+        assert!(!lines.contains("secret"), "{lines}");
     }
 }

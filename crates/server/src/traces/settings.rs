@@ -1,6 +1,7 @@
 //! Where traces are sent, from the variables that OpenTelemetry names for it. Opens nothing.
 //! Rule: a variable that is not understood is an error at start; the text of a header is never part of one.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,6 +35,15 @@ pub(crate) enum CollectorProtocol {
     Http,
     /// gRPC.
     Grpc,
+}
+
+impl fmt::Display for CollectorProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CollectorProtocol::Http => "OTLP over HTTP",
+            CollectorProtocol::Grpc => "OTLP over gRPC",
+        })
+    }
 }
 
 impl CollectorSettings {

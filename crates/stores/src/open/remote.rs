@@ -1,4 +1,4 @@
-//! Opening stores that are on other servers. Rule: what stands in the place of a cluster's store where a command only looks is an empty one in memory.
+//! Opening stores that are on other servers. Rule: where a command only looks, a cluster's store is not opened, but what stands in for it.
 
 use std::fmt::Display;
 
@@ -7,7 +7,6 @@ use tsumugi_kv::Spec;
 use tsumugi_rpc::ServiceNote;
 
 use super::StoreOpener;
-use crate::access::StoreAccess;
 use crate::engine_handle::EngineHandle;
 use crate::error::Result;
 #[cfg(feature = "grpc")]
@@ -33,19 +32,6 @@ impl StoreOpener {
         let opened = opened.iter().filter_map(WeakStore::upgrade);
         let found: Vec<T> = opened.filter_map(|store| of(store.engine())).collect();
         found.into_iter()
-    }
-
-    /// What a command that only looks has in place of a cluster's store: an empty one. Nothing where the application has everything.
-    async fn stand_in(&self, address: &impl Display) -> Result<Option<Store>> {
-        let StoreAccess::Own(_) = self.access else {
-            return Ok(None);
-        };
-        let name = address.to_string().replace("://", ":");
-        let store = self
-            .local(Spec::of_place(&format!("memory:{name}"))?)
-            .await?;
-        store.stand_in();
-        Ok(Some(store))
     }
 }
 

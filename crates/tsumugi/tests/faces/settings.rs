@@ -1,18 +1,11 @@
 //! What an application in Ruby has of the one in Rust that it is mounted in, but for databases: certificates, limits, the environment, what a test
 //! looks at, and the processes beside it. Every test asks both faces.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::path::Path as FilePath;
-use std::sync::Arc;
-
 use http::Method;
-use tokio_rustls::rustls;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tsumugi::prelude::*;
 use tsumugi::{Limits, Mail, RubyLimits, Settings, StubOutcome, StubReply, trial};
-use tsumugi_testkit::{ServerCertificate, server_certificate};
+use tsumugi_testkit::redis::RedisServer;
+use tsumugi_testkit::{server_certificate, tls_server_that_answers};
 
 const RUBY: &str = r##"
 get "/call" do
@@ -111,41 +104,13 @@ fn stubbed() -> Settings {
     }
 }
 
-/// A server behind TLS that answers each connection once; its port.
-fn secure_server(folder: &FilePath) -> (u16, ServerCertificate) {
-    let files = server_certificate(folder);
-    let chain = CertificateDer::pem_file_iter(&files.server).unwrap();
-    let chain = chain.collect::<Result<_, _>>().unwrap();
-    let key = PrivateKeyDer::from_pem_file(&files.key).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(chain, key);
-    let config = Arc::new(config.unwrap());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
-            let mut stream = rustls::StreamOwned::new(connection, stream);
-            let mut piece = [0; 4_096];
-            if stream.read(&mut piece).is_ok_and(|read| read > 0) {
-                let answer = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret";
-                // The client may have closed the connection.
-                let _ = stream.write_all(answer.as_bytes());
-                let _ = stream.flush();
-            }
-        }
-    });
-    (port, files)
-}
-
 #[test]
 fn certificates_of_the_settings_are_trusted_by_calls_of_both_faces() {
     let folder = tempfile::tempdir().unwrap();
-    let (port, files) = secure_server(folder.path());
+    let files = server_certificate(folder.path());
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret";
+    let address = tls_server_that_answers(&files.server, &files.key, answer);
+    let port = address.port();
     for (certificates, expected) in [
         (Some(files.authority), "secret"),
         (None, "invalid peer certificate"),
@@ -277,4 +242,53 @@ fn lock_of_the_cluster_is_one_for_both_faces() {
             held.await.unwrap();
         },
     );
+}
+
+/// One whose processes find each other by Redis, where a cluster has channels alone.
+struct ChannelMember;
+
+impl Plugin for ChannelMember {
+    async fn start(worker: &Worker) -> Result<ChannelMember> {
+        let kv = Kv::open(worker, &RedisServer::shared().url()).await?;
+        worker.use_cluster(kv.cluster()?);
+        let url = format!("sqlite:{}/board.db", worker.data_dir().display());
+        worker.share("board", &Db::connect(&url, Options::default()).await?);
+        Ok(ChannelMember)
+    }
+}
+
+const IN_A_CLUSTER_OF_CHANNELS: &str = r##"
+REFUSALS = [-> { every(60, cluster: :one) { nil } }, -> { channel("news", cluster: true, keep: 10) }].map do |need|
+  need.call
+rescue Tsumugi::Lock::Unsupported => e
+  e.message
+end
+get("/refusals") { REFUSALS.join("\n") }
+get("/lock") { Tsumugi.lock("own", wait: 0) { "free" } }
+cluster DB.shared(:board) if ENV["CLUSTER"] == "own"
+every(60, cluster: :one) { nil } if ENV["CLUSTER"] == "own"
+"##;
+
+#[test]
+fn ruby_names_a_cluster_of_its_own_in_place_of_one_without_locks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.rb");
+    std::fs::write(&file, IN_A_CLUSTER_OF_CHANNELS).unwrap();
+    for (cluster, expected) in [("own", "free"), ("inherited", "`cluster db` above")] {
+        let settings = Settings {
+            environment: [("CLUSTER".to_owned(), cluster.to_owned())].into(),
+            ..stubbed()
+        };
+        let routes = || Router::<ChannelMember>::new().mount("/", Ruby::new(&file));
+        trial::run_with(settings, routes, async |client| {
+            let refusals = client.get("/refusals").await;
+            let lines: Vec<&str> = refusals.text().lines().collect();
+            assert_eq!(lines.len(), 2, "{lines:?}");
+            for line in lines {
+                assert!(line.contains("`cluster db` above"), "{line}");
+            }
+            let lock = client.get("/lock").await;
+            assert!(lock.text().contains(expected), "{}", lock.text());
+        });
+    }
 }

@@ -182,6 +182,10 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         };
         Ok(attempt(begun, move |scope, transaction| {
             let handle = TransactionHandle::new(transaction, &keys);
+            let handle = match alone {
+                true => handle.with_schema(),
+                false => handle,
+            };
             scope.wrap_as("Tsumugi::Native::Transaction", handle)
         }))
     })?;
@@ -194,8 +198,7 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
                     return Ok(());
                 };
                 if commits {
-                    let committed = transaction.commit().await;
-                    committed.map(|()| handle.committed())
+                    handle.commit(&transaction).await
                 } else {
                     transaction.roll_back().await
                 }

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tsumugi_db::{Database, Executor, PrimaryKeys, Session, Transaction};
+use tsumugi_db::{Database, Executor, PrimaryKeys, Session, Transaction, bookkeeping};
 use tsumugi_mruby::{Result, Root, Scope, Value};
 use tsumugi_sql::Dialect;
 
@@ -48,6 +48,8 @@ pub(super) struct TransactionHandle {
     is_kept: Rc<Cell<bool>>,
     /// Blocks whose commit has come, in their order.
     committed: Rc<RefCell<Vec<Root>>>,
+    /// It was begun with the lock of the schema, for migrations and seeds.
+    has_schema: bool,
 }
 
 impl TransactionHandle {
@@ -57,7 +59,32 @@ impl TransactionHandle {
             keys: Rc::new(PrimaryKeys::within(outer)),
             is_kept: Rc::default(),
             committed: Rc::default(),
+            has_schema: false,
         }
+    }
+
+    /// The same of one that was begun with the lock of the schema.
+    pub(super) fn with_schema(self) -> TransactionHandle {
+        TransactionHandle {
+            has_schema: true,
+            ..self
+        }
+    }
+
+    /// Commits it, once it was taken.
+    pub(super) async fn commit(&self, transaction: &Transaction) -> tsumugi_db::Result<()> {
+        match self.has_schema {
+            // No author has written that it ends.
+            true => bookkeeping(transaction.commit()).await?,
+            false => transaction.commit().await?,
+        }
+        self.committed();
+        Ok(())
+    }
+
+    /// Keeps what was learnt in it, now that it is committed.
+    pub(super) fn committed(&self) {
+        self.keys.commit();
     }
 
     /// Keeps a block for the time after the commit; false when the transaction is over.
@@ -83,11 +110,6 @@ impl TransactionHandle {
     /// Whether a part of it was committed before its end, once that has come.
     pub(super) fn is_kept(&self) -> bool {
         self.is_kept.get()
-    }
-
-    /// Keeps what was learnt in it, now that it is committed.
-    pub(super) fn committed(&self) {
-        self.keys.commit();
     }
 
     /// Ends it, with a rollback if it has not been committed.

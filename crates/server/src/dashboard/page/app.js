@@ -536,6 +536,10 @@ function openDrawer(title, ...children) {
 // ---- Tables -------------------------------------------------------------------------------------------------------------------------
 
 const ROWS_AT_ONCE = 200;
+/** How a table is drawn where it has too little room, from the widest way to the narrowest; the last has the names of columns in each row. */
+const FITS = ["", "dense", "cards"];
+/** Where there is never room for a table: the width is that of the style sheet. */
+const phone = matchMedia("(max-width: 48rem)");
 /** By which column a table is sorted, by the table's name, while the page is open. */
 const sorts = new Map();
 
@@ -568,7 +572,11 @@ class Table {
     this.note = h("p", { class: "note" });
     this.table = h("table", { role: "table", "data-table": name }, h("caption", { class: "unseen" }, caption),
       h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...this.headers)), this.body);
-    this.node = h("div", { class: "sheet" }, h("div", { class: "scroll" }, this.table), this.note);
+    this.scroll = h("div", { class: "scroll" }, this.table);
+    this.node = h("div", { class: "sheet" }, this.scroll, this.note);
+    this.fitted = { level: 0, width: 0 };
+    // Not within the observer itself, which must not change what it observes.
+    new ResizeObserver(() => requestAnimationFrame(() => this.fit())).observe(this.node);
     this.filter = filter ? h("input", { type: "search", class: "filter", placeholder: t("filter"), "aria-label": `${t("filter")}: ${caption}`, oninput: (event) => {
       this.words = event.target.value.trim().toLowerCase();
       this.draw();
@@ -634,6 +642,18 @@ class Table {
     this.drawn = met;
     if (focused !== document.activeElement && this.body.contains(focused)) focused.focus({ preventScroll: true });
     this.drawNote(all.length);
+    this.fit();
+  }
+
+  /** Chooses the widest way in which nothing has to be scrolled sideways. It gets no wider again before its room changes. */
+  fit() {
+    const { clientWidth: width } = this.node;
+    if (width === 0) return;
+    let level = phone.matches ? FITS.length - 1 : width === this.fitted.width ? this.fitted.level : 0;
+    const isTooWide = () => this.scroll.scrollWidth > this.scroll.clientWidth;
+    const apply = () => FITS.forEach((name, at) => name && this.node.classList.toggle(name, at === level));
+    for (apply(); level < FITS.length - 1 && isTooWide(); apply()) level += 1;
+    this.fitted = { level, width };
   }
 
   newRow(value) {
@@ -687,7 +707,7 @@ const column = {
   trace: (name, label, options) => ({ name, label, kind: "mono", cell: (row) => [text(row[name]), () => traceLink(row[name])], ...options }),
 };
 
-const traceLink = (id) => id ? h("a", { href: place("trace", { id }), "aria-label": t("trace_open", { id: text(id) }) }, text(id).slice(-8)) : NOTHING;
+const traceLink = (id) => id ? h("a", { href: place("trace", { id }), title: text(id), "aria-label": t("trace_open", { id: text(id) }) }, text(id).slice(-8)) : NOTHING;
 
 // ---- Charts -------------------------------------------------------------------------------------------------------------------------
 
@@ -702,7 +722,8 @@ function roundUp(value, binary) {
 const numbers = (values) => Array.isArray(values) ? values.map((value) => isNumber(value) ? value : null) : [];
 
 /**
- * A chart of one or two series over time. The lines are stretched to the width of the page; texts are HTML beside them, so that they are not.
+ * A chart of one or two series over time. The lines are stretched to the width of the page; texts are HTML beside them, so that they are not,
+ * and in a column of their own, so that no line runs through them.
  * It is read by pointer and by arrow keys, and says its latest and highest values to who does not see it.
  */
 class Chart {
@@ -712,20 +733,21 @@ class Chart {
       name, words, value: h("b", {}),
       area: s("path", { class: `area ${colour}` }), line: s("path", { class: `line ${colour}` }), colour,
     }));
-    this.top = h("span", { class: "top" });
-    this.half = h("span", { class: "half" });
+    this.top = h("span", {});
+    this.half = h("span", {});
+    this.bottom = h("span", {});
     this.begin = h("span", {});
     this.cursor = s("line", { class: "cursor", y1: 0, y2: 100, visibility: "hidden" });
     this.plot = h("div", { class: "plot", tabindex: "0", role: "img" },
       s("svg", { viewBox: "0 0 59 100", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" },
         s("path", { class: "grid", d: "M0 0H59M0 50H59M0 100H59" }),
-        ...this.series.map(({ area }, at) => at === 0 ? area : null), ...this.series.map(({ line }) => line), this.cursor),
-      this.top, this.half);
+        ...this.series.map(({ area }, at) => at === 0 ? area : null), ...this.series.map(({ line }) => line), this.cursor));
     this.moment = h("span", { class: "moment" });
     this.node = h("figure", { class: "chart" },
       h("figcaption", {}, h("span", { class: "title" }, title, this.moment),
         h("span", { class: "values" }, ...this.series.map(({ colour, words, value }) => h("span", { class: `reading ${colour}` }, words ? h("i", {}, words) : null, value)))),
-      this.plot, h("p", { class: "axis", "aria-hidden": "true" }, this.begin, h("span", {}, t("now"))));
+      h("div", { class: "graph" }, h("p", { class: "scale", "aria-hidden": "true" }, this.top, this.half, this.bottom), this.plot,
+        h("p", { class: "axis", "aria-hidden": "true" }, this.begin, h("span", {}, t("now")))));
     this.plot.addEventListener("pointermove", (event) => this.point(event));
     this.plot.addEventListener("pointerleave", () => this.look(null));
     this.plot.addEventListener("blur", () => this.look(null));
@@ -775,6 +797,7 @@ class Chart {
     this.moment.textContent = this.at === null ? "" : ` ${t("at_before", { time: time((this.length - 1 - this.at) * this.stepMs) })}`;
     this.top.textContent = this.show(top);
     this.half.textContent = this.show(top / 2);
+    this.bottom.textContent = this.show(0);
     this.begin.textContent = t("at_before", { time: time((this.length - 1) * this.stepMs) });
     this.plot.setAttribute("aria-label", this.sentence(highest));
   }
@@ -1006,11 +1029,12 @@ class OpenTable {
   show(rows, more) {
     const list = Array.isArray(rows) ? rows : [];
     const further = furtherColumns(list, this.options.known);
-    const names = further.map(({ name }) => name).join();
+    const own = this.options.columns.filter(({ name, optional }) => !optional || list.some((row) => row[name] !== null && row[name] !== undefined));
+    const names = [...own, ...further].map(({ name }) => name).join();
     if (names !== this.names) {
       this.names = names;
-      const at = this.options.columns.findIndex(({ quiet }) => quiet);
-      const columns = [...this.options.columns];
+      const at = own.findIndex(({ quiet }) => quiet);
+      const columns = [...own];
       columns.splice(at < 0 ? columns.length : at, 0, ...further);
       this.table = new Table({ ...this.options, columns });
       further.forEach(({ name, further: label }) => this.label(columns.findIndex((each) => each.name === name), label));
@@ -1040,8 +1064,8 @@ const databases = {
       columns: [
         column.code("database", "database", { wide: true }),
         column.text("kind", "kind"),
-        column.text("role", "role"),
-        column.text("worker", "worker", { number: true }),
+        column.text("role", "role", { optional: true }),
+        column.text("worker", "worker", { number: true, optional: true }),
         { name: "busy", label: "in_use", cell: (row) => [`${row.busy}/${row.max}`, () => inUse(row)], sort: (row) => row.busy },
         column.count("connections", "connections"),
         column.errors("waiting", "waiting"),
@@ -1119,7 +1143,8 @@ const work = {
     const timers = new Table({
       name: "timers", caption: t("timers"), empty: "timers_none", key: (row, at) => `${row.name} ${row.place} ${at}`,
       columns: [
-        column.code("name", "timer"), column.text("period", "period"), column.text("kind", "kind"), column.text("worker", "worker", { number: true }), column.code("place", "place"),
+        { name: "name", label: "timer", kind: "mono", cell: (row) => [`${row.name} ${row.place}`, () => timerName(row)], sort: (row) => row.name ?? row.place },
+        column.text("period", "period"), column.text("kind", "kind"), column.text("worker", "worker", { number: true }),
         column.moment("last_at", "last"), column.time("last_ms", "took"),
         { name: "last_error", label: "error", wide: true, cell: (row) => row.last_error ? [text(row.last_error), () => h("span", { class: "bad" }, text(row.last_error))] : NOTHING },
         { name: "next_at", label: "next", cell: (row) => isNumber(row.next_at) ? t("in_time", { time: elapsed(row.next_at - serverNow()) }) : NOTHING, sort: (row) => row.next_at },
@@ -1159,6 +1184,9 @@ const work = {
     };
   },
 };
+
+/** What a timer is called, and where it is declared; that is its name where it has no other. */
+const timerName = ({ name, place: declared }) => h("span", {}, code(name ?? declared), name && declared ? h("small", {}, text(declared)) : null);
 
 const jobName = (row) => `${text(row.kind)} ${text(row.id)}`;
 
@@ -1262,11 +1290,11 @@ const traces = {
       name: "traces", caption: t("traces"), empty: "traces_none", filter: true, key: (row) => row.trace_id, sort: ["at", true],
       columns: [
         column.moment("at", "when"),
-        { name: "route", label: "route", wide: true, kind: "mono", cell: (row) => [text(row.route), () => link("trace", { id: row.trace_id }, text(row.route))], sort: (row) => row.route },
+        { name: "route", label: "route", wide: true, kind: "mono", cell: (row) => [`${language}${row.kind} ${text(row.route)}`, () => tracedName(row)], sort: (row) => row.route },
         { name: "status", label: "status", cell: (row) => [text(row.status), () => statusChip(row.status)], sort: (row) => row.status },
         { name: "took_ms", label: "took", number: true, cell: (row) => [`${time(row.took_ms)} ${row.share}`, () => meter(row.share, time(row.took_ms))], sort: (row) => row.took_ms },
         column.count("spans", "spans"),
-        column.code("trace_id", "trace"),
+        column.trace("trace_id", "trace"),
       ],
     });
     const exporter = h("p", { class: "note" });
@@ -1283,6 +1311,12 @@ const traces = {
     };
   },
 };
+
+/** What a trace is of; where that is no request, the sort of work stands in front. */
+function tracedName(row) {
+  const isRequest = row.kind === "request";
+  return h("span", {}, isRequest ? null : chip("plain", wordOf("kind", row.kind)), isRequest ? null : " ", link("trace", { id: row.trace_id }, text(row.route)));
+}
 
 const statusChip = (status) => status === null || status === undefined ? NOTHING : chip(status >= 500 || status === "error" ? "bad" : status >= 400 ? "wait" : "good", text(status));
 
