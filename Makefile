@@ -31,7 +31,7 @@ setup: ## install what run and test need (PROFILE=run, cluster, test or bench)
 # The port of the dashboard may be another program's: which variable chooses another stands in front of what the server says of it.
 run: ## set up, build, serve the demo on http://LISTEN and its dashboard on ADMIN, none if that is empty (LISTEN=127.0.0.1:8080 ADMIN=127.0.0.1:9090 DATA=./data)
 	@scripts/setup run
-	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 270 crates, without optimising: about four minutes on two cores, later only what has changed'
+	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 260 crates, without optimising: about four minutes on two cores, later only what has changed'
 	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
 	@mkdir -p $(DATA)
 	@test -s $(DATA)/secret || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > $(DATA)/secret)
