@@ -1,5 +1,5 @@
 # The few verbs of this repository; `make help` lists them. No build rules: cargo knows those.
-# Rule: a verb is here when what it does exists, and each is one or two commands that can be typed by hand.
+# Rule: a verb is here when what it does exists, and each is a few commands that can be typed by hand.
 
 LISTEN ?= 127.0.0.1:8080
 ADMIN ?= 127.0.0.1:9090
@@ -28,7 +28,7 @@ help: ## this table
 setup: ## install what run and test need (PROFILE=run, cluster, test or bench)
 	@scripts/setup $(PROFILE)
 
-# The port of the dashboard may be another program's: which variable chooses another stands in front of what the server says of it.
+# `migrate up` and `seed` change nothing the second time. The addresses are printed with their variables first: the server's error about a port in use names no variable of make.
 run: ## set up, build, serve the demo on http://LISTEN and its dashboard on ADMIN, none if that is empty (LISTEN=127.0.0.1:8080 ADMIN=127.0.0.1:9090 DATA=./data)
 	@scripts/setup run
 	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 260 crates, without optimising: about four minutes on two cores, later only what has changed'

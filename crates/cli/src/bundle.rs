@@ -7,7 +7,6 @@
 //! bytes behind it, is an error, and never a `tsumugi` that serves what lies in the folder.
 //! Rule: what was unpacked belongs to one process: a folder of its own, which goes with it. A command that takes no application unpacks nothing.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::FileExt as _;
@@ -53,7 +52,7 @@ pub fn is_there() -> bool {
 }
 
 /// Whether this file is the application of the executable.
-pub fn has(file: &Path) -> bool {
+pub fn is_application(file: &Path) -> bool {
     APPLICATION
         .get()
         .is_some_and(|application| application == file)
@@ -141,7 +140,7 @@ impl Bundle {
         let archive = self.file.take(self.place.bytes);
         let application = unpack_into(archive, folder.path());
         let application = application.with_context(|| unusable(&self.path))?;
-        tsumugi_server::hide_in_log(folder.path());
+        tsumugi_server::hide_folder(folder.path());
         let _ = APPLICATION.set(application);
         Ok(folder)
     }
@@ -161,25 +160,6 @@ fn read_entry(archive: impl Read) -> Result<String> {
     );
     first.read_to_string(&mut name).context("it is damaged")?;
     Ok(name)
-}
-
-/// A text about files of this process as their author has them: without the folder that they were unpacked into.
-pub fn shown(text: &str) -> Cow<'_, str> {
-    let folder = APPLICATION
-        .get()
-        .and_then(|application| application.parent());
-    match folder {
-        Some(folder) => without_folder(text, folder),
-        None => Cow::Borrowed(text),
-    }
-}
-
-fn without_folder<'t>(text: &'t str, folder: &Path) -> Cow<'t, str> {
-    let folder = folder.join("").display().to_string();
-    match text.contains(&folder) {
-        true => Cow::Owned(text.replace(&folder, "")),
-        false => Cow::Borrowed(text),
-    }
 }
 
 fn unusable(path: &Path) -> String {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use tsumugi_server::commands;
 use tsumugi_server::openapi::RouteOptions;
+use tsumugi_server::{commands, without_hidden_folder};
 
 use crate::{application, bundle};
 
@@ -34,7 +34,7 @@ pub struct RoutesArguments {
 pub fn check(arguments: &Arguments) -> Result<ExitCode> {
     application::inspect(&arguments.app, arguments.data.as_deref(), async |app| {
         let app_file = arguments.app.display().to_string();
-        let place = format!(" in {}", bundle::shown(&app_file));
+        let place = format!(" in {}", without_hidden_folder(&app_file));
         commands::print(commands::sound(app.routes().len(), place))?;
         Ok(ExitCode::SUCCESS)
     })
@@ -48,7 +48,7 @@ pub fn routes(arguments: &RoutesArguments) -> Result<ExitCode> {
         let text = arguments
             .options
             .text(loaded.routes(), name, || loaded.operations())?;
-        commands::print(bundle::shown(&text))?;
+        commands::print(without_hidden_folder(&text))?;
         Ok(ExitCode::SUCCESS)
     })
 }

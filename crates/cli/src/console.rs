@@ -10,7 +10,7 @@ use rustyline::error::ReadlineError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tsumugi_ruby::{App, Console, ConsoleReply};
-use tsumugi_server::{DataAccess, DataFolder, table};
+use tsumugi_server::{DataAccess, DataFolder, table, without_hidden_folder};
 use tsumugi_worker::WorkerLimits;
 
 use crate::{application, bundle};
@@ -157,13 +157,13 @@ fn show(reply: &ConsoleReply) -> ShowOutcome {
         ConsoleReply::Interrupted => println!("interrupted"),
         ConsoleReply::Syntax(error) => println!("SyntaxError: {error}"),
         ConsoleReply::Raised(report) => {
-            println!("{}", bundle::shown(&report.to_string()));
+            println!("{}", without_hidden_folder(&report.to_string()));
             let own = report
                 .backtrace
                 .iter()
                 .filter(|frame| !frame.starts_with("tsumugi/"));
             for frame in own {
-                println!("    from {}", bundle::shown(frame));
+                println!("    from {}", without_hidden_folder(frame));
             }
         }
     }

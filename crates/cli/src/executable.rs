@@ -103,7 +103,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage."
 /// Where `file` is the application of this executable; `what` begins the error.
 pub fn ensure_sources(file: &Path, what: &str) -> Result<()> {
     ensure!(
-        !bundle::has(file),
+        !bundle::is_application(file),
         "{what} is not for the application in this executable, whose files are fixed: take `tsumugi` where its sources are"
     );
     Ok(())

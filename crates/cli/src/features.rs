@@ -11,14 +11,14 @@ const SHIPPED: [(&str, bool); 4] = [
     ("redis", cfg!(feature = "redis")),
 ];
 
-/// How all crates say that something was left out; the feature follows, and a grave accent.
+/// How every crate says that something was left out (`tsumugi_stores::Error::NotBuiltIn` and its like); a feature's name and a grave accent follow.
 const LEFT_OUT: &str = "is not in this program: it was built without the feature `";
 
 /// What has what was left out.
 const ADVICE: &str = "; the packages and `make release` have it";
 
 /// What is said of `tsumugi bench` where it was left out.
-const NO_BENCH: &str = "`bench` is not in this program: it was built without the feature `bench`, which packages leave out, too; `make bench-build` builds one with it\n";
+const NO_BENCH: &str = "`bench` is not in this program: it was built without the feature `bench`, which packages leave out, too; `make bench-build` builds one with it";
 
 /// What `--version` says behind the name.
 pub fn version() -> String {
@@ -57,7 +57,7 @@ pub fn with_advice(text: &str) -> String {
     advised
 }
 
-/// Nothing for what no build of this program lacks or has.
+/// Where to get this feature; nothing for one that the packages lack, too.
 fn advice(feature: &str) -> &'static str {
     match SHIPPED.iter().any(|(name, _)| *name == feature) {
         true => ADVICE,
@@ -67,31 +67,14 @@ fn advice(feature: &str) -> &'static str {
 
 /// What is printed in place of wrong usage, if that asks for what was left out.
 pub fn refusal(usage: &clap::Error) -> Option<clap::Error> {
-    let given = |kind| match usage.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
+    let is_bench = usage.kind() == ErrorKind::InvalidSubcommand
+        && usage.get(ContextKind::InvalidSubcommand)
+            == Some(&ContextValue::String("bench".to_owned()));
+    let why = match !cfg!(feature = "bench") && is_bench {
+        true => NO_BENCH.to_owned(),
+        false => with_advice(tsumugi_server::absent_option(usage)?),
     };
-    let (kind, why) = match usage.kind() {
-        ErrorKind::InvalidSubcommand
-            if !cfg!(feature = "bench")
-                && given(ContextKind::InvalidSubcommand) == Some("bench") =>
-        {
-            (ErrorKind::InvalidSubcommand, NO_BENCH.to_owned())
-        }
-        ErrorKind::UnknownArgument
-            if !cfg!(feature = "acme")
-                && given(ContextKind::InvalidArg).is_some_and(is_of_acme) =>
-        {
-            let why = format!("ACME {LEFT_OUT}acme`{ADVICE}\n");
-            (ErrorKind::UnknownArgument, why)
-        }
-        _ => return None,
-    };
-    Some(clap::Error::raw(kind, why))
-}
-
-fn is_of_acme(option: &str) -> bool {
-    option == "--acme" || option.starts_with("--acme-")
+    Some(clap::Error::raw(usage.kind(), why + "\n"))
 }
 
 #[cfg(test)]
@@ -107,7 +90,10 @@ mod tests {
 
     #[test]
     fn error_about_a_feature_says_what_has_it_wherever_it_stands_in_the_text() {
-        let of = |feature: &str| format!("Redis {LEFT_OUT}{feature}`");
+        let of = |feature| {
+            let engine = "Redis";
+            tsumugi_stores::Error::NotBuiltIn { engine, feature }.to_string()
+        };
         assert_eq!(with_advice("no such file"), "no such file");
         let (redis, acme) = (of("redis"), of("acme"));
         let expected = format!("app.rb:1: {redis}{ADVICE} (KV::Unsupported)\n{acme}{ADVICE}");

@@ -184,7 +184,7 @@ enum Command {
 /// Reports why a command has failed; its exit code.
 fn report(error: anyhow::Error, is_in_file: bool) -> ExitCode {
     let (text, code) = tsumugi_server::failure(error, "tsumugi: ", Arguments::command());
-    let text = features::with_advice(&bundle::shown(&text));
+    let text = features::with_advice(&tsumugi_server::without_hidden_folder(&text));
     // There is no reader when it cannot be written.
     let _ = write!(&ERRORS, "{text}");
     if is_in_file {

@@ -15,18 +15,18 @@ use crate::sql::unix_millis;
 pub struct CronSchedule {
     /// Read as one of UTC, whose days are all alike: what becomes of it where clocks are set is ours.
     line: Crontab,
-    clock: Clock,
+    clock_rule: ClockRule,
     zone: TimeZone,
     words: String,
 }
 
 /// What a line does on the days on which clocks are set.
 #[derive(Clone, Copy, Debug)]
-enum Clock {
+enum ClockRule {
     /// Its minutes and hours are named one by one: it is due at each of them once on each day.
-    Named,
+    OncePerDay,
     /// It is for every so often, and goes on by the clock on the wall: what a day does not have is left out, what it has twice is due twice.
-    Wall,
+    WallClock,
 }
 
 impl CronSchedule {
@@ -47,7 +47,7 @@ impl CronSchedule {
         let zone = zone.map_err(|error| Error::Usage(format!("there is no such zone: {error}")))?;
         let schedule = CronSchedule {
             line: read,
-            clock: clock_of(&given),
+            clock_rule: clock_rule(&given),
             zone,
             words,
         };
@@ -67,9 +67,9 @@ impl CronSchedule {
     #[must_use]
     pub fn next_after(&self, unix_ms: i64) -> Option<i64> {
         let now = Timestamp::from_millisecond(unix_ms).ok()?;
-        let next = match self.clock {
-            Clock::Wall => self.next_on_wall(now),
-            Clock::Named => self.next_named(now),
+        let next = match self.clock_rule {
+            ClockRule::WallClock => self.next_on_wall(now),
+            ClockRule::OncePerDay => self.next_named(now),
         };
         Some(next?.as_millisecond())
     }
@@ -134,12 +134,15 @@ fn moment_of(shown: DateTime, zone: &TimeZone) -> Option<Timestamp> {
     }
 }
 
-/// Fields as one line of UTC; what is wrong with it in the words of the library, which knows ranges up to Sunday by its other number and days of any kind by `*`.
+/// Fields as one line of UTC; the error is the library's. That wants `L` and `W` in capitals, and has no `?`, no range up to `sun` and no `#L`.
 fn read(fields: &[&str; 5]) -> std::result::Result<Crontab, String> {
     let [minute, hour, day, month, weekday] = fields;
-    let any = |field: &str| if field == "?" { "*" } else { field }.to_owned();
-    let (day, weekday) = (any(day), any(weekday).to_ascii_lowercase());
-    let weekday = weekday.replace("-sun", "-7");
+    let any = |field: &str| match field {
+        "?" => "*".to_owned(),
+        field => field.to_ascii_uppercase(),
+    };
+    let (day, weekday) = (any(day), any(weekday));
+    let weekday = weekday.replace("-SUN", "-7").replace("#L", "L");
     let line = format!("{minute} {hour} {day} {month} {weekday} UTC");
     cronexpr::parse_crontab(&line).map_err(|error| error.to_string())
 }
@@ -193,15 +196,15 @@ fn wrong_field(given: &[&str; 5]) -> Option<String> {
     Some(format!("its {name} is {field:?}; that is {range}"))
 }
 
-/// A line whose minutes and hours are numbers, none of them a range, a step or any.
-fn clock_of(fields: &[&str; 5]) -> Clock {
+/// [`ClockRule::OncePerDay`] where minutes and hours are numbers, none of them a range, a step or any.
+fn clock_rule(fields: &[&str; 5]) -> ClockRule {
     let is_named = |field: &&str| {
         let is_part = |byte: u8| byte == b',' || byte.is_ascii_digit();
         field.bytes().all(is_part)
     };
     match fields.iter().take(2).all(is_named) {
-        true => Clock::Named,
-        false => Clock::Wall,
+        true => ClockRule::OncePerDay,
+        false => ClockRule::WallClock,
     }
 }
 
@@ -385,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn two_days_are_either_and_with_an_asterisk_both() {
+    fn day_of_month_and_of_week_fit_either_and_both_with_an_asterisk() {
         let first = |line| times(line, "UTC", "2026-11-26T00:00:00Z", 1).remove(0);
         assert_eq!(first("0 0 13 * fri"), "11-27T00:00+00:00");
         assert_eq!(first("0 0 */2 * fri"), "11-27T00:00+00:00");
@@ -404,7 +407,11 @@ mod tests {
             ("0 0 * * SAT-SUN", "11-28T00:00+00:00"),
             ("0 0 ? * mon", "11-30T00:00+00:00"),
             ("0 0 L * *", "11-30T00:00+00:00"),
+            ("0 0 l * *", "11-30T00:00+00:00"),
+            ("0 0 15w * *", "12-15T00:00+00:00"),
             ("0 0 * * fri#2", "12-11T00:00+00:00"),
+            ("0 0 * * 5L", "11-27T00:00+00:00"),
+            ("0 0 * * fri#l", "11-27T00:00+00:00"),
         ] {
             assert_eq!(first(line), due, "{line}");
         }

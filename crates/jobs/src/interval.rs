@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use crate::CronSchedule;
+use crate::error::{Error, Result};
+
 /// What is advised where a text names no interval that is understood.
 const EXAMPLE: Duration = Duration::from_secs(300);
 
@@ -14,13 +17,24 @@ const UNITS: [(&[&str], u64); 4] = [
     (&["d", "day"], 86_400),
 ];
 
-/// The interval that an author may have meant by a text that is no line of cron, or an example; nothing of a text of five fields, which is meant as a line.
-#[must_use]
-pub fn interval_meant_by(text: &str) -> Option<Duration> {
-    match text.split_whitespace().count() {
-        5 => None,
-        _ => Some(read(text).unwrap_or(EXAMPLE)),
-    }
+/// As [`CronSchedule::parse`]; `advice` makes the end of an error about a text that may be meant as an interval, of its seconds.
+///
+/// # Errors
+/// As those of [`CronSchedule::parse`].
+pub fn parse_line(line: &str, zone: &str, advice: impl Fn(u64) -> String) -> Result<CronSchedule> {
+    CronSchedule::parse(line, zone).map_err(|error| match (error, interval_meant_by(line)) {
+        (Error::Usage(why), Some(interval)) => {
+            Error::Usage(format!("{why}; {}", advice(interval.as_secs())))
+        }
+        (error, _) => error,
+    })
+}
+
+/// The interval that an author may have meant by a text that is no line of cron, or an example; nothing of a text that looks like a line.
+fn interval_meant_by(text: &str) -> Option<Duration> {
+    let is_like_line =
+        text.contains(['*', '/', ',', '@', '?']) || text.split_whitespace().count() == 5;
+    (!is_like_line).then(|| read(text).unwrap_or(EXAMPLE))
 }
 
 fn read(text: &str) -> Option<Duration> {
@@ -57,11 +71,12 @@ mod tests {
             ("0 seconds", 300),
             ("99999999999999999999 days", 300),
             ("", 300),
-            ("0 3 * *", 300),
         ] {
             let meant = interval_meant_by(text);
             assert_eq!(meant, Some(Duration::from_secs(seconds)), "{text}");
         }
-        assert_eq!(interval_meant_by("61 * * * *"), None);
+        for line in ["61 * * * *", "0 3 * *", "@daily", "0 0 1 1 9"] {
+            assert_eq!(interval_meant_by(line), None, "{line}");
+        }
     }
 }

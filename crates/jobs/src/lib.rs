@@ -74,7 +74,7 @@ pub use counts::JobCounts;
 pub use cron::CronSchedule;
 pub use error::{Error, Result};
 pub use figures::{JobFigure, JobFigures};
-pub use interval::interval_meant_by;
+pub use interval::parse_line;
 pub use kind::{DEFAULT_QUEUE, JobKind, JobPush, WorkerOptions};
 pub use queue::{JobQueue, JobRow, JobState};
 pub use schedule::run_schedules;

@@ -29,15 +29,15 @@ pub fn failure(
     }
 }
 
-/// Options of other servers, and what is written here in their place.
-const OF_OTHERS: [(&[&str], &str); 2] = [
+/// Options that other servers have, and which option of a server of ours does the same.
+const FOREIGN_OPTIONS: [(&[&str], &str); 2] = [
     (
         &["--port", "-p", "--host", "--bind", "-b", "-H"],
-        "--listen says where, as --listen 127.0.0.1:3000",
+        "a server listens where --listen says: serve --listen 127.0.0.1:3000",
     ),
     (
         &["--reload", "--watch"],
-        "--dev loads the application again when one of its files changes",
+        "serve --dev loads the application again when one of its files changes",
     ),
 ];
 
@@ -46,7 +46,7 @@ fn advice(usage: &clap::Error) -> Option<clap::Error> {
     let Some(ContextValue::String(option)) = usage.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let mut known = OF_OTHERS.iter();
+    let mut known = FOREIGN_OPTIONS.iter();
     let (_, advice) = known.find(|(options, _)| options.contains(&option.as_str()))?;
     let is_unknown = usage.kind() == ErrorKind::UnknownArgument;
     is_unknown.then(|| {
@@ -57,7 +57,9 @@ fn advice(usage: &clap::Error) -> Option<clap::Error> {
 
 /// Prints wrong usage, or the help that was asked for; its exit code. The process goes on, so that what it has unpacked is removed.
 pub fn print_usage(usage: &clap::Error) -> ExitCode {
-    let clearer = crate::acme::refusal(usage).or_else(|| advice(usage));
+    let absent = crate::acme::absent_option(usage);
+    let absent = absent.map(|why| clap::Error::raw(usage.kind(), format!("{why}\n")));
+    let clearer = absent.or_else(|| advice(usage));
     let usage = clearer.as_ref().unwrap_or(usage);
     // There is no reader when it cannot be written.
     let _ = usage.print();
@@ -90,9 +92,9 @@ mod tests {
         };
         for words in ["serve --port 3000", "serve -p 3000", "serve --host=0.0.0.0"] {
             let text = said(words);
-            assert!(text.contains("tip: --listen says where"), "{text}");
+            assert!(text.contains("serve --listen"), "{text}");
         }
-        assert!(said("serve --reload").contains("tip: --dev"));
+        assert!(said("serve --reload").contains("tip: serve --dev"));
         assert!(said("serve --ports").contains("unexpected argument"));
     }
 

@@ -50,6 +50,7 @@ mod test_folder;
 mod traces;
 mod unix_time;
 
+pub use acme::absent_option;
 pub use admin_pages::AdminPages;
 pub use application::{AdminView, Application, Program, VmFigures};
 pub use bind::start_pages;
@@ -69,7 +70,7 @@ pub use limits::{
     TIMER_SECONDS_MIN, WORKERS_MAX,
 };
 pub use listen::Listen;
-pub use log::{begin_log, end_log, hide_in_log, story, streams_apart};
+pub use log::{begin_log, end_log, hide_folder, story, streams_apart, without_hidden_folder};
 pub use options::{Options, PreparedServer, workers};
 pub use port::{PortError, PortMode, PortPrologue};
 pub use service::Service;

@@ -74,24 +74,35 @@ fn log_format(given: Option<&OsStr>) -> Result<LogFormat> {
     }
 }
 
-/// A folder whose files the log shows without it.
+/// A folder whose files are shown by their paths in it.
 static HIDDEN_FOLDER: OnceLock<String> = OnceLock::new();
 
-/// Has the log show files of this folder by their paths in it, from now on: those of an application that was unpacked for this process. The first one
-/// counts.
-pub fn hide_in_log(folder: &Path) {
+/// Has the log, and whatever goes through [`without_hidden_folder`], show files of this folder by their paths in it from now on: those of an
+/// application that was unpacked for this process. The first one counts.
+pub fn hide_folder(folder: &Path) {
     let _ = HIDDEN_FOLDER.set(folder.join("").display().to_string());
 }
 
-/// An event without the folder that is hidden, if one is.
-fn without_folder<'e>(event: &'e [u8], folder: Option<&String>) -> Cow<'e, [u8]> {
-    let Some(folder) = folder else {
-        return Cow::Borrowed(event);
-    };
-    let text = String::from_utf8_lossy(event);
-    match text.contains(folder.as_str()) {
-        true => Cow::Owned(text.replace(folder.as_str(), "").into_bytes()),
-        false => Cow::Borrowed(event),
+/// The text without the folder of [`hide_folder`].
+pub fn without_hidden_folder(text: &str) -> Cow<'_, str> {
+    match HIDDEN_FOLDER.get() {
+        Some(folder) => without_folder(text, folder),
+        None => Cow::Borrowed(text),
+    }
+}
+
+fn without_folder<'t>(text: &'t str, folder: &str) -> Cow<'t, str> {
+    match text.contains(folder) {
+        true => Cow::Owned(text.replace(folder, "")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// An event of the log, which is text, without the folder that is hidden.
+fn shown_event(event: &[u8]) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(event).map(without_hidden_folder) {
+        Ok(Cow::Owned(text)) => Cow::Owned(text.into_bytes()),
+        Ok(Cow::Borrowed(_)) | Err(_) => Cow::Borrowed(event),
     }
 }
 
@@ -101,7 +112,7 @@ struct JsonLogWriter;
 impl Write for JsonLogWriter {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // What is dropped is counted, and more cannot be done about it.
-        let _ = ERRORS.write(&without_folder(event, HIDDEN_FOLDER.get()));
+        let _ = ERRORS.write(&shown_event(event));
         Ok(event.len())
     }
 
@@ -116,7 +127,7 @@ struct TextLogWriter;
 impl Write for TextLogWriter {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // What is dropped is counted, and more cannot be done about it.
-        let shown = without_folder(event, HIDDEN_FOLDER.get());
+        let shown = shown_event(event);
         let _ = ERRORS.write(&cut_middle(&named(&shown), LOG_EVENT_BYTES_MAX));
         Ok(event.len())
     }
@@ -186,11 +197,9 @@ mod tests {
 
     #[test]
     fn event_about_a_file_of_the_hidden_folder_shows_its_path_there() {
-        let folder = "/tmp/tsumugi-app-x/".to_owned();
-        let shown = |event| without_folder(event, Some(&folder)).into_owned();
-        assert_eq!(shown(b"a: /tmp/tsumugi-app-x/app.rb:8\n"), b"a: app.rb:8\n");
-        assert_eq!(shown(b"a: /tmp/other.rb:8\n"), b"a: /tmp/other.rb:8\n");
-        assert_eq!(*without_folder(b"/tmp/a", None), *b"/tmp/a");
+        let shown = |event| without_folder(event, "/tmp/tsumugi-app-x/");
+        assert_eq!(shown("a: /tmp/tsumugi-app-x/app.rb:8\n"), "a: app.rb:8\n");
+        assert_eq!(shown("a: /tmp/other.rb:8\n"), "a: /tmp/other.rb:8\n");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum StoreAddress {
     /// Needs the feature `redis`.
     #[cfg(feature = "redis")]
     Redis(RedisAddress),
-    /// A store of a cluster whose engine this program was built without: nothing but what stands in for it is opened.
+    /// A store whose engine this program was built without. Commands that only look get an empty one in memory in its place; others are refused.
     Absent(AbsentEngine),
 }
 
@@ -100,13 +100,13 @@ impl StoreAddress {
             Some(scheme) if REDIS.contains(&scheme) => {
                 RedisAddress::parse(place, settings).map(StoreAddress::Redis)
             }
-            Some(scheme) => absent(place, scheme),
+            Some(scheme) => absent_address(place, scheme),
         }
     }
 }
 
-/// What a scheme is of that no engine of this program has.
-pub(crate) fn absent(place: &str, scheme: &str) -> Result<StoreAddress> {
+/// The address of a store whose engine is not in this program, by its scheme.
+pub(crate) fn absent_address(place: &str, scheme: &str) -> Result<StoreAddress> {
     let engines = [
         (TKRZW, "Tkrzw-RPC", "grpc"),
         (ETCD, "etcd", "grpc"),
@@ -151,7 +151,7 @@ impl StoreAddress {
         self.described().1
     }
 
-    /// Whether its engine is in this program.
+    /// Refuses the address of a store whose engine is not in this program.
     ///
     /// # Errors
     /// [`Error::NotBuiltIn`].
@@ -171,6 +171,7 @@ impl StoreAddress {
             StoreAddress::Etcd(address) => (address, &crate::etcd::CAPABILITIES),
             #[cfg(feature = "redis")]
             StoreAddress::Redis(address) => (address, &crate::redis::CAPABILITIES),
+            // Those of the store in memory that stands in for it.
             StoreAddress::Absent(absent) => (absent, &crate::local::CAPABILITIES),
         }
     }
@@ -246,7 +247,7 @@ mod tests {
                 "Redis is not in this program: it was built without the feature `redis`",
             ),
         ] {
-            let address = absent(place, Spec::scheme(place).unwrap());
+            let address = absent_address(place, Spec::scheme(place).unwrap());
             let refused = address.and_then(|address| address.require_engine());
             let refused = refused.unwrap_err();
             assert!(matches!(refused, Error::NotBuiltIn { .. }), "{refused:?}");
@@ -261,7 +262,7 @@ mod tests {
             ("redis://me:s3@cret@h/1?token=s3cret", "redis://h/1"),
             ("rediss+cluster://a,b#s3cret", "rediss+cluster://a,b"),
         ] {
-            let address = absent(place, Spec::scheme(place).unwrap()).unwrap();
+            let address = absent_address(place, Spec::scheme(place).unwrap()).unwrap();
             assert_eq!(address.place(), expected);
         }
     }

@@ -110,14 +110,16 @@ impl StoreOpener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::absent;
+    use crate::address::absent_address;
     use crate::error::Error;
 
     fn opened(access: StoreAccess) -> Result<Store> {
         let limits = tsumugi_worker::WorkerLimits::default();
         let opened = tsumugi_worker::alone(limits, async |worker| {
             let opener = StoreOpener::new(worker.pool().clone(), access, None);
-            opener.open(absent("redis://h:6379/0", "redis")?).await
+            opener
+                .open(absent_address("redis://h:6379/0", "redis")?)
+                .await
         });
         opened.unwrap()
     }

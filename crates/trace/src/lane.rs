@@ -170,7 +170,7 @@ impl TraceRing {
         self.spans += finished.spans.len();
         self.bytes += finished.bytes();
         if finished.kind == ActivityKind::Timer {
-            self.leave_out_old_ticks(&finished.path);
+            self.remove_oldest_tick(&finished.path);
         }
         self.finished.push_back(finished);
         while self.finished.len() > TRACES_KEPT_MAX
@@ -184,8 +184,8 @@ impl TraceRing {
         }
     }
 
-    /// Makes room for one more tick of the timer with this name, among its own.
-    fn leave_out_old_ticks(&mut self, name: &str) {
+    /// Removes the oldest tick of the timer with this name where it has as many as it may.
+    fn remove_oldest_tick(&mut self, name: &str) {
         let is_its_tick = |finished: &Arc<FinishedActivity>| {
             finished.kind == ActivityKind::Timer && *finished.path == *name
         };

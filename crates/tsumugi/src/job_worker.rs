@@ -4,9 +4,7 @@
 use std::rc::Rc;
 
 use tokio::task::JoinHandle;
-use tsumugi_jobs::{
-    ClaimedJob, CronSchedule, Error as JobError, JobFuture, JobKind, JobWorker, interval_meant_by,
-};
+use tsumugi_jobs::{ClaimedJob, CronSchedule, JobFuture, JobKind, JobWorker, parse_line};
 use tsumugi_server::dispatch::{StopSignal, push_schedules, run_jobs};
 use tsumugi_server::story;
 use tsumugi_worker::LocalTask;
@@ -75,13 +73,8 @@ where
 
 /// What a line and a zone stand for.
 fn schedule(line: &str, zone: &str) -> tsumugi_jobs::Result<CronSchedule> {
-    CronSchedule::parse(line, zone).map_err(|error| match (error, interval_meant_by(line)) {
-        (JobError::Usage(why), Some(interval)) => {
-            let seconds = interval.as_secs();
-            let advice = format!("an interval is for every(Duration::from_secs({seconds}), …)");
-            JobError::Usage(format!("{why}; {advice}"))
-        }
-        (error, _) => error,
+    parse_line(line, zone, |seconds| {
+        format!("an interval is for every(Duration::from_secs({seconds}), …)")
     })
 }
 

@@ -82,10 +82,11 @@ enum Round {
 
 /// Why the workers end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum EndReason {
+enum StopCause {
     /// The first application was not loaded: nothing was served, and the error says all there is to say.
-    NotLoaded,
-    Asked,
+    LoadFailure,
+    /// A signal, a hand-over, or a worker that was lost.
+    Request,
 }
 
 impl Control {
@@ -109,18 +110,18 @@ impl Control {
         };
         self.state.end();
         let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
-        let reason = match &failure {
-            Some(_) => EndReason::NotLoaded,
-            None => EndReason::Asked,
+        let cause = match &failure {
+            Some(_) => StopCause::LoadFailure,
+            None => StopCause::Request,
         };
-        let exit = self.drain(deadline, reason).await;
+        let exit = self.drain(deadline, cause).await;
         // A server that never served has no answer to save, and its error should not wait for a job that hangs.
         let rest = if failure.is_some() {
             Instant::now() + STOP_GRACE
         } else {
             deadline
         };
-        let exit = self.finish(exit, rest, reason).await;
+        let exit = self.finish(exit, rest, cause).await;
         match failure.or(self.lost) {
             Some(error) => Err(error),
             None => Ok(exit),
@@ -216,12 +217,12 @@ impl Control {
         }
     }
 
-    async fn drain(&mut self, deadline: Instant, end: EndReason) -> Exit {
+    async fn drain(&mut self, deadline: Instant, cause: StopCause) -> Exit {
         let reason = match self.state.is_handed_over() {
             true => DrainReason::HandedOver,
             false => DrainReason::Ending,
         };
-        if end == EndReason::Asked {
+        if cause == StopCause::Request {
             tracing::info!(connections = self.connections(), "draining");
         }
         self.sockets = None;
@@ -247,7 +248,7 @@ impl Control {
     }
 
     /// Ends what still runs; offloaded jobs have until `rest`.
-    async fn finish(&mut self, exit: Exit, rest: Instant, end: EndReason) -> Exit {
+    async fn finish(&mut self, exit: Exit, rest: Instant, cause: StopCause) -> Exit {
         self.stop.send_replace(true);
         self.release_files();
         match exit {
@@ -255,7 +256,7 @@ impl Control {
                 let pool = self.shared.pool.clone();
                 tokio::select! {
                     outcome = timeout_at(rest, pool.close()) => match outcome {
-                        Ok(()) if end == EndReason::NotLoaded => {}
+                        Ok(()) if cause == StopCause::LoadFailure => {}
                         Ok(()) => tracing::info!("drained"),
                         Err(_) => tracing::warn!("offloaded jobs were still running at the end"),
                     },

@@ -22,7 +22,7 @@ fn listen_advice(source: &io::Error) -> &'static str {
         }
         io::ErrorKind::NotFound => "its folder is not there: make it, or choose another address",
         io::ErrorKind::PermissionDenied => {
-            "this user may not: choose another address, or give it the right (ports below 1024 need CAP_NET_BIND_SERVICE)"
+            "this user may not listen there: choose another address, or allow it (ports below 1024 need CAP_NET_BIND_SERVICE)"
         }
         _ => "choose another address",
     }

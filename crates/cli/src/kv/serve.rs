@@ -195,7 +195,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     notes.iter().for_each(ServiceNotes::write);
     // The databases close with the last of those that know them.
     drop(databases);
-    tell_when_loaded(&mut server, workers, tls.as_ref());
+    log_addresses_when_loaded(&mut server, workers, tls.as_ref());
     if let Some(addresses) = &arguments.admin {
         let pages: Arc<dyn AdminSource> = Arc::new(store.admin_source(server.handle()));
         start_pages(addresses, &mut given, &pages)?;
@@ -364,8 +364,12 @@ pub fn limits_for(databases: &[ServedDatabase]) -> RpcLimits {
     }
 }
 
-/// Has the log say where clients find the service, once they are answered.
-pub fn tell_when_loaded(server: &mut BoundServer, workers: NonZeroUsize, tls: Option<&ServerTls>) {
+/// Logs the addresses of the service once it answers there.
+pub fn log_addresses_when_loaded(
+    server: &mut BoundServer,
+    workers: NonZeroUsize,
+    tls: Option<&ServerTls>,
+) {
     let urls = server.addresses().iter();
     let urls: Vec<_> = urls.map(|address| url(address, tls.is_some())).collect();
     server.on_phase(move |phase| {

@@ -1,4 +1,5 @@
-//! The demo, the page of a new application and the dashboard in a real browser. The demo loads without a complaint and without a request to another server, its forms work, its count is
+//! The demo, the page of a new application and the dashboard in a real browser.
+//! The demo loads without a complaint and without a request to another server, its forms work, its count is
 //! live, its pages look like pages. Needs Chromium: without one it says so loudly, and fails where CI is set.
 
 mod chromium;
@@ -15,19 +16,19 @@ use serde_json::json;
 use tempfile::TempDir;
 
 /// The demo or another application, served in production mode on a port of its own.
-struct Demo {
+struct ServedApp {
     child: Child,
     url: String,
     _data: TempDir,
 }
 
-impl Demo {
-    fn start(workers: &str) -> Demo {
+impl ServedApp {
+    fn start(workers: &str) -> ServedApp {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        Demo::of(&root.join("examples/demo/app.rb"), workers)
+        ServedApp::of(&root.join("examples/demo/app.rb"), workers)
     }
 
-    fn of(app: &Path, workers: &str) -> Demo {
+    fn of(app: &Path, workers: &str) -> ServedApp {
         let data = tempfile::tempdir().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
             .arg("serve")
@@ -60,7 +61,7 @@ impl Demo {
                 .map_while(Result::ok)
                 .for_each(|line| eprintln!("{line}"))
         });
-        Demo {
+        ServedApp {
             child,
             url,
             _data: data,
@@ -68,7 +69,7 @@ impl Demo {
     }
 }
 
-impl Drop for Demo {
+impl Drop for ServedApp {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -128,7 +129,7 @@ fn task_added_and_ticked_in_a_browser_is_shown_and_counted() {
     let Some(mut browser) = browser("ja") else {
         return;
     };
-    let demo = Demo::start("2");
+    let demo = ServedApp::start("2");
     browser.dress(1200, 860, "light");
     browser.open(&demo.url);
     assert_eq!(browser.evaluate("document.documentElement.lang"), "ja");
@@ -176,7 +177,7 @@ fn page_of_a_new_application_shows_its_whole_command() {
         .stdout(Stdio::null())
         .status();
     assert!(made.unwrap().success());
-    let shop = Demo::of(&folder.path().join("shop/app.rb"), "1");
+    let shop = ServedApp::of(&folder.path().join("shop/app.rb"), "1");
     for width in [1200, 390] {
         browser.dress(width, 800, "light");
         browser.open(&shop.url);
@@ -199,7 +200,7 @@ fn a_change_from_elsewhere_arrives_by_itself() {
     let Some(mut browser) = browser("en") else {
         return;
     };
-    let demo = Demo::start("2");
+    let demo = ServedApp::start("2");
     browser.open(&demo.url);
     assert_eq!(
         browser.evaluate("document.getElementById('count-open').textContent"),
@@ -224,7 +225,7 @@ fn sources_and_error_pages_render_with_their_headings() {
     let Some(mut browser) = browser("en") else {
         return;
     };
-    let demo = Demo::start("1");
+    let demo = ServedApp::start("1");
     browser.dress(1200, 860, "light");
     browser.open(&format!("{}/sources", demo.url));
     assert_eq!(

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn wait_is_noted_once_for_all_who_wait_and_again_after_its_end() {
+    async fn wait_notice_is_written_once_per_database_until_the_wait_ends() {
         let name: Arc<str> = "noted once".into();
         let is_noted = || {
             let names = WAITED_FOR.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,5 +81,6 @@ mod tests {
         };
         tokio::join!(slow(), slow(), look);
         assert!(!is_noted());
+        assert!(WaitNotice::write(&name, Duration::MAX).is_some());
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tsumugi_db::Executor;
 use tsumugi_jobs::{
     CronSchedule, Error, JobKind, JobPush, JobQueue, JobRow, JobState, JobTablesWish,
-    WorkerOptions, interval_meant_by, prepare_job_tables,
+    WorkerOptions, parse_line, prepare_job_tables,
 };
 use tsumugi_mruby::{NativeCall, Raise, Result, Scope, Value};
 use tsumugi_server::commands::JOB_TABLES;
@@ -207,14 +207,8 @@ fn id<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, i64> {
 fn schedule<'c>(scope: &'c Scope<'c>, call: &NativeCall<'c>) -> Result<'c, CronSchedule> {
     let line = text(scope, call.argument(0), "a line of cron")?;
     let zone = text(scope, call.argument(1), "zone:")?;
-    CronSchedule::parse(&line, &zone).map_err(|error| match (error, interval_meant_by(&line)) {
-        (Error::Usage(why), Some(interval)) => {
-            let seconds = interval.as_secs();
-            let advice = format!("{why}; an interval is a number of seconds: every({seconds})");
-            Error::Usage(advice).raise(scope)
-        }
-        (error, _) => error.raise(scope),
-    })
+    let advice = |seconds| format!("an interval is a number of seconds: every({seconds})");
+    parse_line(&line, &zone, advice).map_err(|error| error.raise(scope))
 }
 
 /// A kind of five arguments: name, queue, retries, timeout in seconds, priority.

@@ -270,6 +270,8 @@ fn declaration_past_a_limit_does_not_load() {
     assert!(every("60, zone: 'UTC'").contains("with a line of cron"));
     let without_jobs = refused("every('0 3 * * *') { 1 }");
     assert!(without_jobs.contains("`jobs db` says"), "{without_jobs}");
+    assert!(refused("every('@daily') { 1 }").contains("`jobs db` says"));
+    assert!(refused("every('@dayly') { 1 }").contains("is no line of cron"));
     // What no place for jobs would mend comes first.
     let interval = refused("every('5 minutes') { 1 }");
     for part in ["is no line of cron", "a number of seconds: every(300)"] {

@@ -12,7 +12,8 @@ pub use supply::CertificateSupply;
 /// The option, among others from which a certificate comes.
 pub(crate) const OR_ACME: &str = ", or --acme";
 
-/// What is said in place of wrong usage: nothing else, the options are known.
-pub(crate) fn refusal(_: &clap::Error) -> Option<clap::Error> {
+/// What is said in place of wrong usage, if that is an option of a program with ACME: nothing, the options are known.
+#[must_use]
+pub fn absent_option(_: &clap::Error) -> Option<&'static str> {
     None
 }

@@ -34,7 +34,7 @@ async fn explain(parts: AdminParts, parameters: &Value) -> Answer {
     let Some(sql) = fingerprint.and_then(|fingerprint| statement_original(name, fingerprint))
     else {
         let text = format!(
-            "this statement is not kept: none is of more than {STATEMENT_ORIGINAL_BYTES_MAX} bytes (STATEMENT_ORIGINAL_BYTES_MAX)"
+            "the text of this statement is not kept: it was counted anew, gave way to others, or has more than {STATEMENT_ORIGINAL_BYTES_MAX} bytes (STATEMENT_ORIGINAL_BYTES_MAX); a shorter one is there again once it has run"
         );
         return Some(Err(QuestionError::Absent(text)));
     };

@@ -54,7 +54,7 @@ pub struct TimerDescription {
 pub struct TimerFigures {
     pub(crate) description: TimerDescription,
     /// What its ticks are called in traces.
-    traced_as: Arc<str>,
+    trace_name: Arc<str>,
     /// In words.
     pub(crate) period: String,
     /// None by a line of cron.
@@ -101,7 +101,7 @@ impl TimerFigures {
         schedule: Option<CronSchedule>,
     ) -> Arc<TimerFigures> {
         let timer = Arc::new(TimerFigures {
-            traced_as: traced_as(&description, &period),
+            trace_name: trace_name(&description, &period),
             description,
             period,
             period_ms: length.map(|length| u64::try_from(length.as_millis()).unwrap_or(u64::MAX)),
@@ -129,7 +129,7 @@ impl TimerFigures {
         self.last_us.store(-1, Relaxed);
         self.last_at.store(now_ms(), Relaxed);
         let activity =
-            Activity::begin_named(ActivityKind::Timer, Arc::clone(&self.traced_as), None);
+            Activity::begin_named(ActivityKind::Timer, Arc::clone(&self.trace_name), None);
         activity.show();
         let failure = Activity::scope(Some(activity.share()), tick).await;
         activity.end(Ending {
@@ -164,8 +164,8 @@ impl TimerFigures {
     }
 }
 
-/// The name of a timer, else its period and where it is declared: one among several without a name is found by both.
-fn traced_as(description: &TimerDescription, period: &str) -> Arc<str> {
+/// The name of a timer, else its period and where it is declared, which tell timers without a name apart.
+fn trace_name(description: &TimerDescription, period: &str) -> Arc<str> {
     match (&description.name, &description.place) {
         (Some(name), _) => name.as_str().into(),
         (None, Some(place)) => format!("every {period} at {place}").into(),
@@ -197,7 +197,7 @@ mod tests {
                 worker: 0,
             };
             let timer = TimerFigures::begin(described, Duration::from_millis(2_500));
-            assert_eq!(&*timer.traced_as, expected);
+            assert_eq!(&*timer.trace_name, expected);
         };
         check(Some("sweep"), Some("app.rb:12"), "sweep");
         check(None, Some("app.rb:12"), "every 2.5 s at app.rb:12");
