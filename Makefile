@@ -33,14 +33,14 @@ run: ## set up, build, serve the demo on http://LISTEN and its dashboard on ADMI
 	@scripts/setup run
 	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 260 crates, without optimising: about four minutes on two cores, later only what has changed'
 	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
-	@mkdir -p $(DATA)
-	@test -s $(DATA)/secret || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > $(DATA)/secret)
-	@$(TARGET)/quick/tsumugi migrate up examples/demo/app.rb --data $(DATA)
-	@$(TARGET)/quick/tsumugi seed examples/demo/app.rb --data $(DATA)
-	@echo 'run: the demo on http://$(LISTEN) (another address: make run LISTEN=ADDRESS)'
+	@mkdir -p "$(DATA)"
+	@test -s "$(DATA)/secret" || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > "$(DATA)/secret")
+	@$(TARGET)/quick/tsumugi migrate up examples/demo/app.rb --data "$(DATA)"
+	@$(TARGET)/quick/tsumugi seed examples/demo/app.rb --data "$(DATA)"
+	@echo 'run: the demo on $(if $(filter unix:%,$(LISTEN)),$(LISTEN),http://$(LISTEN)) (another address: make run LISTEN=ADDRESS)'
 	@echo 'run: $(if $(ADMIN),its dashboard on $(if $(filter unix:%,$(ADMIN)),$(ADMIN),http://$(ADMIN)/dashboard/) (another address: make run ADMIN=ADDRESS; none: make run ADMIN=),no dashboard: ADMIN is empty)'
-	TSUMUGI_SECRET="$${TSUMUGI_SECRET:-$$(cat $(DATA)/secret)}" \
-	$(TARGET)/quick/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data $(DATA) --access-log - $(if $(ADMIN),--admin $(ADMIN))
+	TSUMUGI_SECRET="$${TSUMUGI_SECRET:-$$(cat "$(DATA)/secret")}" \
+	$(TARGET)/quick/tsumugi serve examples/demo/app.rb --listen $(LISTEN) --data "$(DATA)" --access-log - $(if $(ADMIN),--admin $(ADMIN))
 
 release: ## build what is shipped, for this machine: target/release/tsumugi (`make dist` for others)
 	@scripts/setup run

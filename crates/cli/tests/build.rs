@@ -51,10 +51,15 @@ struct Shop {
 
 impl Shop {
     fn new() -> Shop {
+        Shop::of(APP)
+    }
+
+    fn of(app: &str) -> Shop {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in FILES {
             write(&folder.path().join("shop").join(name), text);
         }
+        write(&folder.path().join("shop/app.rb"), app);
         let (code, text) = run(Command::new(env!("CARGO_BIN_EXE_tsumugi"))
             .args(["build", "shop", "--output", "shop/data/shop"])
             .current_dir(&folder));
@@ -343,6 +348,28 @@ fn files_are_shown_by_their_paths_in_the_application() {
         assert!(code == 1 && text.contains("app.rb:2"), "{words:?}: {text}");
         assert!(!text.contains("tsumugi-app-"), "{words:?}: {text}");
     }
+}
+
+/// Where a name was that of the folder of one process, each start declared another line.
+#[test]
+fn line_of_cron_without_a_name_is_named_by_its_path_in_the_application() {
+    let shop = Shop::of(
+        "db = DB.connect \"sqlite:#{Tsumugi.data_dir}/jobs.db\"\njobs db\n\
+         every('0 3 1 1 *') { 1 }\n\
+         get('/lines') { jobs.list.map { |job| job[:name] }.join(' ') }\n",
+    );
+    let mut child = shop.serve();
+    let deadline = Instant::now() + PATIENCE;
+    let answer = loop {
+        let answer = shop.get("/lines");
+        if answer.contains("every") || Instant::now() > deadline {
+            break answer;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    child.wait().unwrap();
+    assert!(answer.ends_with("every app.rb:3"), "{answer}");
 }
 
 #[test]

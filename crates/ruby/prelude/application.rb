@@ -80,7 +80,7 @@ module Tsumugi
     # `file:line` of the application's innermost frame.
     def location(frames)
       frame = frames.find { |place| !place.start_with?(OWN_FILES) && !place.start_with?("(unknown)") }.to_s
-      frame.split(":in ").first.to_s
+      Native.place_shown(frame.split(":in ").first.to_s)
     end
 
     def route(verb, path, types, block)
@@ -215,7 +215,7 @@ class << self
   # on one of all processes that have declared the same `cluster`: a timer is the same in all by its `name:`, which is its file and line otherwise.
   # With a line of cron it is a job, which runs once for all processes: `every("0 3 * * *", zone: "Asia/Tokyo") { … }`. See `job` for its keywords.
   def every(seconds, workers: :all, cluster: nil, name: nil, zone: nil, retries: nil, timeout: nil, &block)
-    if seconds.is_a?(String) && (seconds.include?(" ") || seconds.start_with?("@"))
+    if seconds.is_a?(String)
       raise ArgumentError, "every with a line of cron runs once for all processes, without workers: and cluster:" unless workers == :all && cluster.nil?
 
       return Tsumugi::Jobs.__schedule(seconds, zone || "UTC", name || Tsumugi.location(caller), retries || 5, timeout || 60, block)

@@ -188,10 +188,10 @@ end
 module Kernel
   # The channel of this name: see Tsumugi::MessageChannel. With +keep+ its last so many messages are kept: see Tsumugi::KeptChannel.
   def channel(name, cluster: false, keep: nil)
-    raise ArgumentError, "channel takes cluster: true or false, not #{cluster.inspect}; `cluster` says with which processes" unless [true, false].include?(cluster)
-    return Tsumugi::KeptChannel.new(name.to_s, cluster, keep) if keep
+    raise ArgumentError, "channel takes cluster: true or false, not #{cluster.inspect}; `cluster` says with which processes" unless [true, false, nil].include?(cluster)
+    return Tsumugi::KeptChannel.new(name.to_s, cluster == true, keep) if keep
 
-    Tsumugi::MessageChannel.new(name.to_s, cluster)
+    Tsumugi::MessageChannel.new(name.to_s, cluster == true)
   end
 end
 

@@ -1,10 +1,10 @@
 //! The first word of `tsumugi kv` where it is no command: a database, or a command that was mistyped. Opens nothing.
-//! Rule: a word that reads as a command makes no folder, unless something of that name is there.
+//! Rule: a word that is almost a command makes no folder, unless something of that name is there.
 
 use std::path::Path;
 
 use clap::Subcommand as _;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 
 use super::call::KvCall;
 
@@ -16,19 +16,11 @@ pub fn check(databases: &[String]) -> Result<(), clap::Error> {
     if Path::new(word).exists() {
         return Ok(());
     }
-    let commands = KvCall::augment_subcommands(clap::Command::new("kv"));
-    let advice = match nearest(&commands, word) {
-        Some(command) => format!("did you mean `{command}`?"),
-        None => {
-            let names: Vec<_> = commands
-                .get_subcommands()
-                .map(clap::Command::get_name)
-                .collect();
-            format!("the commands are {}", names.join(", "))
-        }
+    let Some(command) = nearest(word) else {
+        return Ok(());
     };
     let why = format!(
-        "`{word}` is no command of `tsumugi kv`, and no database is there: {advice}\n\n  tip: to serve a new database in a folder of that name, write ./{word}; `tsumugi kv` alone serves one in memory"
+        "`{word}` is no command of `tsumugi kv`, and no database is there: did you mean `{command}`?\n\n  tip: to serve a new database in a folder of that name, write ./{word}\n"
     );
     Err(clap::Error::raw(ErrorKind::InvalidSubcommand, why))
 }
@@ -38,16 +30,23 @@ fn reads_as_command(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(is_part)
 }
 
-/// The command whose name is most like this word, if one is.
-fn nearest(commands: &clap::Command, word: &str) -> Option<String> {
-    let outcome = commands.clone().try_get_matches_from(["kv", word]);
-    let unknown = outcome.err()?;
-    match unknown.get(ContextKind::SuggestedSubcommand)? {
-        ContextValue::String(name) => Some(name.clone()),
-        // The best of them is the last.
-        ContextValue::Strings(names) => names.last().cloned(),
-        _ => None,
-    }
+/// The command of which this word is the beginning, or one or two slips away. Words that are merely alike are names of databases.
+fn nearest(word: &str) -> Option<String> {
+    let commands = KvCall::augment_subcommands(clap::Command::new("kv"));
+    let slips_max = if word.len() < 6 { 1 } else { 2 };
+    let names = commands
+        .get_subcommands()
+        .flat_map(|command| command.get_all_aliases().chain([command.get_name()]));
+    let distances = names.filter_map(|name| {
+        let is_beginning = word.len() >= 3 && name.starts_with(word);
+        let slips = match is_beginning {
+            true => 0,
+            false => strsim::osa_distance(word, name),
+        };
+        (slips <= slips_max && slips < word.len()).then(|| (slips, name.to_owned()))
+    });
+    let (_, name) = distances.min()?;
+    Some(name)
 }
 
 #[cfg(test)]
@@ -66,8 +65,7 @@ mod tests {
             ("lst", "did you mean `list`?"),
             ("incr", "did you mean `increment`?"),
             ("improt", "did you mean `import`?"),
-            ("serve", "`tsumugi kv` alone serves"),
-            ("zzz", "the commands are get, set, remove"),
+            ("delet", "did you mean `delete`?"),
         ] {
             let text = refused(word).unwrap_or_else(|| panic!("{word} is taken"));
             assert!(text.contains(expected), "{word}: {text}");
@@ -78,6 +76,12 @@ mod tests {
     fn database_is_a_word_that_does_not_read_as_a_command_or_is_there() {
         for word in [
             "",
+            "data",
+            "cache",
+            "store",
+            "sessions",
+            "my-db",
+            "a",
             "casket.tkt",
             "./gett",
             "memory:gett",

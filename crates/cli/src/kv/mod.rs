@@ -67,8 +67,8 @@ A DATABASE is PATH#NAME=VALUE,NAME=VALUE; clients know it by its place in the li
   etcd://HOST,HOST/NAMESPACE, redis://HOST:PORT/DATABASE, tkrzw://HOST:PORT/INDEX and the other URLs of KV.open
                         an engine on other machines: calls that it cannot do are answered NOT_IMPLEMENTED, and
                         calls while it is away NETWORK, with whether a write may have taken place
-A path that is also a command is written as ./get. So is a new database whose name has only lower-case letters
-and hyphens: it would be taken for a command that was mistyped.
+A path that is also a command is written as ./get. So is a new database whose name is almost that of a command,
+as ./gets: it would be taken for one that was mistyped.
 
 Clients of Tkrzw-RPC connect as they are; others are generated from tkrzw_rpc.proto, or by reflection.
 Signals: SIGTERM or SIGINT lets running calls finish, a second one ends at once; SIGHUP reads

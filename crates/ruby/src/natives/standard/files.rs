@@ -126,6 +126,10 @@ fn programs<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.plain("source_location", |_, scope, _| {
         scope.string_or_nil(scope.location().map(|(file, _)| file))
     })?;
+    natives.plain("place_shown", |_, scope, call| {
+        let place = text(scope, call.argument(0), "the place")?;
+        scope.string(&*tsumugi_server::without_hidden_folder(&place))
+    })?;
     natives.plain("source_main", |host, scope, _| {
         scope.string(host.settings.app.as_os_str().as_encoded_bytes())
     })
