@@ -13,7 +13,7 @@ use crate::{application, bundle};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = bundle::default_application())]
+    #[arg(default_value_os_t = bundle::default_application(), hide_default_value = bundle::is_there())]
     app: PathBuf,
     /// The application's data; a temporary folder by default, so that a check changes nothing: stores elsewhere are empty ones in memory
     /// meanwhile. No migration is applied to a database that is there

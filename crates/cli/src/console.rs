@@ -19,7 +19,7 @@ use crate::{application, bundle};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = bundle::default_application())]
+    #[arg(default_value_os_t = bundle::default_application(), hide_default_value = bundle::is_there())]
     app: PathBuf,
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]

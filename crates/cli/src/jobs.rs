@@ -101,10 +101,20 @@ impl State {
     }
 }
 
+/// The URL, of a file of SQLite only if that is there: nothing is made here.
+fn of_existing_file(url: String) -> String {
+    let is_file = url.starts_with("sqlite:") && !url.starts_with("sqlite::memory:");
+    match (is_file && !url.contains("mode="), url.contains('?')) {
+        (false, _) => url,
+        (true, true) => format!("{url}&mode=rw"),
+        (true, false) => format!("{url}?mode=rw"),
+    }
+}
+
 impl JobPlace {
     fn url(&self) -> Result<String> {
         if let Some(url) = self.database.clone().or_else(commands::database_url) {
-            return Ok(url);
+            return Ok(of_existing_file(url));
         }
         let file = self.data.join("app.db");
         if !file.exists() {

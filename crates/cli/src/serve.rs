@@ -14,7 +14,7 @@ use crate::{application, executable, watch};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = crate::bundle::default_application())]
+    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_there())]
     app: PathBuf,
     #[command(flatten)]
     options: Options<tsumugi_ruby::Limits>,

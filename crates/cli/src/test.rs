@@ -28,7 +28,7 @@ const INTERRUPTED: u8 = 130;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = crate::bundle::default_application())]
+    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_there())]
     app: PathBuf,
     /// Files of tests; test/*_test.rb beside the application by default
     files: Vec<PathBuf>,
@@ -61,6 +61,12 @@ struct TestRun<'a> {
 /// Runs the tests; the last line is `N passed, N failed`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     executable::ensure_sources(&arguments.app, "`test`")?;
+    let name = arguments.app.file_name().unwrap_or_default();
+    anyhow::ensure!(
+        !name.to_string_lossy().ends_with("_test.rb"),
+        "{0} is a file of tests: name the application first, as in `tsumugi test app.rb {0}`",
+        arguments.app.display()
+    );
     application::find(&arguments.app)?;
     if arguments.shared_database {
         let url = database_url()

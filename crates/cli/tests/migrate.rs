@@ -651,6 +651,15 @@ fn a_new_migration_has_the_time_in_its_name_and_applies() {
         let numbers: std::collections::BTreeSet<String> =
             names.map(|name| name[..14].to_owned()).collect();
         assert_eq!(numbers.len(), 3);
+        // Applied with nothing in it, it could not be written any more.
+        let (code, text) = site.run(&["migrate", "up"]);
+        assert_eq!(code, 0, "{text}");
+        assert!(
+            text.contains("_one.rb: not written yet") && !text.contains("_two.rb"),
+            "{text}"
+        );
+        let (_, text) = site.run(&["migrate", "status"]);
+        assert_eq!(text.matches("pending").count(), 2, "{text}");
     });
 }
 

@@ -211,7 +211,7 @@ class << self
     nil
   end
 
-  # Runs the block every +seconds+: on every worker, or with `workers: :one` on one of the process. Never overlaps. With `cluster: :one` it runs
+  # Runs the block every +seconds+: on every worker, or with `workers: :one` on one worker of the process. Never overlaps. With `cluster: :one` it runs
   # on one of all processes that have declared the same `cluster`: a timer is the same in all by its `name:`, which is its file and line otherwise.
   # With a line of cron it is a job, which runs once for all processes: `every("0 3 * * *", zone: "Asia/Tokyo") { … }`. See `job` for its keywords.
   def every(seconds, workers: :all, cluster: nil, name: nil, zone: nil, retries: nil, timeout: nil, &block)

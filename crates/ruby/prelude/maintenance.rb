@@ -7,6 +7,7 @@ module Tsumugi
     def began(file, direction, place, count) = Native.maintenance_event(:began, file, direction.to_s, place, count)
     def ended(file, direction) = Native.maintenance_event(:ended, file, direction.to_s, 0, 0)
     def skipped(file) = Native.maintenance_event(:skipped, file, "", 0, 0)
+    def unwritten(file) = Native.maintenance_event(:unwritten, file, "", 0, 0)
     def left_out(title) = Native.maintenance_event(:left_out, title, "", 0, 0)
     def progress(title, done, total) = Native.maintenance_event(:progress, title.to_s, "", done, total)
 

@@ -30,6 +30,7 @@ module Tsumugi
     def ended(file, direction) = log.info("migrated #{direction}", file: file)
     def progress(_title, _done, _total) = nil
     def skipped(file) = log.warn("was not tried: it runs outside of a transaction", file: file)
+    def unwritten(file) = log.info("is not written yet: it and those after it wait", file: file)
 
     # Around what authors wrote.
     def listening = yield
@@ -73,6 +74,12 @@ module Tsumugi
 
     def alone? = @alone && @db.__alone?
 
+    # Whether it is as `tsumugi migrate new` has made it, but for comments: with nothing to do.
+    def unwritten?
+      lines = @text.split("\n").map(&:strip)
+      lines.reject { |line| line.empty? || line.start_with?("#") } == ["up do", "end", "down do", "end"]
+    end
+
     def __run(direction)
       block = direction == :up ? @up : @down
       raise DB::UsageError, "nothing says how to #{direction == :up ? "apply" : "undo"} it" unless block
@@ -97,8 +104,13 @@ module Tsumugi
       @files.each_value { |file| file.__evaluate }
     end
 
-    # Applies what is pending, all or the first +steps+.
-    def up(steps = nil) = run(plan(:up, steps), :up)
+    # Applies what is pending, all or the first +steps+, up to a file that is not written yet: applied now it could not be written later.
+    def up(steps = nil)
+      pending = plan(:up, steps)
+      written = pending.take_while { |file| !file.unwritten? }
+      @work.unwritten(pending[written.size].name) if written.size < pending.size
+      run(written, :up)
+    end
 
     # Undoes the last +steps+, newest first.
     def down(steps = nil) = run(plan(:down, steps), :down)

@@ -56,6 +56,12 @@ impl Show {
                 self.end();
                 print("-- not tried: it runs outside of a transaction\n");
             }
+            MaintenanceEvent::Unwritten { name } => {
+                self.end();
+                print(format_args!(
+                    "-- {name}: not written yet, it and those after it wait\n"
+                ));
+            }
             MaintenanceEvent::LeftOut { name } => {
                 self.end();
                 print(commands::left_out(&name));

@@ -15,7 +15,7 @@ pub struct Arguments {
     /// What it does, in small letters, digits and underscores: create_users
     name: String,
     /// The application file, beside which migrations are
-    #[arg(default_value_os_t = crate::bundle::default_application())]
+    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_there())]
     app: PathBuf,
 }
 
@@ -83,8 +83,21 @@ fn text(name: &str) -> String {
         Some(table) => format!(
             "up do\n  db.create(:{table}) do\n    increments :id\n    timestamps\n  end\nend\n\ndown {{ db.drop :{table} }}\n"
         ),
-        None => "up do\nend\n\ndown do\nend\n".to_owned(),
+        None => {
+            let table = altered_table(name).unwrap_or("notes");
+            format!(
+                "up do\n  # db.alter(:{table}) {{ add.string :title, 100, nullable: true }}\nend\n\ndown do\n  # db.alter(:{table}) {{ drop_column :title }}\nend\n"
+            )
+        }
     }
+}
+
+/// The table that a name such as `add_title_to_notes` is about.
+fn altered_table(name: &str) -> Option<&str> {
+    let (_, table) = name.rsplit_once("_to_").or(name.rsplit_once("_from_"))?;
+    table
+        .starts_with(|c: char| c.is_ascii_lowercase())
+        .then_some(table)
 }
 
 #[cfg(test)]
@@ -100,6 +113,15 @@ mod tests {
         check("create_2fa", false);
         check("create_", false);
         check("add_nick", false);
+    }
+
+    #[test]
+    fn name_of_a_change_gives_the_table_of_its_example() {
+        assert!(text("add_nick_to_users").contains("# db.alter(:users) { add."));
+        assert!(text("drop_nick_from_users").contains("# db.alter(:users) { drop_column"));
+        for name in ["add_nick", "add_x_to_", "add_x_to_2fa"] {
+            assert!(text(name).contains("# db.alter(:notes)"), "{name}");
+        }
     }
 
     #[test]

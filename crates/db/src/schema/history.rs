@@ -372,7 +372,7 @@ impl SourceHistory {
                 all.filter(move |(_, source)| source.state(notes) == state)
             };
             if let Some((_, changed)) = all_that_are(State::Changed).next() {
-                let reason = "is not what was applied: put it back, or write a new migration; undone and applied again it is as it is now";
+                let reason = "is not what was applied: put it back, or write a new migration; `migrate redo` undoes it and applies it as it is now";
                 return Err(changed.error(reason.to_owned(), None));
             }
             let pending = all_that_are(State::Pending).map(|(ordinal, _)| ordinal.clone());

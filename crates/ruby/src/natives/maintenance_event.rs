@@ -32,6 +32,11 @@ pub enum MaintenanceEvent {
         /// The name of the file or table.
         name: String,
     },
+    /// It is not done, and nothing after it: it is as `tsumugi migrate new` has made it.
+    Unwritten {
+        /// The name of the file.
+        name: String,
+    },
     /// It is not done, because the table has rows already.
     LeftOut {
         /// The name of the seeds.
@@ -75,6 +80,7 @@ pub(super) fn install<'s>(
                 direction,
             },
             "skipped" => MaintenanceEvent::Skipped { name: about },
+            "unwritten" => MaintenanceEvent::Unwritten { name: about },
             "left_out" => MaintenanceEvent::LeftOut { name: about },
             "statement" => MaintenanceEvent::Statement(about),
             _ => MaintenanceEvent::Progress {
