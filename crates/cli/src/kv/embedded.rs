@@ -14,7 +14,7 @@ use tsumugi_server::{Listen, PreparedServer, SocketRole};
 use tsumugi_worker::{BoundServer, Config, Exit, Handle, ListenAddress, Scheduling, Signals};
 
 use super::limit::LimitSetting;
-use super::serve::{ClientAccess, Clients, limits_for, log_addresses_when_loaded, notes, open};
+use super::serve::{ClientAccess, Clients, limits_for, log_addresses, notes, open};
 
 /// Between two looks whether another process has let the databases go.
 const LOOK: Duration = Duration::from_millis(5);
@@ -101,10 +101,10 @@ impl Options {
         })?;
         let given = application.given();
         let given = given.take(SocketRole::KeyValue, &config.listen);
-        let mut server = BoundServer::bind_with(config, given)?;
+        let server = BoundServer::bind_with(config, given)?;
         application.hand_over_with(SocketRole::KeyValue, server.handle());
         let notes = notes(&databases, server.addresses(), clients);
-        log_addresses_when_loaded(&mut server, workers, tls.as_ref());
+        log_addresses(server.addresses(), workers, tls.as_ref());
         Ok(Some(BoundService {
             store,
             server,

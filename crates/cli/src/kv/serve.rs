@@ -18,7 +18,7 @@ use tsumugi_server::{
     GivenSockets, Listen, SocketRole, report_to_supervisor, start_pages, streams_apart,
 };
 use tsumugi_stores::{StoreAddress, StoreSettings, StoreSource};
-use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, ServerPhase, Signals};
+use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, Signals};
 
 use super::command_word;
 use super::limit::LimitSetting;
@@ -195,7 +195,7 @@ pub fn run(mut arguments: Options) -> Result<ExitCode> {
     notes.iter().for_each(ServiceNotes::write);
     // The databases close with the last of those that know them.
     drop(databases);
-    log_addresses_when_loaded(&mut server, workers, tls.as_ref());
+    log_addresses(server.addresses(), workers, tls.as_ref());
     if let Some(addresses) = &arguments.admin {
         let pages: Arc<dyn AdminSource> = Arc::new(store.admin_source(server.handle()));
         start_pages(addresses, &mut given, &pages)?;
@@ -364,23 +364,13 @@ pub fn limits_for(databases: &[ServedDatabase]) -> RpcLimits {
     }
 }
 
-/// Logs the addresses of the service once it answers there.
-pub fn log_addresses_when_loaded(
-    server: &mut BoundServer,
-    workers: NonZeroUsize,
-    tls: Option<&ServerTls>,
-) {
-    let urls = server.addresses().iter();
-    let urls: Vec<_> = urls.map(|address| url(address, tls.is_some())).collect();
-    server.on_phase(move |phase| {
-        if phase != ServerPhase::Loaded {
-            return;
-        }
-        for url in &urls {
-            let plural = if workers.get() == 1 { "" } else { "s" };
-            tracing::info!("listening on {url} with {workers} worker{plural}");
-        }
-    });
+/// Logs where clients find the service.
+pub fn log_addresses(addresses: &[ListenAddress], workers: NonZeroUsize, tls: Option<&ServerTls>) {
+    for address in addresses {
+        let plural = if workers.get() == 1 { "" } else { "s" };
+        let url = url(address, tls.is_some());
+        tracing::info!("listening on {url} with {workers} worker{plural}");
+    }
 }
 
 /// An address as clients write it.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::rig::{folder, get, serve, until};
+use crate::rig::{get, start, until};
 use crate::{document, printed};
 
 const COMMANDS: &str = "docs/reference/commands.md";
@@ -223,17 +223,9 @@ fn reference_of_metrics_has_every_family_that_a_server_shows() {
     );
     let app = "plugin(:db) { DB.connect }\nplugin(:kv) { KV.open \"#{Tsumugi.data_dir}/store\" }\njobs db\njob(:a) { }\n\
         get(\"/\") { kv[\"a\"] = \"1\"; jobs.push :a, after: 3600; kv[\"a\"] }";
-    let options = [
-        "--listen",
-        "127.0.0.1:0",
-        "--admin",
-        "127.0.0.1:0",
-        "--access-log",
-        "access.log",
-    ];
-    let mut served = serve(folder(&[("app.rb", app.as_bytes())]), &options);
+    let options = ["--admin", "127.0.0.1:0", "--access-log", "access.log"];
+    let (mut served, address) = start(app, &[], &options);
     let admin = served.word_after("admin pages on http://");
-    let address = served.word_after("listening on http://");
     assert_eq!(get(&address, "/").status(), 200);
     until("jobs are counted", || {
         get(&admin, "/metrics").text().contains("\ntsumugi_jobs{")

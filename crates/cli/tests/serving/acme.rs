@@ -29,8 +29,6 @@ struct Site {
     served: Served,
     plain: String,
     secure: String,
-    /// Where the admin pages are, if they were asked for.
-    admin: Option<String>,
 }
 
 impl Site {
@@ -54,10 +52,7 @@ impl Site {
             false => &["--acme-cache", "acme"],
         };
         let mut served = serve(folder, &[&own, cache, options].concat());
-        let has_admin = options.contains(&"--admin");
-        let admin = has_admin.then(|| served.word_after("admin pages on http://"));
         Site {
-            admin,
             plain: served.word_after("listening on http://"),
             secure: served.word_after("listening on https://"),
             served,
@@ -197,7 +192,7 @@ fn certificate_comes_by_http_while_the_plain_port_redirects() {
     let names = "Example.org,www.example.org";
     let admin = ["--admin", "127.0.0.1:0"];
     let mut site = Site::start(folder(&[("app.rb", APP)]), &pebble, names, &admin);
-    let admin = site.admin.take().unwrap();
+    let admin = site.served.word_after("admin pages on http://");
     // The authority is silent: the plain port answers, and TLS is refused.
     let redirect = ask(&site.plain, "GET", "/a?b=c", "");
     assert_eq!(redirect.status(), 308);

@@ -31,8 +31,8 @@ impl Rig {
 
     fn start_in(folder: tempfile::TempDir, options: &[&str]) -> Rig {
         let mut served = serve(folder, &[&ADMIN, options].concat());
-        let admin = served.word_after("admin pages on http://");
         let address = served.word_after("listening on http://");
+        let admin = served.word_after("admin pages on http://");
         until("ready", || get(&admin, "/ready").status() == 200);
         Rig {
             served,

@@ -79,8 +79,8 @@ fn admin_pages_answer_while_the_worker_is_stuck_and_say_when_it_drains() {
     let all: &[(&str, &[u8])] = &[("app.rb", app.as_bytes())];
     let options = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
     let mut served = serve(folder(all), &options);
-    let admin = served.word_after("admin pages on http://");
     let address = served.word_after("listening on http://");
+    let admin = served.word_after("admin pages on http://");
     until("ready", || get(&admin, "/ready").status() == 200);
     for _ in 0..5 {
         get(&address, "/");
@@ -150,8 +150,8 @@ fn figures_of_key_value_stores_are_shown() {
     let all: &[(&str, &[u8])] = &[("app.rb", app.as_bytes())];
     let options = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
     let mut served = serve(folder(all), &options);
-    let admin = served.word_after("admin pages on http://");
     let address = served.word_after("listening on http://");
+    let admin = served.word_after("admin pages on http://");
     assert_eq!(get(&address, "/").text(), "bb");
     let place = served.path("data/kv").canonicalize().unwrap();
     for (line, value) in [
