@@ -31,7 +31,7 @@ use crate::{
     exposition::Exposition,
     handler::{HttpHandler, SpawnLocal},
     incoming_stream::IncomingStream,
-    limits::{ADMIN_CONNECTIONS_MAX, ADMIN_LAST_MS_MAX, HttpLimits},
+    limits::{ADMIN_CONNECTIONS_MAX, ADMIN_FIRST_MS_MAX, ADMIN_LAST_MS_MAX, HttpLimits},
     request::Request,
     response::HttpResponse,
 };
@@ -76,12 +76,19 @@ pub enum AdminListener {
 #[derive(Debug)]
 pub struct AdminServer {
     stopped: watch::Sender<bool>,
+    thread: thread::JoinHandle<()>,
 }
 
 impl AdminServer {
     /// Closes the listener and idle connections. The address answers as long as another process listens on the same socket.
     pub fn stop(&self) {
         self.stopped.send_replace(true);
+    }
+
+    /// Whether the last page has been answered after it was stopped, or took too long.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_finished()
     }
 }
 
@@ -96,10 +103,10 @@ pub fn start(listener: AdminListener, source: Arc<dyn AdminSource>) -> io::Resul
     };
     let (stopped, stop) = watch::channel(false);
     let serve = move || LocalSet::new().block_on(&runtime, serve(listener, source, stop));
-    thread::Builder::new()
+    let thread = thread::Builder::new()
         .name("tsumugi-admin".to_owned())
         .spawn(serve)?;
-    Ok(AdminServer { stopped })
+    Ok(AdminServer { stopped, thread })
 }
 
 /// Resolves when the pages are stopped; never when nobody can stop them any more.
@@ -107,6 +114,12 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
     if stop.wait_for(|stopped| *stopped).await.is_err() {
         pending().await
     }
+}
+
+/// The same for a connection, which is given the time to bring the request that it was opened for.
+async fn stopped_after_first(stop: watch::Receiver<bool>) {
+    let first = sleep(Duration::from_millis(ADMIN_FIRST_MS_MAX));
+    tokio::join!(stopped(stop), first);
 }
 
 /// A listener on the runtime of the admin thread.
@@ -174,7 +187,7 @@ async fn serve(listener: Open, source: Arc<dyn AdminSource>, stop: watch::Receiv
         }
         open.set(open.get() + 1);
         let (server, pages, open) = (Rc::clone(&server), Rc::clone(&pages), Rc::clone(&open));
-        let end = stopped(stop.clone());
+        let end = stopped_after_first(stop.clone());
         let info = ConnectionInfo {
             peer,
             ..ConnectionInfo::default()
@@ -240,5 +253,48 @@ impl Pages {
                 HttpResponse::text(StatusCode::NOT_FOUND, known)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+
+    use super::*;
+
+    struct Source;
+
+    impl AdminSource for Source {
+        fn ready(&self) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn metrics(&self) -> Exposition {
+            Exposition::default()
+        }
+    }
+
+    #[test]
+    fn connection_that_was_opened_before_the_stop_brings_its_request_and_the_thread_ends() {
+        let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = start(AdminListener::Tcp(listener), Arc::new(Source)).unwrap();
+        let ask = |mut stream: net::TcpStream| {
+            let request = b"GET /ready HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+            stream.write_all(request).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).map(|_| answer)
+        };
+        // The thread accepts connections in their order.
+        let opened = net::TcpStream::connect(address).unwrap();
+        assert!(ask(net::TcpStream::connect(address).unwrap()).is_ok());
+        server.stop();
+        let answer = ask(opened).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
+        let since = Instant::now();
+        while !server.is_finished() && since.elapsed() < Duration::from_secs(10) {
+            thread::park_timeout(Duration::from_millis(5));
+        }
+        assert!(server.is_finished());
     }
 }

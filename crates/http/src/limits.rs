@@ -191,6 +191,9 @@ pub(crate) const ADMIN_TOKEN_BYTES_MAX: usize = 1_024;
 /// Connections to the admin listener at a time; one more is closed at once.
 pub(crate) const ADMIN_CONNECTIONS_MAX: usize = 64;
 
+/// How long a connection to the admin pages is open for its first request although they are stopped, in milliseconds.
+pub(crate) const ADMIN_FIRST_MS_MAX: u64 = 200;
+
 /// How long admin pages that are under way may take once they are stopped, in milliseconds.
 pub(crate) const ADMIN_LAST_MS_MAX: u64 = 1_000;
 

@@ -273,6 +273,11 @@ impl AdminPorts {
             .collect()
     }
 
+    /// Whether the last page has been answered since they were stopped.
+    pub(crate) fn are_finished(&self) -> bool {
+        self.servers.iter().all(AdminServer::is_finished)
+    }
+
     /// Leaves the addresses to the process that has taken over.
     pub(crate) fn stop(&mut self) {
         self.sockets.clear();

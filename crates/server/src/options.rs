@@ -291,6 +291,7 @@ impl<T> PreparedServer<T> {
         let admin = options.bind_admin(&mut given)?;
         let abandoned = given.close();
         let pages: Arc<dyn AdminSource> = Arc::new(AdminPages::new(server.handle(), &front));
+        let ended = parts.clone();
         let start = Start {
             admin: admin.map(|admin| (admin, pages)),
             handover,
@@ -314,6 +315,9 @@ impl<T> PreparedServer<T> {
             }
             Err(error) => return Err(error.into()),
         };
+        if handle.is_handed_over() {
+            ended.finish_pages();
+        }
         if let Some(exporter) = exporter {
             exporter.close(Duration::from_millis(LAST_LINES_MS_MAX));
         }

@@ -27,6 +27,9 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 /// Between two looks at something that is about to be over.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// More than pages take at most once they are stopped.
+const PAGES_WAIT_MAX: Duration = Duration::from_secs(2);
+
 /// The servers of this process. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct HandoverParts(Arc<Mutex<Vec<HandoverPart>>>);
@@ -111,6 +114,18 @@ impl HandoverParts {
                 after_ms,
                 "stores on disk were let go while requests still run, which cannot use them any more (handover_store_ms)"
             ),
+        }
+    }
+
+    /// Waits for the pages for operators that were under way when another process took over, which limit their time. Blocks the thread.
+    pub(crate) fn finish_pages(&self) {
+        let is_finished = |part: &HandoverPart| match part {
+            HandoverPart::Workers(..) => true,
+            HandoverPart::Admin(ports) => ports.are_finished(),
+        };
+        let since = Instant::now();
+        while !self.parts().iter().all(is_finished) && since.elapsed() < PAGES_WAIT_MAX {
+            thread::park_timeout(LOOK);
         }
     }
 
