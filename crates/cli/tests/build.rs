@@ -365,7 +365,7 @@ fn line_of_cron_without_a_name_is_named_by_its_path_in_the_application() {
         if answer.contains("every") || Instant::now() > deadline {
             break answer;
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::park_timeout(Duration::from_millis(50));
     };
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
     child.wait().unwrap();
