@@ -215,7 +215,7 @@ class << self
   # on one of all processes that have declared the same `cluster`: a timer is the same in all by its `name:`, which is its file and line otherwise.
   # With a line of cron it is a job, which runs once for all processes: `every("0 3 * * *", zone: "Asia/Tokyo") { … }`. See `job` for its keywords.
   def every(seconds, workers: :all, cluster: nil, name: nil, zone: nil, retries: nil, timeout: nil, &block)
-    if seconds.is_a?(String)
+    if seconds.is_a?(String) && (seconds.include?(" ") || seconds.start_with?("@"))
       raise ArgumentError, "every with a line of cron runs once for all processes, without workers: and cluster:" unless workers == :all && cluster.nil?
 
       return Tsumugi::Jobs.__schedule(seconds, zone || "UTC", name || Tsumugi.location(caller), retries || 5, timeout || 60, block)
