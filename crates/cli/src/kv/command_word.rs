@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 
 use super::call::KvCall;
 
-/// Refuses a first database that reads as a command.
+/// Refuses a first database whose name is almost that of a command.
 pub fn check(databases: &[String]) -> Result<(), clap::Error> {
     let Some(word) = databases.first().filter(|word| reads_as_command(word)) else {
         return Ok(());
