@@ -8,12 +8,12 @@ pub(crate) const CORRECTIONS: &[(&str, &str, &str)] = &[
     (
         "include/mruby.h",
         "  void *ud; /* auxiliary data */\n",
-        "  void *ud; /* auxiliary data */\n  char *stack_floor; /* native code that is about to go below it raises SystemStackError */\n  int (*interrupted)(struct mrb_state*); /* is what runs asked to stop? asked only while code_fetch_hook is set */\n  void (*interrupt)(struct mrb_state*); /* raises what stops it */\n  size_t eval_bytes_max; /* 0: a text that is compiled while Ruby runs may have any length */\n",
+        "  void *ud; /* auxiliary data */\n  char *stack_floor; /* native code that is about to go below it raises SystemStackError */\n  int (*interrupted)(struct mrb_state*); /* is what runs asked to stop? asked only while code_fetch_hook is armed */\n  void (*interrupt)(struct mrb_state*); /* raises what stops it */\n  size_t eval_bytes_max; /* 0: a text that is compiled while Ruby runs may have any length */\n",
     ),
     (
         "include/mruby/internal.h",
         "/* debug */\nsize_t mrb_packed_int_len",
-        "static inline mrb_bool\nmrb_interrupted(mrb_state *mrb)\n{\n  return __builtin_expect(__atomic_load_n(&mrb->code_fetch_hook, __ATOMIC_RELAXED) && mrb->interrupted && mrb->interrupted(mrb), 0);\n}\n\nstatic inline void\nmrb_guard(mrb_state *mrb)\n{\n  if (__builtin_expect((char*)__builtin_frame_address(0) < mrb->stack_floor, 0)) {\n    mrb_exc_raise(mrb, mrb_obj_value(mrb->stack_err));\n  }\n  if (mrb_interrupted(mrb)) mrb->interrupt(mrb);\n}\n\n/* debug */\nsize_t mrb_packed_int_len",
+        "static inline mrb_bool\nmrb_interrupted(mrb_state *mrb)\n{\n  return __builtin_expect(__atomic_load_n(&mrb->dispatch, __ATOMIC_RELAXED) != mrb->dispatch_plain && mrb->interrupted && mrb->interrupted(mrb), 0);\n}\n\nstatic inline void\nmrb_guard(mrb_state *mrb)\n{\n  if (__builtin_expect((char*)__builtin_frame_address(0) < mrb->stack_floor, 0)) {\n    mrb_exc_raise(mrb, mrb_obj_value(mrb->stack_err));\n  }\n  if (mrb_interrupted(mrb)) mrb->interrupt(mrb);\n}\n\n/* debug */\nsize_t mrb_packed_int_len",
     ),
     // Calls of Ruby by native code, before their frame is pushed: an error of a frame without code passes rescue clauses by.
     (

@@ -9,6 +9,8 @@ mod bounds;
 mod collector;
 #[path = "costs.rs"]
 mod costs;
+#[path = "dispatch.rs"]
+mod dispatch;
 #[path = "hashes.rs"]
 mod hashes;
 #[path = "keywords.rs"]
@@ -30,7 +32,7 @@ mod walks;
 pub type Correction = (&'static str, &'static str, &'static str);
 
 /// All of them, in the order in which they are made.
-pub const ALL: [&[Correction]; 13] = [
+pub const ALL: [&[Correction]; 14] = [
     CORRECTIONS,
     bounds::CORRECTIONS,
     arena::CORRECTIONS,
@@ -42,6 +44,7 @@ pub const ALL: [&[Correction]; 13] = [
     collector::CORRECTIONS,
     hashes::CORRECTIONS,
     costs::CORRECTIONS,
+    dispatch::CORRECTIONS,
     keywords::CORRECTIONS,
     syntax::CORRECTIONS,
 ];

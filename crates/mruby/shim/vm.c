@@ -32,17 +32,21 @@ static void *allocate_or_fail(mrb_state *mrb, void *pointer, size_t size, void *
 }
 void ts_exempt(ts_vm *vm, int change) { vm->mrb->gc.exempt += (uint32_t)change; }
 
-/* Runs before every instruction while it is set: when the watchdog asks (ts_interrupt), and when a fibre is resumed to raise. */
+/* The hook runs before every instruction while it is armed (build/dispatch.rs). */
+static void arm(mrb_state *mrb) { __atomic_store_n(&mrb->dispatch, mrb->dispatch_hooked, __ATOMIC_RELEASE); }
+static void disarm(mrb_state *mrb) { __atomic_store_n(&mrb->dispatch, mrb->dispatch_plain, __ATOMIC_RELAXED); }
+
+/* Armed when the watchdog asks (ts_interrupt), and when a fibre is resumed to raise. */
 static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_value *regs) {
   ts_vm *vm = vm_of(mrb);
   (void)regs;
   if (irep == mrb_proc_ptr(vm->pump)->body.irep) return; /* raise in the fibre, not in what resumes it */
   if (vm->throws && mrb->c == mrb->root_c) return;       /* an application may have Ruby of its own around Fiber#resume */
-  __atomic_store_n(&mrb->code_fetch_hook, NULL, __ATOMIC_RELAXED);
+  disarm(mrb);
   if (vm->throws) {
     vm->throws = 0;
     /* A request of the watchdog's waits for the next instruction. An exchange of nothing, because a load could pass the store. */
-    if (__atomic_or_fetch(&vm->interrupt, 0, __ATOMIC_ACQ_REL)) __atomic_store_n(&mrb->code_fetch_hook, hook, __ATOMIC_RELAXED);
+    if (__atomic_or_fetch(&vm->interrupt, 0, __ATOMIC_ACQ_REL)) arm(mrb);
     mrb_exc_raise(mrb, vm->thrown); /* ci->pc is behind the call that waited, so it is that call that raises */
   }
   int asked = __atomic_exchange_n(&vm->interrupt, 0, __ATOMIC_ACQUIRE);
@@ -56,7 +60,7 @@ static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_v
   if (asked & TS_INTERRUPT_INSIST) {
     /* Stay armed: raise again at each instruction of the application until control is back in our own code. */
     __atomic_or_fetch(&vm->interrupt, TS_INTERRUPT_INSIST, __ATOMIC_RELAXED);
-    mrb->code_fetch_hook = hook;
+    arm(mrb);
     if (ts_own_code_runs(mrb)) return;
     asked |= TS_INTERRUPT_STOP;
   }
@@ -72,14 +76,14 @@ static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_v
 void ts_interrupt(ts_vm *vm, int what, uint64_t entry) {
   __atomic_store_n(&vm->interrupt_entry, entry, __ATOMIC_RELAXED);
   __atomic_or_fetch(&vm->interrupt, what, __ATOMIC_RELEASE);
-  __atomic_store_n(&vm->mrb->code_fetch_hook, hook, __ATOMIC_RELEASE);
+  arm(vm->mrb);
 }
 /* For loops of the host's own, which have no instructions: is it asked to stop? The request is answered by asking. */
 int ts_overran(ts_vm *vm) {
   int asked = __atomic_load_n(&vm->interrupt, __ATOMIC_ACQUIRE);
   if (!(asked & (TS_INTERRUPT_STOP | TS_INTERRUPT_INSIST))) return 0;
   if (__atomic_load_n(&vm->interrupt_entry, __ATOMIC_RELAXED) != vm->entry) return 0;
-  __atomic_store_n(&vm->mrb->code_fetch_hook, NULL, __ATOMIC_RELAXED);
+  disarm(vm->mrb);
   __atomic_store_n(&vm->interrupt, 0, __ATOMIC_RELAXED);
   return 1;
 }
@@ -187,6 +191,7 @@ ts_vm *ts_open(void *host, void *memory, int faulty) {
   vm->mrb = mrb_open_allocf(faulty ? allocate_or_fail : allocate, memory);
   if (!vm->mrb) { free(vm); return NULL; }
   vm->mrb->ud = vm;
+  vm->mrb->code_fetch_hook = hook;
   vm->mrb->gc.bytes = memory; /* it begins with the two that the collector counts */
   mrb_value made;
   if (protect(vm, setup, vm, &made) == TS_RAISED) { mrb_close(vm->mrb); free(vm); return NULL; }
@@ -197,7 +202,7 @@ ts_vm *ts_open(void *host, void *memory, int faulty) {
 void ts_eval_bytes_max(ts_vm *vm, size_t max) { vm->mrb->eval_bytes_max = max; }
 
 void ts_close(ts_vm *vm) {
-  vm->mrb->code_fetch_hook = NULL;
+  disarm(vm->mrb);
   ts_exempt(vm, 1); /* what closing allocates */
   mrb_close(vm->mrb);
   free(vm);
@@ -356,7 +361,7 @@ static mrb_value resume_body(mrb_state *mrb, void *p) {
   if (r->raises) {
     vm->thrown = r->value;
     vm->throws = 1;
-    __atomic_store_n(&mrb->code_fetch_hook, hook, __ATOMIC_RELEASE);
+    arm(mrb);
   }
   mrb_value result = mrb_vm_run(mrb, mrb_proc_ptr(vm->pump), mrb_top_self(mrb), 3);
   if (mrb->exc) {
