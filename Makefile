@@ -29,12 +29,15 @@ setup: ## install what run and test need (PROFILE=run, cluster, test or bench)
 	@scripts/setup $(PROFILE)
 
 # `migrate up` and `seed` change nothing the second time. The addresses are printed with their variables first: the server's error about a port in use names no variable of make.
-run: ## set up, build, serve the demo on http://LISTEN and its dashboard on ADMIN, none if that is empty (LISTEN=127.0.0.1:8080 ADMIN=127.0.0.1:9090 DATA=./data)
+# A DATABASE_URL that is set for another application is not the demo's: its tables go to no database that was not named for it. What DEMO_DATABASE is, is not printed: it may have a password.
+run: override export DATABASE_URL := $(value DEMO_DATABASE)
+run: ## set up, build, serve the demo on http://LISTEN and its dashboard on ADMIN, none if that is empty (LISTEN=127.0.0.1:8080 ADMIN=127.0.0.1:9090 DATA=./data DEMO_DATABASE=)
 	@scripts/setup run
 	@test -x $(TARGET)/quick/tsumugi || echo 'run: building some 260 crates, without optimising: about four minutes on two cores, later only what has changed'
 	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
 	@mkdir -p "$(DATA)"
 	@test -s "$(DATA)/secret" || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > "$(DATA)/secret")
+	@echo 'run: the tables of the demo are in $(if $(DEMO_DATABASE),the database of DEMO_DATABASE,$(DATA)/app.db; DATABASE_URL is not looked at (another database: make run DEMO_DATABASE=URL))'
 	@$(TARGET)/quick/tsumugi migrate up examples/demo/app.rb --data "$(DATA)"
 	@$(TARGET)/quick/tsumugi seed examples/demo/app.rb --data "$(DATA)"
 	@echo 'run: the demo on $(if $(filter unix:%,$(LISTEN)),$(LISTEN),http://$(LISTEN)) (another address: make run LISTEN=ADDRESS)'

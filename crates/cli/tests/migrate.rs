@@ -498,7 +498,7 @@ fn command_with_nothing_to_do_says_what_is_missing_and_creates_nothing() {
     )];
     check_leaves(&broken, &["migrate", "up"], "not yet", &["migrations"]);
     let seeds = [("seeds.rb", "seeder(:users) { }\n")];
-    let no_tables = "tsumugi: there is no database data/app.db yet: apply the migrations first\n";
+    let no_tables = "tsumugi: there is no database data/app.db yet: apply the migrations first, by `tsumugi migrate up`";
     check_leaves(&seeds, &["seed"], no_tables, &["seeds.rb"]);
 }
 
@@ -642,6 +642,11 @@ fn a_new_migration_has_the_time_in_its_name_and_applies() {
         assert_eq!(code, 0, "{text}");
         assert_eq!(site.ask("db.table?(:notes)"), "=> true");
         assert_eq!(site.run(&["migrate", "new", "Create Notes"]).0, 1);
+        let (code, text) = site.run(&["migrate", "new", "create_notes"]);
+        assert!(
+            code == 1 && text.contains("_create_notes.rb has this name already"),
+            "{text}"
+        );
         // Two of one second have different numbers.
         for name in ["one", "two"] {
             assert_eq!(site.run(&["migrate", "new", name]).0, 0);

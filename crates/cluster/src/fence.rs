@@ -57,8 +57,7 @@ pub fn fence<'a>(
     .boxed_local()
 }
 
-/// Whether the database has never kept a lock: `cluster` is over another one, or over a store. The statement is always the same, so that nothing else
-/// can be wrong with it.
+/// Whether the database has never kept a lock: `cluster` is over another one, or over a store.
 fn lacks_table(error: &tsumugi_db::Error) -> bool {
-    matches!(error, tsumugi_db::Error::Syntax { .. }) || error.to_string().contains("no such table")
+    matches!(error, tsumugi_db::Error::UndefinedTable { .. })
 }

@@ -14,6 +14,9 @@ use crate::value::Value;
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What applies migrations, for errors about what they would have made.
+pub(crate) const MIGRATE: &str = "`tsumugi migrate up` (a program in Rust: its own `migrate up`)";
+
 /// Why a statement, a transaction or a connection failed.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +68,16 @@ pub enum Error {
     /// The database does not understand the SQL. Fix it.
     #[error("{message}")]
     Syntax {
+        /// Byte offset into the SQL, when known.
+        position: Option<usize>,
+        /// What the database says.
+        message: String,
+        /// What failed.
+        statement: FailedStatement,
+    },
+    /// The SQL names a table that is not there. Make it, as a rule by applying the migrations, or correct its name.
+    #[error("{message}; if a migration makes it, run {MIGRATE}")]
+    UndefinedTable {
         /// Byte offset into the SQL, when known.
         position: Option<usize>,
         /// What the database says.
@@ -288,6 +301,7 @@ impl Error {
         "SerializationFailure",
         "DeadlockDetected",
         "SyntaxError",
+        "UndefinedTable",
         "PoolTimeout",
         "QueryCanceled",
         "LimitExceeded",
@@ -313,6 +327,7 @@ impl Error {
             Error::SerializationFailure { .. } => "SerializationFailure",
             Error::Deadlock { .. } => "DeadlockDetected",
             Error::Syntax { .. } => "SyntaxError",
+            Error::UndefinedTable { .. } => "UndefinedTable",
             Error::PoolTimeout { .. } | Error::QueueFull { .. } => "PoolTimeout",
             Error::Timeout { .. } | Error::Cancelled { .. } => "QueryCanceled",
             Error::TooLarge { .. } | Error::Limit { .. } => "LimitExceeded",
@@ -393,7 +408,7 @@ impl Error {
     /// Byte offset into the SQL of what the database does not understand, when known.
     pub fn position(&self) -> Option<usize> {
         match self {
-            Error::Syntax { position, .. } => *position,
+            Error::Syntax { position, .. } | Error::UndefinedTable { position, .. } => *position,
             _ => None,
         }
     }
@@ -524,6 +539,7 @@ impl Error {
             | Error::SerializationFailure { statement }
             | Error::Deadlock { statement }
             | Error::Syntax { statement, .. }
+            | Error::UndefinedTable { statement, .. }
             | Error::PoolTimeout { statement, .. }
             | Error::QueueFull { statement, .. }
             | Error::Timeout { statement, .. }

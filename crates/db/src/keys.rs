@@ -167,7 +167,11 @@ impl PrimaryKeys {
     /// A statement about the table failed: where it was not understood, the table may have been changed. SQLite understands a statement
     /// that it knows already, and says only when it runs that a column has gone.
     pub fn failed(&self, table: &Name, error: &Error) {
-        if matches!(error, Error::Syntax { .. } | Error::Database { .. }) {
+        let is_about_table = matches!(
+            error,
+            Error::Syntax { .. } | Error::UndefinedTable { .. } | Error::Database { .. }
+        );
+        if is_about_table {
             for keys in self.chain() {
                 keys.forgotten.set(keys.forgotten.get().wrapping_add(1));
                 keys.known.borrow_mut().remove(table.as_str());

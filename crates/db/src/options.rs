@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, MIGRATE, Result};
 use crate::limits;
 
 /// Choices for [`Database::connect`](crate::Database::connect). A URL's options take precedence over these.
@@ -408,7 +408,7 @@ impl Location {
                 Ok(None)
             }
             AbsentFile::Refused => Err(Error::usage(format!(
-                "there is no database {} yet: apply the migrations first",
+                "there is no database {} yet: apply the migrations first, by {MIGRATE}",
                 path.display()
             ))),
         });

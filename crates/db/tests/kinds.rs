@@ -1,7 +1,7 @@
 //! Every kind of column on every database: what is stored, and as what it comes back. Which types they are is tested where they are written.
 //! Rule: a kind has one line here; the compiler asks for that of a new one.
 
-use tsumugi_db::{Database, Options, ValueRef};
+use tsumugi_db::{Database, Options, ValueRef, values};
 use tsumugi_sql::schema::{Kind, KindName, Table, column};
 use tsumugi_sql::{Record, Value, table};
 use tsumugi_testkit::{firebird, postgres};
@@ -92,8 +92,8 @@ fn shown(value: ValueRef<'_>) -> String {
     }
 }
 
-#[test]
-fn every_kind_comes_back_as_what_it_is() {
+/// Runs a test on each database, with its place in the order SQLite, PostgreSQL, Firebird.
+fn on_each(test: impl AsyncFn(usize, Database)) {
     let postgres = postgres::Server::shared().database();
     let firebird = firebird::Server::shared().database();
     let directory = tempfile::tempdir().unwrap();
@@ -105,25 +105,55 @@ fn every_kind_comes_back_as_what_it_is() {
             .unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, async {
             let db = Database::connect(url, Options::default()).await.unwrap();
-            for name in KindName::ALL {
-                let (kind, value, expected) = example(*name);
-                assert_eq!(kind.name(), *name);
-                let called = format!("t_{}", name.word());
-                let wanted = Table::new(called.as_str()).column(column("v", kind));
-                assert!(db.create(&wanted).await.unwrap());
-                let record = match value {
-                    Some(value) => Record::new().set("v", value),
-                    None => Record::new(),
-                };
-                let things = table(called.as_str());
-                let insert = things.to_insert(&record, db.dialect()).unwrap();
-                db.run(insert).await.unwrap();
-                let rows = things.to_rows(db.dialect()).unwrap();
-                let rows = db.fetch(rows).await.unwrap();
-                let value = rows.first().unwrap().value(0).unwrap();
-                assert_eq!(shown(value), expected[place], "{} {name:?}", db.scheme());
-            }
+            test(place, db.clone()).await;
             db.close();
         });
     }
+}
+
+#[test]
+fn every_kind_comes_back_as_what_it_is() {
+    on_each(async |place, db| {
+        for name in KindName::ALL {
+            let (kind, value, expected) = example(*name);
+            assert_eq!(kind.name(), *name);
+            let called = format!("t_{}", name.word());
+            let wanted = Table::new(called.as_str()).column(column("v", kind));
+            assert!(db.create(&wanted).await.unwrap());
+            let record = match value {
+                Some(value) => Record::new().set("v", value),
+                None => Record::new(),
+            };
+            let things = table(called.as_str());
+            let insert = things.to_insert(&record, db.dialect()).unwrap();
+            db.run(insert).await.unwrap();
+            let rows = things.to_rows(db.dialect()).unwrap();
+            let rows = db.fetch(rows).await.unwrap();
+            let value = rows.first().unwrap().value(0).unwrap();
+            assert_eq!(shown(value), expected[place], "{} {name:?}", db.scheme());
+        }
+    });
+}
+
+#[test]
+fn table_that_is_not_there_has_an_error_of_its_own_that_names_migrate() {
+    on_each(async |_, db| {
+        for sql in [
+            "select * from nowhere where id = ?",
+            "insert into nowhere values (?)",
+            "update nowhere set id = ?",
+            "delete from nowhere where id = ?",
+        ] {
+            let error = db.query(sql, values![1]).await.unwrap_err();
+            assert_eq!(error.kind(), "UndefinedTable", "{}: {error}", db.scheme());
+            assert_eq!(error.sql(), Some(sql));
+            let message = error.to_string();
+            assert!(message.to_lowercase().contains("nowhere"), "{message}");
+            assert!(message.contains("`tsumugi migrate up`"), "{message}");
+        }
+        let error = db.execute("drop table nowhere", []).await.unwrap_err();
+        assert_eq!(error.kind(), "UndefinedTable", "{}: {error}", db.scheme());
+        let error = db.query("selec 1", []).await.unwrap_err();
+        assert_eq!(error.kind(), "SyntaxError", "{}: {error}", db.scheme());
+    });
 }

@@ -100,7 +100,12 @@ fn wrong_field(line: &str, is_read: impl Fn(&str) -> bool) -> Option<String> {
     let wrong = (0..FIELDS.len()).find(|at| !is_alone_read(*at))?;
     let (name, range) = FIELDS[wrong];
     let field = given[wrong];
-    Some(format!("its {name} is {field:?}; that is {range}"))
+    let is_step = |step: &str| step.parse::<u32>().is_ok_and(|step| step > 0);
+    let mut steps = field.split(',').filter_map(|part| part.split_once('/'));
+    Some(match steps.find(|(_, step)| !is_step(step)) {
+        Some((_, step)) => format!("its {name} is {field:?}; a step is 1 or more, not {step:?}"),
+        None => format!("its {name} is {field:?}; that is {range}"),
+    })
 }
 
 /// A line for each minute and hour of one that names several one by one. Where the clock is set, a line of one time is due once on each day, and one for every
@@ -144,6 +149,25 @@ mod tests {
                     .to_string()
             })
             .collect()
+    }
+
+    #[test]
+    fn clock_at_the_end_of_the_calendar_is_a_time_without_a_next_one() {
+        let ends = [
+            "9994-12-31T23:59:59Z",
+            "9995-01-01T00:00:00Z",
+            "9999-12-30T21:59:59Z",
+        ];
+        for line in ["* * * * *", "0 3 29 2 *", "30 2,14 * * *", "0 0 1 1 mon"] {
+            let schedule = CronSchedule::parse(line, "Pacific/Kiritimati").unwrap();
+            for end in ends {
+                let end: Timestamp = end.parse().unwrap();
+                assert_eq!(schedule.next_after(end.as_millisecond()), None, "{line}");
+            }
+            for beyond in [i64::MIN, -377_705_116_800_000, i64::MAX] {
+                let _ = schedule.next_after(beyond);
+            }
+        }
     }
 
     #[test]
@@ -301,6 +325,15 @@ mod tests {
             assert_eq!(said, format!("{line:?} is no line of cron: {why}"));
         };
         check("60 * * * *", "its minute is \"60\"; that is 0 to 59");
+        check(
+            "*/0 * * * *",
+            "its minute is \"*/0\"; a step is 1 or more, not \"0\"",
+        );
+        check(
+            "0 3,0-6/x * * *",
+            "its hour is \"3,0-6/x\"; a step is 1 or more, not \"x\"",
+        );
+        check("61/2 * * * *", "its minute is \"61/2\"; that is 0 to 59");
         check("0 24,3 * * *", "its hour is \"24,3\"; that is 0 to 23");
         check(
             "0 3 32 * *",

@@ -97,6 +97,13 @@ class DB
         instance_exec(self, &block)
       end
 
+      # What was meant by a word that stands in the block of `create` only; nil for other words.
+      def self.__instead_of(word)
+        return "a column is added by add.#{word} and changed by change.#{word}" if Columns.method_defined?(word)
+
+        "an index is added by add_#{word}" if %w[index unique].include?(word)
+      end
+
       def add = Step.new(@steps, :add)
       def change = Step.new(@steps, :change)
       def rename_column(from, to) = @steps << [:rename_column, from, to]

@@ -5,6 +5,7 @@ use crate::failure::{Failures, FieldFailure};
 use crate::format::PatternBudget;
 use crate::limits::{SHAPE_CHOICES_SHOWN_MAX, SHAPE_ITEMS_MAX};
 use crate::literal::Literal;
+use crate::messages::EMPTY;
 use crate::scalar;
 use crate::shape::{FieldPresence, InputShape, Kind, LengthBounds, Rule};
 use crate::values::{InputKind, Values};
@@ -82,27 +83,27 @@ impl<V: Values> Walk<'_, V> {
     /// A value that may be missing.
     fn member(&mut self, rule: &Rule, input: Option<V::Input>) -> Step<V::Output, V::Error> {
         let Some(input) = input else {
-            return self.absent(rule);
+            return self.absent(rule, "missing");
         };
         let kind = self.values.kind(&input)?;
-        let is_absent = match kind {
-            InputKind::Null => true,
-            InputKind::Text { is_empty } => {
-                is_empty && !rule.takes_empty_text() && !matches!(rule.kind, Kind::Boolean)
+        match (kind, &rule.kind) {
+            (InputKind::Null, _) => self.absent(rule, "missing"),
+            (InputKind::Text { is_empty: true }, Kind::Boolean) => self.value(rule, &input, kind),
+            // A form sends one for a file that was not chosen, too.
+            (InputKind::Text { is_empty: true }, Kind::File) => self.absent(rule, "missing"),
+            (InputKind::Text { is_empty: true }, _) if !rule.takes_empty_text() => {
+                self.absent(rule, EMPTY)
             }
-            _ => false,
-        };
-        match is_absent {
-            true => self.absent(rule),
-            false => self.value(rule, &input, kind),
+            _ => self.value(rule, &input, kind),
         }
     }
 
-    fn absent(&mut self, rule: &Rule) -> Step<V::Output, V::Error> {
+    /// What is not there, in the words of `key` where it has to be.
+    fn absent(&mut self, rule: &Rule, key: &'static str) -> Step<V::Output, V::Error> {
         match &rule.presence {
             FieldPresence::Optional => Ok(None),
             FieldPresence::Default(literal) => self.values.literal(literal).map(Some),
-            FieldPresence::Required => self.fail(FieldFailure::key("missing")),
+            FieldPresence::Required => self.fail(FieldFailure::key(key)),
         }
     }
 

@@ -10,9 +10,15 @@ use crate::limits::{ACCEPT_LANGUAGES_MAX, SHAPE_LANGUAGES_MAX};
 /// A tag such as `en` or `ja`, in lower case.
 pub type Language = Rc<str>;
 
+/// The key of what was not sent.
+const MISSING: &str = "missing";
+/// The key of what was sent as an empty text.
+pub(crate) const EMPTY: &str = "empty";
+
 /// The keys with their words. `{limit}` is the bound; `{s}` is an English plural's ending, absent behind 1.
-const TABLE: [(&str, &str, &str); 27] = [
-    ("missing", "is missing", "入力してください"),
+const TABLE: [(&str, &str, &str); 28] = [
+    (MISSING, "is missing", "入力してください"),
+    (EMPTY, "is empty", "入力してください"),
     ("text", "must be a string", "文字列にしてください"),
     ("integer", "must be an integer", "整数にしてください"),
     ("number", "must be a number", "数値にしてください"),
@@ -209,7 +215,12 @@ impl MessageCatalog {
     }
 
     fn template(&self, language: &str, key: &str) -> Rc<str> {
-        let own = |language: &str| self.own.get(language)?.get(key).cloned();
+        let own = |language: &str| {
+            let words = self.own.get(language)?;
+            // An application that says what is missing says it of what is empty as well.
+            let more_general = || words.get(MISSING).filter(|_| key == EMPTY);
+            words.get(key).or_else(more_general).cloned()
+        };
         let built_in = TABLE.iter().find(|(known, ..)| *known == key);
         let english = || Some(built_in?.1.into());
         let japanese = || Some(built_in?.2.into());
@@ -305,9 +316,14 @@ mod tests {
         let mut catalog = MessageCatalog::default();
         catalog.say("de", "missing", "fehlt").unwrap();
         catalog.say("en", "min", "not below {limit}").unwrap();
+        catalog.say("fr", "empty", "vide").unwrap();
         catalog.say("ja", "odd_price", "奇数です").unwrap();
         let words = |language: &str, failure: FieldFailure| catalog.words(language, &failure);
         assert_eq!(words("de", FieldFailure::key("missing")), "fehlt");
+        assert_eq!(words("de", FieldFailure::key("empty")), "fehlt");
+        assert_eq!(words("fr", FieldFailure::key("empty")), "vide");
+        assert_eq!(words("fr", FieldFailure::key("missing")), "is missing");
+        assert_eq!(words("en", FieldFailure::key("empty")), "is empty");
         assert_eq!(words("de", FieldFailure::limit("min", 3)), "not below 3");
         assert_eq!(
             words("ja", FieldFailure::limit("min", 3)),

@@ -278,13 +278,14 @@ fn numbers_are_converted_and_bound() {
 }
 
 #[test]
-fn empty_text_is_missing_unless_the_length_begins_at_zero() {
+fn empty_text_is_no_value_unless_the_length_begins_at_zero() {
     let of = || o([("a", t(""))]);
-    fails(
-        &InputShape::new().field("a", text()),
-        of(),
-        &["a: is missing"],
-    );
+    for required in [text(), integer(), number()] {
+        let shape = InputShape::new().field("a", required);
+        fails(&shape, of(), &["a: is empty"]);
+        fails(&shape, o([]), &["a: is missing"]);
+        fails(&shape, o([("a", Tree::Null)]), &["a: is missing"]);
+    }
     fits(
         &InputShape::new().field("a", text().optional()),
         of(),

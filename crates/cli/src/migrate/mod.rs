@@ -73,7 +73,7 @@ enum Word {
 #[derive(clap::Args)]
 pub struct MigrateTarget {
     /// The application file, beside which migrations and seeds are; it is not loaded
-    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_there())]
+    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_built_in())]
     app: PathBuf,
     /// The database's URL; by default that of DATABASE_URL, else sqlite:DIR/app.db
     #[arg(long, value_name = "URL")]

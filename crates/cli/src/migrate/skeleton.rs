@@ -15,7 +15,7 @@ pub struct Arguments {
     /// What it does, in small letters, digits and underscores: create_users
     name: String,
     /// The application file, beside which migrations are
-    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_there())]
+    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_built_in())]
     app: PathBuf,
 }
 
@@ -34,7 +34,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = super::folder(&arguments.app);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let path = folder.join(format!("{}_{name}.rb", free_number(&folder)?));
+    let taken = file_names(&folder)?;
+    if let Some(same) = taken.iter().find(|file| has_name(file, name)) {
+        anyhow::bail!(
+            "{} has this name already: write into that, or name this one for what it does besides",
+            folder.join(same).display()
+        );
+    }
+    let path = folder.join(format!("{}_{name}.rb", free_number(&taken)));
     let unwritable = || format!("cannot write {}", path.display());
     let mut file = OpenOptions::new()
         .write(true)
@@ -47,19 +54,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The number of now, or of the first second after it that no migration in the folder has.
-fn free_number(folder: &Path) -> Result<String> {
+fn file_names(folder: &Path) -> Result<Vec<String>> {
     let entries = std::fs::read_dir(folder)
         .with_context(|| format!("cannot read the folder {}", folder.display()))?;
-    let taken: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    Ok(names.filter_map(|name| name.into_string().ok()).collect())
+}
+
+/// Whether a file is a migration of this name, whatever its number is.
+fn has_name(file: &str, name: &str) -> bool {
+    let named = file.strip_suffix(".rb");
+    let named = named.map(|file| file.trim_start_matches(|c: char| c.is_ascii_digit()));
+    named.and_then(|named| named.strip_prefix('_')) == Some(name)
+}
+
+/// The number of now, or of the first second after it that none of these files has.
+fn free_number(taken: &[String]) -> String {
     let mut now = SystemTime::now();
     loop {
         let number = number(now);
         if !taken.iter().any(|name| name.starts_with(&number)) {
-            return Ok(number);
+            return number;
         }
         now += Duration::from_secs(1);
     }
@@ -121,6 +136,20 @@ mod tests {
         assert!(text("drop_nick_from_users").contains("# db.alter(:users) { drop_column"));
         for name in ["add_nick", "add_x_to_", "add_x_to_2fa"] {
             assert!(text(name).contains("# db.alter(:notes)"), "{name}");
+        }
+    }
+
+    #[test]
+    fn migration_of_the_same_name_is_one_with_another_number() {
+        assert!(has_name("20260131120000_add_nick.rb", "add_nick"));
+        assert!(has_name("7_add_nick.rb", "add_nick"));
+        for other in [
+            "7_add_nick",
+            "7_add_nicks.rb",
+            "7_1_add_nick.rb",
+            "add_nick.rb",
+        ] {
+            assert!(!has_name(other, "add_nick"), "{other}");
         }
     }
 

@@ -2,6 +2,7 @@
 //! does is in `../behaviour/locks.rs`.
 
 use std::rc::Rc;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -205,28 +206,28 @@ fn fence_in_a_database_that_keeps_no_locks_says_which_one_it_is_for() {
     }
 }
 
+/// What has been logged of databases whose options ask for it. The threads of SQLite's engine write it, so it is the process's.
+static LOG: LazyLock<LogBuffer> = LazyLock::new(|| LogBuffer::of_process(tracing::Level::TRACE));
+
 #[test]
 fn statements_of_a_lock_are_logged_at_trace() {
-    let log = LogBuffer::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone())
-        .finish();
-    // The lines of PostgreSQL's statements are written by the thread that asks.
-    let lock = async |place: Place| {
-        let mut options = Options::default();
-        options.log = StatementLog::Statements;
-        let database = Database::connect(&place.url(), options).await.unwrap();
-        let cluster = Cluster::over(&database).unwrap();
-        cluster
-            .lock("quiet", LONG, NOW, async |_| ())
-            .await
-            .unwrap();
-    };
-    tracing::subscriber::with_default(subscriber, || at(Place::postgres(), lock));
-    let lines = log.take();
-    assert!(lines.contains("TRACE tsumugi_db: sql="), "{lines}");
-    assert!(!lines.contains("DEBUG tsumugi_db: sql="), "{lines}");
+    for place in [
+        Place::Sqlite(tempfile::tempdir().unwrap()),
+        Place::postgres(),
+    ] {
+        LOG.take();
+        at(place, async |place| {
+            let mut options = Options::default();
+            options.log = StatementLog::Statements;
+            let database = Database::connect(&place.url(), options).await.unwrap();
+            let cluster = Cluster::over(&database).unwrap();
+            cluster
+                .lock("quiet", LONG, NOW, async |_| ())
+                .await
+                .unwrap();
+        });
+        let lines = LOG.take();
+        assert!(lines.contains("TRACE tsumugi_db: sql="), "{lines}");
+        assert!(!lines.contains("DEBUG tsumugi_db: sql="), "{lines}");
+    }
 }

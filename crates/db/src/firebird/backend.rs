@@ -47,14 +47,15 @@ impl ServerBackend for Firebird {
         let (config, options) = settings::read(url, options)?;
         let name = config.database.as_str();
         let name = name.rsplit(['/', '\\']).next().unwrap_or(name).into();
-        let address = (config.host.clone(), config.port, config.database.clone());
+        let place = (config.host.clone(), config.port, config.database.clone());
+        let address = Some(config.to_string().into());
         let opened = Rc::new(OpenSessions::default());
         let link = Link {
             connector: Connector::new(config),
             opened: Rc::clone(&opened),
         };
         let backend = Firebird {
-            address,
+            address: place,
             opened,
             shapes: Shapes::new(options.names),
         };
@@ -62,6 +63,7 @@ impl ServerBackend for Firebird {
             backend,
             link,
             name,
+            address,
             options,
         })
     }

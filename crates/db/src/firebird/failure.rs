@@ -76,6 +76,13 @@ impl DriverError for Driver {
 /// The type of a placeholder, or of an expression, is not known.
 const UNKNOWN_TYPE: GdsCode = GdsCode(335_544_573);
 
+/// There is no table of this name, as a statement uses, changes or drops it.
+const NO_TABLE: [GdsCode; 3] = [
+    GdsCode::TABLE_UNKNOWN,
+    GdsCode(335_544_395),
+    GdsCode(336_397_206),
+];
+
 /// What only a value can cause, though the server counts it as the fault of the SQL or of nothing: what PostgreSQL calls it.
 const VALUES: [(u32, &str); 22] = [
     // A number of rows.
@@ -173,6 +180,13 @@ fn server(context: StatementContext<'_>, error: &ServerError) -> Error {
     if let Some(&(_, code)) = VALUES.iter().find(about_value) {
         return Error::Value {
             code,
+            message,
+            statement,
+        };
+    }
+    if is_about_sql(error) && NO_TABLE.iter().any(|code| error.has(*code)) {
+        return Error::UndefinedTable {
+            position,
             message,
             statement,
         };

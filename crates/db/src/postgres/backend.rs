@@ -130,6 +130,7 @@ impl ServerBackend for Postgres {
             _ => Limits::Server,
         };
         let name = config.database.as_str().into();
+        let address = Some(config.to_string().into());
         let primary = settings::primary(&config, &options);
         let connector = Connector::new(config);
         let link = Link {
@@ -143,6 +144,7 @@ impl ServerBackend for Postgres {
             backend,
             link,
             name,
+            address,
             options,
         })
     }

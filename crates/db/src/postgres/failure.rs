@@ -123,6 +123,11 @@ fn server(context: StatementContext<'_>, error: ServerError) -> Error {
             outcome: StatementOutcome::RolledBack,
             statement,
         },
+        "42P01" => Error::UndefinedTable {
+            position,
+            message,
+            statement,
+        },
         // Not allowed, which has nothing to do with how it is written.
         code if code.starts_with("42") && code != "42501" => Error::Syntax {
             position,

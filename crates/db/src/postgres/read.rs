@@ -240,6 +240,8 @@ fn target(config: Config, primary: &Inner) -> Target<Postgres> {
         backend,
         link,
         name,
+        // Which replicas are read from, and why others are not, is logged where they are looked at.
+        address: None,
         options,
     }
 }

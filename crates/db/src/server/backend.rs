@@ -144,6 +144,9 @@ pub(crate) struct Target<B: ServerBackend> {
     pub(crate) link: B::Link,
     /// What the database is called on its server.
     pub(crate) name: Arc<str>,
+    /// User, hosts and name of the database: its URL without password and options. The log calls it so when no connection can be opened; where others log that,
+    /// as for replicas, there is none.
+    pub(crate) address: Option<Arc<str>>,
     pub(crate) options: Options,
 }
 
@@ -267,10 +270,15 @@ impl<B: ServerBackend> PoolInner<B> {
                 statement: statement(),
             },
             AcquireError::Timeout {
+                waited,
                 reason: Some(reason),
-                ..
-            }
-            | AcquireError::Refused(reason) => Error::Unreachable {
+            } => Error::Unreachable {
+                reason: format!(
+                    "not within {} ms (acquire_timeout; acquire_timeout_ms in its URL makes that longer): {reason}",
+                    whole_milliseconds(waited)
+                ),
+            },
+            AcquireError::Refused(reason) => Error::Unreachable {
                 reason: reason.to_string(),
             },
             AcquireError::QueueFull => Error::queue_full("queue_max", QUEUE_MAX, statement()),

@@ -12,7 +12,7 @@
 //! | `savepoint.rs` | points in them |
 //! | `pending_commit.rs` | a commit whose caller may leave before it is answered |
 //! | `pool.rs` | single statements, and how the others begin |
-//! | `wait_notice.rs` | the line in the log about a database that is waited for |
+//! | `outage_notice.rs` | the lines in the log about a database that cannot be connected to |
 
 #![expect(
     private_bounds,
@@ -23,6 +23,7 @@ mod backend;
 pub(crate) mod connections;
 mod expiry;
 mod fault;
+mod outage_notice;
 mod pending_commit;
 mod pool;
 mod savepoint;
@@ -31,7 +32,6 @@ mod step;
 mod stream;
 mod transaction;
 mod transactional;
-mod wait_notice;
 
 pub(crate) use backend::{Answer, Limits, Outcome, PoolInner, Scope, ServerBackend, Target};
 pub(crate) use fault::{DriverError, Fault};

@@ -17,11 +17,11 @@ use super::backend::{Answer, PoolInner, Scope, StatementVtable, Target};
 use super::connections::{ConnectionPool, Settings};
 use super::expiry::OpenStreams;
 use super::fault::Fault;
+use super::outage_notice;
 use super::statement_stats::StatementStats;
 use super::stream::RowStream;
 use super::transaction::Transaction;
 use super::transactional::Transactional;
-use super::wait_notice;
 
 /// A pool of connections to one database, of the thread that made it. Clones are the same pool.
 pub struct Pool<B: Transactional>(Rc<PoolInner<B>>);
@@ -45,8 +45,14 @@ impl<B: Transactional> Pool<B> {
     pub(crate) async fn connect(url: &str, options: Options) -> Result<Pool<B>> {
         let pool = Pool::of(B::target(url, options).await?);
         // A wrong URL is an error here, not at the first statement.
-        let (name, limit) = (&pool.0.name, pool.0.options.acquire_timeout);
-        let connected = wait_notice::wait(name, limit, pool.0.connections.shared()).await;
+        let connections = &pool.0.connections;
+        let connected = outage_notice::wait(
+            connections.address(),
+            pool.0.options.acquire_timeout,
+            || connections.last_failure(),
+            connections.shared(),
+        )
+        .await;
         let connected = connected.map(drop);
         connected.map_err(|error| pool.0.not_acquired("", &[], error))?;
         Ok(pool)
@@ -58,6 +64,7 @@ impl<B: Transactional> Pool<B> {
             backend,
             link,
             name,
+            address,
             options,
         } = target;
         let settings = Settings {
@@ -72,7 +79,7 @@ impl<B: Transactional> Pool<B> {
         let stats = StatementStats::new(options.log, Arc::clone(&name), B::lexicon());
         Pool(Rc::new(PoolInner {
             name,
-            connections: ConnectionPool::new(link, settings),
+            connections: ConnectionPool::new(link, address, settings),
             backend,
             stats,
             streams: OpenStreams::default(),

@@ -77,21 +77,12 @@ fn prepare(cause: rusqlite::Error, seen: &WatchReport, statement: StatementConte
             let position = usize::try_from(offset)
                 .ok()
                 .map(|offset| start_of(&sql, &statement.sql) + offset);
-            Error::Syntax {
-                position,
-                message: msg.clone(),
-                statement: statement.failed(msg),
-            }
+            not_understood(position, msg, statement)
         }
         rusqlite::Error::SqliteFailure(error, message)
             if error.extended_code == ffi::SQLITE_ERROR =>
         {
-            let message = message.unwrap_or_default();
-            Error::Syntax {
-                position: None,
-                message: message.clone(),
-                statement: statement.failed(message),
-            }
+            not_understood(None, message.unwrap_or_default(), statement)
         }
         cause => run(
             cause,
@@ -100,6 +91,30 @@ fn prepare(cause: rusqlite::Error, seen: &WatchReport, statement: StatementConte
                 ..statement
             },
         ),
+    }
+}
+
+/// What SQLite says of a table that is not there, before its name.
+const NO_TABLE: &str = "no such table: ";
+
+/// The error of SQL that SQLite did not accept.
+fn not_understood(
+    position: Option<usize>,
+    message: String,
+    statement: StatementContext<'_>,
+) -> Error {
+    let statement = statement.failed(message.clone());
+    match message.starts_with(NO_TABLE) {
+        true => Error::UndefinedTable {
+            position,
+            message,
+            statement,
+        },
+        false => Error::Syntax {
+            position,
+            message,
+            statement,
+        },
     }
 }
 
@@ -144,6 +159,10 @@ fn run(cause: rusqlite::Error, statement: StatementContext<'_>) -> Error {
     };
     if let Some((violated, name)) = violation {
         return violated.error(Some(name), statement.failed(detail));
+    }
+    // A statement that was prepared while the table was there. What follows the words is its name, but where a function says so of a value.
+    if code == ffi::SQLITE_ERROR && statement.values.is_empty() && detail.starts_with(NO_TABLE) {
+        return not_understood(None, detail, statement);
     }
     if matches!(code & 0xff, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED) {
         return Error::SerializationFailure {

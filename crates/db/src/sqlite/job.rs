@@ -146,16 +146,29 @@ impl Job {
     }
 }
 
-/// What the owner of a transaction asks. A savepoint is named by its number.
+/// What the owner of a transaction asks.
 #[derive(Debug)]
 pub(super) enum Request {
     Statement(Call, Statement),
     Stream(Statement, mpsc::Receiver<Reply>, BatchSize),
+    Own(OwnCommand, StatementPurpose),
+}
+
+impl Request {
+    /// A command of this crate's, for what statements are for that are asked for here.
+    pub(super) fn own(command: OwnCommand) -> Request {
+        Request::Own(command, StatementPurpose::current())
+    }
+}
+
+/// What bounds a transaction or a part of it. A savepoint is named by its number.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OwnCommand {
     Savepoint(u32),
     Release(u32),
     RollBackTo(u32),
-    Commit(StatementPurpose),
-    RollBack(StatementPurpose),
+    Commit,
+    RollBack,
 }
 
 /// A request in a transaction. One without a reply comes from a destructor, which cannot wait.

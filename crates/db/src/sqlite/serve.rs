@@ -24,7 +24,7 @@ use crate::statement_table::{self, EndedStatement};
 
 use super::connection::{Connection, Opening};
 use super::failure::{self, Fault};
-use super::job::{Call, Command, Job, Output, Reply, Request, Statement, Work};
+use super::job::{Call, Command, Job, Output, OwnCommand, Reply, Request, Statement, Work};
 use super::policy::Policy;
 use super::queue::{Lane, Queues};
 use super::session::End;
@@ -363,10 +363,6 @@ impl Service<'_> {
     }
 
     fn command(&mut self, Command { request, reply }: Command, end: &Arc<End>) {
-        self.purpose = match &request {
-            Request::Commit(purpose) | Request::RollBack(purpose) => *purpose,
-            _ => StatementPurpose::Application,
-        };
         match request {
             Request::Statement(call, statement) => {
                 self.statement(call, statement, reply);
@@ -376,11 +372,22 @@ impl Service<'_> {
                     self.stream(statement, reply, &demands, by, Some(end));
                 }
             }
-            Request::Savepoint(number) => {
+            Request::Own(command, purpose) => {
+                self.purpose = purpose;
+                self.own_command(command, reply, end);
+            }
+        }
+    }
+
+    fn own_command(&mut self, command: OwnCommand, reply: Option<Reply>, end: &Arc<End>) {
+        match command {
+            OwnCommand::Savepoint(number) => {
                 self.own_and_answer(&format!("SAVEPOINT s{number}"), reply)
             }
-            Request::Release(number) => self.own_and_answer(&format!("RELEASE s{number}"), reply),
-            Request::RollBackTo(number) => {
+            OwnCommand::Release(number) => {
+                self.own_and_answer(&format!("RELEASE s{number}"), reply)
+            }
+            OwnCommand::RollBackTo(number) => {
                 let is_dropped = reply.is_none();
                 let (reply, undone) =
                     self.own(&format!("ROLLBACK TO s{number}; RELEASE s{number}"), reply);
@@ -390,8 +397,8 @@ impl Service<'_> {
                 }
                 answer(reply, undone);
             }
-            Request::Commit(_) => self.finish("COMMIT", EndReason::Committed, reply, end),
-            Request::RollBack(_) => self.finish("ROLLBACK", EndReason::RolledBack, reply, end),
+            OwnCommand::Commit => self.finish("COMMIT", EndReason::Committed, reply, end),
+            OwnCommand::RollBack => self.finish("ROLLBACK", EndReason::RolledBack, reply, end),
         }
     }
 

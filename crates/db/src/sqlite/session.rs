@@ -9,7 +9,6 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
 
 use crate::batch::BatchSize;
-use crate::bookkeeping::StatementPurpose;
 use crate::error::{Error, FailedStatement, Result};
 use crate::execution::ExecuteResult;
 use crate::limits;
@@ -20,7 +19,7 @@ use crate::sql_text::SqlText;
 use crate::value::Value;
 
 use super::engine::Engine;
-use super::job::{Answer, Call, Command, Output, Reply, Request, Statement, Work};
+use super::job::{Answer, Call, Command, Output, OwnCommand, Reply, Request, Statement, Work};
 use super::pool::Pool;
 use super::queue::Lane;
 use super::stream::{Demand, RowStream};
@@ -140,7 +139,10 @@ impl Transaction {
             number,
             session: Rc::downgrade(&self.session),
         };
-        let made = self.session.ask(Request::Savepoint(number)).await;
+        let made = self
+            .session
+            .ask(Request::own(OwnCommand::Savepoint(number)))
+            .await;
         if made.is_err() {
             drop(self.session.undo_savepoint(number));
         }
@@ -153,17 +155,16 @@ impl Transaction {
 
     pub(crate) async fn commit(&self) -> Result<()> {
         self.session.committing.set(true);
-        let committed = self
-            .session
-            .ask(Request::Commit(StatementPurpose::current()))
-            .await;
+        let committed = self.session.ask(Request::own(OwnCommand::Commit)).await;
         self.session.committing.set(false);
         committed.map(drop)
     }
 
     pub(crate) async fn roll_back(&self) -> Result<()> {
-        let request = Request::RollBack(StatementPurpose::current());
-        self.session.ask(request).await.map(drop)
+        self.session
+            .ask(Request::own(OwnCommand::RollBack))
+            .await
+            .map(drop)
     }
 
     pub(crate) fn owner(&self) -> Weak<dyn Abandon> {
@@ -262,14 +263,14 @@ pub struct Savepoint {
 
 impl Savepoint {
     pub(crate) async fn release(self) -> Result<()> {
-        let request = Request::Release(self.number);
+        let request = Request::own(OwnCommand::Release(self.number));
         let session = self.end(request).await?;
         session.savepoints.borrow_mut().release(self.number);
         Ok(())
     }
 
     pub(crate) async fn roll_back(self) -> Result<()> {
-        let request = Request::RollBackTo(self.number);
+        let request = Request::own(OwnCommand::RollBackTo(self.number));
         let session = self.end(request).await?;
         drop(session.undo_savepoint(self.number));
         Ok(())
@@ -302,7 +303,9 @@ impl Drop for Savepoint {
         let Some(_undone) = session.undo_savepoint(self.number) else {
             return;
         };
-        if let Err(TrySendError::Full(_)) = session.send(Request::RollBackTo(self.number), None) {
+        if let Err(TrySendError::Full(_)) =
+            session.send(Request::own(OwnCommand::RollBackTo(self.number)), None)
+        {
             session.end(EndReason::SavepointLost);
         }
     }

@@ -51,14 +51,18 @@ fn violated_constraints_are_named() {
 #[test]
 fn error_in_the_sql_text_has_its_place() {
     with("", async |db| {
-        for (sql, position) in [
-            ("selec 1 from rdb$database", Some(0)),
-            ("select nothing\nfrom rdb$database", Some(7)),
-            ("select 1 from\n  nowhere", Some(16)),
-            ("select '紡ぎ', nothing from rdb$database", Some(17)),
+        for (sql, kind, position) in [
+            ("selec 1 from rdb$database", "SyntaxError", Some(0)),
+            ("select nothing\nfrom rdb$database", "SyntaxError", Some(7)),
+            ("select 1 from\n  nowhere", "UndefinedTable", Some(16)),
+            (
+                "select '紡ぎ', nothing from rdb$database",
+                "SyntaxError",
+                Some(17),
+            ),
         ] {
             let error = db.query(sql, []).await.unwrap_err();
-            check(&error, "SyntaxError", None);
+            check(&error, kind, None);
             assert_eq!(error.position(), position, "{sql}: {error}");
             assert_eq!(error.sql(), Some(sql));
         }

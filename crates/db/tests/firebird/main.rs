@@ -219,7 +219,7 @@ fn a_script_runs_statement_by_statement() {
             r#"[{"n":1},{"n":42}]"#
         );
         let failed = db.execute_script("insert into t values (3); insert into nothing values (1); insert into t values (4)").await;
-        assert_eq!(failed.unwrap_err().kind(), "SyntaxError");
+        assert_eq!(failed.unwrap_err().kind(), "UndefinedTable");
         assert_eq!(
             json(&db, "select count(*) as n from t").await,
             r#"[{"n":3}]"#
@@ -247,7 +247,7 @@ fn a_table_can_be_changed_that_statements_are_prepared_for() {
         );
         db.execute("drop table words", []).await.unwrap();
         let gone = db.query("select note from words", []).await.unwrap_err();
-        assert_eq!(gone.kind(), "SyntaxError");
+        assert_eq!(gone.kind(), "UndefinedTable");
     });
 }
 

@@ -75,14 +75,7 @@ async fn for_route<T>(route: &Arc<str>, future: impl Future<Output = T>) -> T {
 
 /// Runs a test with a log of its thread, on which the pool is.
 fn logged(test: impl FnOnce(&LogBuffer)) {
-    let log = LogBuffer::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_max_level(tracing::Level::WARN)
-        .with_writer(move || writer.clone())
-        .finish();
-    tracing::subscriber::with_default(subscriber, || test(&log));
+    LogBuffer::of_thread(tracing::Level::WARN, test);
 }
 
 /// Waits for a line of the log with these words, and gives all that came until then.

@@ -112,7 +112,7 @@ fn errors_have_their_kind_and_hide_data() {
             ),
             ("select 1 / 0", "DataError", None),
             ("selec 1", "SyntaxError", None),
-            ("select pg_sleep(9) from missing", "SyntaxError", None),
+            ("select pg_sleep(9) from missing", "UndefinedTable", None),
         ] {
             let error = db.query(sql, []).await.unwrap_err();
             assert_eq!(
@@ -149,7 +149,8 @@ fn each_kind_of_refusal_has_its_error_and_none_shows_data() {
             ("22012", "DataError"),
             ("22P02", "DataError"),
             ("42601", "SyntaxError"),
-            ("42P01", "SyntaxError"),
+            ("42P01", "UndefinedTable"),
+            ("42703", "SyntaxError"),
             ("42501", "Error"),
             ("25006", "Error"),
             ("53200", "Error"),

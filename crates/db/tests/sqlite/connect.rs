@@ -148,13 +148,13 @@ fn memory_is_shared_by_name_and_gone_with_the_last_handle() {
         assert_eq!(first.snapshot().connections, 1);
         assert_eq!(
             other.query("select * from t", []).await.unwrap_err().kind(),
-            "SyntaxError"
+            "UndefinedTable"
         );
         drop((first, second));
         let again = connect("sqlite::memory:?name=shared").await;
         assert_eq!(
             again.query("select * from t", []).await.unwrap_err().kind(),
-            "SyntaxError"
+            "UndefinedTable"
         );
     });
 }

@@ -86,7 +86,7 @@ fn syntax_errors_say_where() {
     check("select nothing from t", "nothing");
     assert_eq!(
         error("", "select * from nowhere", Vec::new()).kind(),
-        "SyntaxError"
+        "UndefinedTable"
     );
     let script = "select 1; selct 2";
     let error = run(async { open("").await.db.execute_script(script).await.unwrap_err() });

@@ -146,7 +146,7 @@ fn scripts_run_to_the_first_failure_and_may_hold_a_transaction() {
             f.db.execute_script("insert into t(n) values (3); insert into nowhere values (1)")
                 .await
                 .unwrap_err();
-        assert_eq!(error.kind(), "SyntaxError");
+        assert_eq!(error.kind(), "UndefinedTable");
         assert_eq!(count(&f.db).await, 3);
         f.db.execute_script("begin; delete from t; commit;")
             .await
@@ -169,7 +169,7 @@ fn a_script_that_leaves_a_transaction_open_is_rolled_back() {
             .db
             .execute_script("begin; insert into t(n) values (1); insert into nowhere values (1)")
             .await;
-        assert_eq!(error.unwrap_err().kind(), "SyntaxError");
+        assert_eq!(error.unwrap_err().kind(), "UndefinedTable");
         assert_eq!(count(&f.db).await, 0);
         f.db.execute("insert into t(n) values (1)", [])
             .await

@@ -212,7 +212,7 @@ fn errors_come_at_the_beginning_or_between_batches() {
                 .await
                 .unwrap_err()
                 .kind(),
-            "SyntaxError"
+            "UndefinedTable"
         );
         assert_eq!(
             f.db.stream("delete from t", []).await.unwrap_err().kind(),

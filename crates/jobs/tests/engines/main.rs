@@ -17,15 +17,17 @@ mod workers;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
+use tracing::Level;
 use tsumugi_db::{Database, Executor, Options};
 use tsumugi_jobs::{ClaimedJob, JobFuture, JobKind, JobPush, JobQueue, JobWorker, WorkerOptions};
-use tsumugi_testkit::{firebird, postgres};
+use tsumugi_testkit::{LogBuffer, firebird, postgres};
 
 /// A database that several processes share, each of which the test stands for by a connection of its own.
 enum Place {
@@ -70,13 +72,12 @@ impl Place {
     }
 }
 
+/// What has been logged. The threads of SQLite's engine write it, so it is the process's.
+static LOG: LazyLock<LogBuffer> = LazyLock::new(|| LogBuffer::of_process(Level::TRACE));
+
 /// Runs a test at a place, on a runtime like a worker's.
 fn at(place: &Place, test: impl AsyncFnOnce(&Place)) {
-    // Which has been done before, but for the first test.
-    let _ = tracing_subscriber::fmt()
-        .with_test_writer()
-        .with_ansi(false)
-        .try_init();
+    LazyLock::force(&LOG);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -11,9 +11,9 @@ use tsumugi_jobs::limits::{
     JOB_GRACE_MAX, JOB_LEASE_MIN, JOB_POLL_MAX, JOB_POLL_MIN, JOBS_RUNNING_MAX,
 };
 use tsumugi_jobs::{CronSchedule, JobPush, JobState, JobWorker, WorkerOptions, run_schedules};
-use tsumugi_testkit::{LogBuffer, any_length_of};
+use tsumugi_testkit::any_length_of;
 
-use crate::{Diary, Place, Running, at, eventually, kind, patient, push, quick, with_each};
+use crate::{Diary, LOG, Place, Running, at, eventually, kind, patient, push, quick, with_each};
 
 #[test]
 fn job_is_run_once_and_leaves_nothing() {
@@ -523,15 +523,8 @@ fn job_of_a_schedule_is_pushed_once_by_any_number_of_processes() {
 
 #[test]
 fn statements_of_a_worker_are_logged_at_trace_and_pushes_at_debug() {
-    let log = LogBuffer::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone())
-        .finish();
-    // The lines of PostgreSQL's statements are written by the thread that asks.
-    let run = async |place: &Place| {
+    with_each(async |place| {
+        LOG.take();
         let mut options = tsumugi_db::Options::default();
         options.log = tsumugi_db::StatementLog::Statements;
         let database = tsumugi_db::Database::connect(&place.url(), options).await;
@@ -541,20 +534,18 @@ fn statements_of_a_worker_are_logged_at_trace_and_pushes_at_debug() {
         });
         push(&queue, &JobPush::new(kind("a"), "{}")).await;
         eventually("it ends", async || {
-            queue.list(None, 0, 100).await.unwrap().is_empty()
+            let jobs = tsumugi_db::bookkeeping(queue.list(None, 0, 100)).await;
+            jobs.unwrap().is_empty()
         })
         .await;
         worker.end().await;
-    };
-    tracing::subscriber::with_default(subscriber, || at(&Place::postgres(), run));
-    let lines = log.take();
-    let loud: Vec<&str> = lines
-        .lines()
-        .filter(|line| line.contains("DEBUG tsumugi_db: sql="))
-        // What this test asks.
-        .filter(|line| !line.contains("order by id"))
-        .collect();
-    assert_eq!(loud.len(), 1, "{loud:#?}");
-    assert!(loud[0].contains("insert into tsumugi_jobs"), "{}", loud[0]);
-    assert!(lines.contains("TRACE tsumugi_db"), "{lines}");
+        let lines = LOG.take();
+        let loud: Vec<&str> = lines
+            .lines()
+            .filter(|line| line.contains("DEBUG tsumugi_db: sql="))
+            .collect();
+        assert_eq!(loud.len(), 1, "{}: {loud:#?}", place.name());
+        assert!(loud[0].contains("insert into tsumugi_jobs"), "{}", loud[0]);
+        assert!(lines.contains("TRACE tsumugi_db"), "{lines}");
+    });
 }

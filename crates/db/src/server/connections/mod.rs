@@ -22,6 +22,7 @@ mod tests;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use dispatch::Settings;
@@ -55,13 +56,13 @@ impl<L: Link> Clone for ConnectionPool<L> {
 
 impl<L: Link> ConnectionPool<L> {
     /// A pool, and its upkeep as a task of this thread. Opens nothing yet but `min` connections, in the background.
-    pub(crate) fn new(link: L, settings: Settings) -> Self {
+    pub(crate) fn new(link: L, address: Option<Arc<str>>, settings: Settings) -> Self {
         let inner = Rc::new(Inner {
             link,
             settings,
             members: RefCell::default(),
             queue: Queue::new(settings.waiting_max),
-            opening: Opening::default(),
+            opening: Opening::new(address),
             counts: Counts::default(),
             closed: Cell::new(false),
             vtable: AcquireVtable::new(),
@@ -90,6 +91,16 @@ impl<L: Link> ConnectionPool<L> {
         }
         let member = (self.0.vtable.wait)(&self.0, Kind::Exclusive).await?;
         Ok(Exclusive::new(&self.0, member))
+    }
+
+    /// What the log calls the server and its database.
+    pub(crate) fn address(&self) -> Option<&Arc<str>> {
+        self.0.opening.address()
+    }
+
+    /// Why the last attempt to open a connection failed, if it did.
+    pub(crate) fn last_failure(&self) -> Option<Rc<str>> {
+        self.0.opening.last_failure()
     }
 
     /// Lets connections go as they become free, and refuses new callers and those that wait.

@@ -363,7 +363,7 @@ async fn run(seed: u64, steps: u64) -> (u64, u64) {
         idle: Duration::from_secs(2),
         silence_max: Duration::from_secs(10),
     };
-    let pool = ConnectionPool::new(Model(Rc::clone(&world)), settings);
+    let pool = ConnectionPool::new(Model(Rc::clone(&world)), None, settings);
     let mut tasks = Vec::new();
     for number in 0..steps {
         step(&world, &pool, &mut tasks, number).await;

@@ -1,26 +1,49 @@
 //! Which attempts to open a connection are under way, and what became of the last one. Opens nothing itself.
-//! Rule: after a failure the next attempt waits, twice as long each time, at most [`BACKOFF_MAX`]; a success resets that.
+//! Rule: it is logged as [`outage_notice`] says. After a failure the next attempt waits, twice as long each time, at most [`BACKOFF_MAX`]; a success resets that.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::limits::WAIT_NOTICE_AFTER;
+use crate::server::outage_notice;
 
 /// The wait after the first failure.
 const BACKOFF_MIN: Duration = Duration::from_millis(20);
 /// The longest wait between two attempts.
 pub(crate) const BACKOFF_MAX: Duration = Duration::from_secs(1);
 
-#[derive(Default)]
 pub(super) struct Opening {
+    /// None where others log that no connection can be opened.
+    address: Option<Arc<str>>,
     under_way: Cell<usize>,
     failures: Cell<u32>,
+    failing_since: Cell<Option<Instant>>,
     failed_at: Cell<Option<Instant>>,
     last_failure: RefCell<Option<Rc<str>>>,
 }
 
 impl Opening {
+    /// Of connections to `address`, if that is logged here.
+    pub(super) fn new(address: Option<Arc<str>>) -> Opening {
+        Opening {
+            address,
+            under_way: Cell::default(),
+            failures: Cell::default(),
+            failing_since: Cell::default(),
+            failed_at: Cell::default(),
+            last_failure: RefCell::default(),
+        }
+    }
+
+    /// What the log calls the server and its database.
+    pub(super) fn address(&self) -> Option<&Arc<str>> {
+        self.address.as_ref()
+    }
+
     /// An attempt shall run.
     pub(super) fn begin(&self) {
         self.under_way.set(self.under_way.get() + 1);
@@ -35,14 +58,26 @@ impl Opening {
     pub(super) fn fail(&self, reason: &Rc<str>) {
         let failures = self.failures.get().saturating_add(1);
         self.failures.set(failures);
-        self.failed_at.set(Some(Instant::now()));
-        tracing::debug!(target: "tsumugi_db", failures, "no connection to the database: {reason}");
+        let now = Instant::now();
+        self.failed_at.set(Some(now));
+        let since = self.failing_since.get().unwrap_or(now);
+        self.failing_since.set(Some(since));
+        tracing::trace!(target: "tsumugi_db", failures, "no connection to the database: {reason}");
+        if let Some(address) = &self.address
+            && now - since >= WAIT_NOTICE_AFTER
+        {
+            outage_notice::note_failure(address, reason);
+        }
         *self.last_failure.borrow_mut() = Some(Rc::clone(reason));
     }
 
     /// An attempt succeeded.
     pub(super) fn succeed(&self) {
         self.failures.set(0);
+        self.failing_since.set(None);
+        if let Some(address) = &self.address {
+            outage_notice::note_success(address);
+        }
         *self.last_failure.borrow_mut() = None;
     }
 

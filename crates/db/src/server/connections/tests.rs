@@ -110,7 +110,7 @@ fn with<F: Future<Output = ()>>(
     local.block_on(&runtime, async {
         let fake = Fake::default();
         let world = Rc::clone(&fake.0);
-        test(ConnectionPool::new(fake, settings), world).await;
+        test(ConnectionPool::new(fake, None, settings), world).await;
     });
 }
 

@@ -29,7 +29,8 @@ use binds::binds;
 use handles::{exclusive_handle, let_go, shared_handle};
 use statement::{sql_and_values, statement};
 use vm_database::{
-    TransactionHandle, VmDatabase, executor, refuse_beside_transaction, vm_database,
+    TransactionHandle, TransactionKind, VmDatabase, executor, refuse_beside_transaction,
+    vm_database,
 };
 
 pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
@@ -159,8 +160,11 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let keys = vm_database(scope, call.argument(0))?.keys(host.job.number());
         let mut options = transaction_options(scope, call.argument(1))?;
         let isolation = scope.text(call.argument(2));
-        let alone = isolation.as_deref() == Some("schema");
-        if alone {
+        let kind = match isolation.as_deref() {
+            Some("schema") => TransactionKind::SchemaChange,
+            _ => TransactionKind::Application,
+        };
+        if kind == TransactionKind::SchemaChange {
             refuse_beside_transaction(host, scope, vm_database(scope, call.argument(0))?)?;
         }
         options.isolation = match isolation.as_deref() {
@@ -175,17 +179,13 @@ fn transactions<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             }
         };
         let begun = async move {
-            match alone {
-                true => executor.begin_change(options.mode).await,
-                false => executor.begin(options).await,
+            match kind {
+                TransactionKind::Application => executor.begin(options).await,
+                TransactionKind::SchemaChange => executor.begin_change(options.mode).await,
             }
         };
         Ok(attempt(begun, move |scope, transaction| {
-            let handle = TransactionHandle::new(transaction, &keys);
-            let handle = match alone {
-                true => handle.with_schema(),
-                false => handle,
-            };
+            let handle = TransactionHandle::new(transaction, kind, &keys);
             scope.wrap_as("Tsumugi::Native::Transaction", handle)
         }))
     })?;

@@ -48,35 +48,39 @@ pub(super) struct TransactionHandle {
     is_kept: Rc<Cell<bool>>,
     /// Blocks whose commit has come, in their order.
     committed: Rc<RefCell<Vec<Root>>>,
-    /// It was begun with the lock of the schema, for migrations and seeds.
-    has_schema: bool,
+    kind: TransactionKind,
+}
+
+/// What a transaction was begun for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TransactionKind {
+    /// What an author has written into it.
+    Application,
+    /// A migration, seeds or a change of tables: it holds the lock of the schema.
+    SchemaChange,
 }
 
 impl TransactionHandle {
-    pub(super) fn new(transaction: Transaction, outer: &Rc<PrimaryKeys>) -> TransactionHandle {
+    pub(super) fn new(
+        transaction: Transaction,
+        kind: TransactionKind,
+        outer: &Rc<PrimaryKeys>,
+    ) -> TransactionHandle {
         TransactionHandle {
             running: shared_handle(transaction),
             keys: Rc::new(PrimaryKeys::within(outer)),
             is_kept: Rc::default(),
             committed: Rc::default(),
-            has_schema: false,
-        }
-    }
-
-    /// The same of one that was begun with the lock of the schema.
-    pub(super) fn with_schema(self) -> TransactionHandle {
-        TransactionHandle {
-            has_schema: true,
-            ..self
+            kind,
         }
     }
 
     /// Commits it, once it was taken.
     pub(super) async fn commit(&self, transaction: &Transaction) -> tsumugi_db::Result<()> {
-        match self.has_schema {
+        match self.kind {
+            TransactionKind::Application => transaction.commit().await?,
             // No author has written that it ends.
-            true => bookkeeping(transaction.commit()).await?,
-            false => transaction.commit().await?,
+            TransactionKind::SchemaChange => bookkeeping(transaction.commit()).await?,
         }
         self.committed();
         Ok(())
