@@ -12,16 +12,17 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tsumugi_server::{TemporaryFolder, commands};
+use tsumugi_server::{TemporaryFolder, commands, without_temporary_name};
 
 use crate::bundle::{self, Program};
 use crate::limits::{BUNDLE_BYTES_MAX, BUNDLE_DEPTH_MAX, BUNDLE_FILES_MAX};
-use crate::{application, serve};
+use crate::{application, check, serve};
 
 /// What `tsumugi build --help` shows below its options.
 pub const HELP: &str = "\
 Examples:
-  tsumugi build app.rb -o shop        the folder of app.rb, as the executable shop
+  tsumugi build                       the folder of app.rb, as an executable of its name
+  tsumugi build app.rb -o shop        the same as the executable shop
   ./shop --listen 0.0.0.0:8080        serves it, with the options of tsumugi serve
   ./shop migrate up                   its migrations, console, routes, jobs: as of tsumugi
   tsumugi build shop/ --list          what would be put in, without writing
@@ -38,14 +39,9 @@ pub struct Arguments {
     /// The application file, or a folder with an app.rb
     #[arg(default_value = "app.rb")]
     app: PathBuf,
-    /// The executable to write
-    #[arg(
-        long,
-        short,
-        value_name = "FILE",
-        required_unless_present = "list",
-        conflicts_with = "list"
-    )]
+    /// The executable to write. By default one in this folder that is named after the application: after its file, or the folder of an
+    /// app.rb, with .bin behind it where a folder has that name. It replaces nothing then but what an earlier build has made
+    #[arg(long, short, value_name = "FILE", conflicts_with = "list")]
     output: Option<PathBuf>,
     /// Leave out files and folders of this name, or this path from the application's folder
     #[arg(long, value_name = "NAME")]
@@ -75,7 +71,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         false => arguments.app.clone(),
     };
     application::find(&app)?;
-    let mut files = FileList::new(&serve::folder_of(&app), arguments)?;
+    let output = match (&arguments.output, arguments.list) {
+        (_, true) => None,
+        (Some(output), _) => Some(output.clone()),
+        (None, _) => Some(default_output(&check::name_of(&app))?),
+    };
+    let mut files = FileList::new(&serve::folder_of(&app), arguments, output.as_deref())?;
     files.collect(Path::new(""), 0)?;
     files.entries.sort();
     let name = app.file_name().context("the application has no name")?;
@@ -89,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             .any(|(path, _)| path == Path::new(name)),
         "{name} itself is excluded: a hidden file or the name of an --exclude"
     );
-    let Some(output) = &arguments.output else {
+    let Some(output) = &output else {
         commands::print(files.list() + &files.left_out() + &files.sum())?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -106,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = TemporaryFolder::make(PREFIX, "the application")?;
     let mut archive = pack(folder.path(), name, &files)?;
     if !arguments.no_check {
-        check(folder.path(), &mut archive, &files)?;
+        check_loads(folder.path(), &mut archive, &files)?;
     }
     let length = write(output, program, archive)?;
     commands::print(format!(
@@ -117,6 +118,23 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         megabytes(length)
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where an application of this name is built when it was not said: a file in this folder.
+fn default_output(name: &str) -> Result<PathBuf> {
+    let named = PathBuf::from(name);
+    let output = match named.is_dir() {
+        true => PathBuf::from(format!("{name}.bin")),
+        false => named,
+    };
+    // A name that was not written replaces nothing that somebody may want.
+    let is_free = std::fs::symlink_metadata(&output).is_err();
+    ensure!(
+        is_free || bundle::is_executable_with_application(&output),
+        "{0} is here already and was made by no earlier build: name the executable, as in -o {0}.bin",
+        output.display()
+    );
+    Ok(output)
 }
 
 /// What stands at a path that is put in.
@@ -143,11 +161,10 @@ struct FileList {
 }
 
 impl FileList {
-    fn new(root: &Path, arguments: &Arguments) -> Result<FileList> {
+    fn new(root: &Path, arguments: &Arguments, output: Option<&Path>) -> Result<FileList> {
         let canonical = root
             .canonicalize()
             .with_context(|| format!("cannot read {}", root.display()))?;
-        let output = arguments.output.as_ref();
         Ok(FileList {
             root: root.to_owned(),
             canonical,
@@ -284,7 +301,7 @@ fn pack(folder: &Path, name: &str, files: &FileList) -> Result<File> {
 }
 
 /// Loads the application from what was packed: what is left out is missing here, too.
-fn check(folder: &Path, archive: &mut File, files: &FileList) -> Result<()> {
+fn check_loads(folder: &Path, archive: &mut File, files: &FileList) -> Result<()> {
     let unpacked = folder.join("app");
     DirBuilder::new().mode(0o700).create(&unpacked)?;
     let app = bundle::unpack_into(&mut *archive, &unpacked)?;
@@ -304,7 +321,8 @@ fn check(folder: &Path, archive: &mut File, files: &FileList) -> Result<()> {
 fn write(output: &Path, mut program: Program, mut archive: File) -> Result<u64> {
     let unwritable = || format!("cannot write {}", output.display());
     let folder = serve::folder_of(output);
-    let mut made = tempfile::NamedTempFile::new_in(&folder).with_context(unwritable)?;
+    let made = tempfile::NamedTempFile::new_in(&folder).map_err(without_temporary_name);
+    let mut made = made.with_context(unwritable)?;
     program
         .copy_to(made.as_file_mut())
         .with_context(unwritable)?;
@@ -316,7 +334,9 @@ fn write(output: &Path, mut program: Program, mut archive: File) -> Result<u64> 
         .set_permissions(std::fs::Permissions::from_mode(0o755))
         .with_context(unwritable)?;
     made.as_file().sync_all().with_context(unwritable)?;
-    made.persist(output).with_context(unwritable)?;
+    made.persist(output)
+        .map_err(|error| error.error)
+        .with_context(unwritable)?;
     Ok(length)
 }
 

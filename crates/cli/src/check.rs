@@ -13,7 +13,7 @@ use crate::{application, bundle};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = bundle::default_application(), hide_default_value = bundle::is_there())]
+    #[arg(default_value_os_t = bundle::default_application(), hide_default_value = bundle::is_built_in())]
     app: PathBuf,
     /// The application's data; a temporary folder by default, so that a check changes nothing: stores elsewhere are empty ones in memory
     /// meanwhile. No migration is applied to a database that is there
@@ -54,7 +54,7 @@ pub fn routes(arguments: &RoutesArguments) -> Result<ExitCode> {
 }
 
 /// The name of an application: that of its file, or of the folder where an `app.rb` lies; of an executable with an application, its own.
-fn name_of(app: &Path) -> String {
+pub fn name_of(app: &Path) -> String {
     let executable = || std::env::current_exe().ok();
     let absolute = match bundle::is_there() {
         true => executable(),

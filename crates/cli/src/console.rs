@@ -19,12 +19,23 @@ use crate::{application, bundle};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = bundle::default_application(), hide_default_value = bundle::is_there())]
+    #[arg(default_value_os_t = bundle::default_application(), hide_default_value = bundle::is_built_in())]
     app: PathBuf,
     /// Where the embedded databases of the application live
     #[arg(long = "data", value_name = "DIR", default_value = "data")]
     data: PathBuf,
 }
+
+/// What the line `help` shows.
+const INSIDE: &str = "\
+Any line of Ruby runs, with what handlers have:
+  db[:notes].order(:id)       plugins by their names, helpers, constants and classes of the application
+  get(\"/notes\").body         the client of tests: get post put patch delete head, with json: form: body:
+                              query: headers:; response.status, .headers, .body, .json
+  log.info \"a\"               log, jobs, http and worker
+  _                           the value of the line before
+
+An open block goes on in the next line. Ctrl-C interrupts a line or forgets what was begun; exit or Ctrl-D ends.";
 
 const PROMPT: &str = "tsumugi> ";
 const PROMPT_FURTHER: &str = "       * ";
@@ -68,7 +79,7 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
     let terminal = std::io::stdin().is_terminal();
     if terminal {
         println!(
-            "{} routes; helpers, plugins, get and post are here. Ctrl-D ends.",
+            "{} routes; helpers, plugins, get and post are here. help says more, exit or Ctrl-D ends.",
             app.routes().len()
         );
         reader.spawn(move || edit(asked, &lines))?;
@@ -95,9 +106,18 @@ async fn converse(app: &std::rc::Rc<App>) -> Result<ExitCode> {
                 if text.is_empty() {
                     continue;
                 }
-                if matches!(text.trim(), "exit" | "quit") {
-                    text.clear();
-                    break;
+                match text.trim() {
+                    "exit" | "quit" => {
+                        text.clear();
+                        break;
+                    }
+                    // In the middle of something it is a part of that, and help() calls a helper of this name.
+                    "help" => {
+                        println!("{INSIDE}");
+                        text.clear();
+                        continue;
+                    }
+                    _ => {}
                 }
                 let reply = console.run(&text, interrupted()).await;
                 failed |= matches!(reply, ConsoleReply::Raised(_) | ConsoleReply::Syntax(_));

@@ -2,7 +2,7 @@
 //! Rule: without a command the application is served, and what takes no application unpacks none.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Arg, Command};
@@ -51,12 +51,29 @@ pub fn command_line(command: fn() -> Command) -> Result<CommandLine> {
         }
         _ => {}
     }
-    if first.is_none_or(|first| first.starts_with('-')) {
+    let begins_with_option = first.is_some_and(|first| first.starts_with('-'));
+    if begins_with_option || words.len() < 2 {
         words.insert(1.min(words.len()), "serve".into());
     }
     // Before the words are read: the file is what commands have without one.
     let unpacked = Bundle::open()?.unpack()?;
+    if begins_with_option && asks_for_help(command(), &words) {
+        return help(command(), "--help");
+    }
     Ok(CommandLine::Words(words, Some(unpacked)))
+}
+
+/// Whether the last of the words is the command `help`, behind options of `serve`, and not the value of one.
+fn asks_for_help(command: Command, words: &[OsString]) -> bool {
+    if words.last().is_none_or(|last| last != "help") {
+        return false;
+    }
+    let matches = command.try_get_matches_from(words).ok();
+    let serve = matches.as_ref().and_then(|all| all.subcommand());
+    serve.is_some_and(|(_, serve)| {
+        let app = serve.get_one::<PathBuf>("app");
+        app.is_some_and(|app| app == Path::new("help"))
+    })
 }
 
 /// The help of this executable: that of `serve`, which it does by itself.

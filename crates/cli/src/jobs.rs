@@ -61,11 +61,11 @@ struct List {
 }
 
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("jobs").args(["ids", "all"]).required(true))]
 struct JobSelection {
     #[command(flatten)]
     place: JobPlace,
     /// Their ids
-    #[arg(required_unless_present = "all", conflicts_with = "all")]
     ids: Vec<i64>,
     /// All that are dead
     #[arg(long)]

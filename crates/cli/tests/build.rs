@@ -105,19 +105,7 @@ impl Shop {
     }
 
     fn get(&self, path: &str) -> String {
-        let since = Instant::now();
-        loop {
-            if let Ok(mut stream) = UnixStream::connect(self.socket()) {
-                let request =
-                    format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
-                stream.write_all(request.as_bytes()).unwrap();
-                let mut text = String::new();
-                stream.read_to_string(&mut text).unwrap();
-                return text;
-            }
-            assert!(since.elapsed() < PATIENCE, "it does not listen");
-            std::thread::park_timeout(Duration::from_millis(20));
-        }
+        get(&self.socket(), path)
     }
 
     fn unpacked(&self) -> Vec<PathBuf> {
@@ -125,6 +113,22 @@ impl Shop {
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
         names.sort();
         names
+    }
+}
+
+/// The answer to a request, once it is listened for.
+fn get(socket: &Path, path: &str) -> String {
+    let since = Instant::now();
+    loop {
+        if let Ok(mut stream) = UnixStream::connect(socket) {
+            let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).unwrap();
+            return text;
+        }
+        assert!(since.elapsed() < PATIENCE, "it does not listen");
+        std::thread::park_timeout(Duration::from_millis(20));
     }
 }
 
@@ -297,9 +301,15 @@ fn command_line_that_is_wrong_or_asks_for_help_leaves_nothing_unpacked() {
 #[test]
 fn help_is_that_of_serving_under_the_names_of_the_executable_and_its_application() {
     let shop = Shop::new();
-    for words in [["--help"], ["-h"], ["help"]] {
-        let (code, text) = run(&mut shop.command(&words));
+    for words in [
+        &["--help"][..],
+        &["-h"],
+        &["help"],
+        &["--listen", "127.0.0.1:0", "help"],
+    ] {
+        let (code, text) = run(&mut shop.command(words));
         assert_eq!(code, 0, "{words:?}: {text}");
+        assert_eq!(shop.unpacked(), Vec::<PathBuf>::new(), "{words:?}");
         for present in [
             "the application app.rb, which is in this executable",
             "Usage: shop [OPTIONS]\n",
@@ -314,6 +324,61 @@ fn help_is_that_of_serving_under_the_names_of_the_executable_and_its_application
         }
         assert!(!text.contains("  --dev"), "{words:?}: {text}");
     }
+    // A value of an option is none, nor is the application another one without one.
+    let (code, text) = run(&mut shop.command(&["--nonsense", "help"]));
+    assert!(
+        code == 2 && !text.contains("which is in this executable"),
+        "{text}"
+    );
+    for words in [["serve", "--help"], ["help", "serve"], ["help", "console"]] {
+        let (code, text) = run(&mut shop.command(&words));
+        assert_eq!(code, 0, "{words:?}: {text}");
+        assert!(
+            !text.contains("default: app.rb") && !text.contains("/tsumugi-app-"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn executable_without_a_name_is_named_after_the_application_and_replaces_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("shop/app.rb"), "get('/') { 'x' }\n");
+    let build = |words: &[&str], place: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+        run(command
+            .arg("build")
+            .args(words)
+            .current_dir(folder.path().join(place)))
+    };
+    // There twice: the first is what an earlier build has made.
+    for (words, place, expected) in [
+        (&[][..], "shop", "built shop: 1 file"),
+        (&["app.rb"], "shop", "built shop: 1 file"),
+        (&["shop"], "", "built shop.bin: 1 file"),
+    ] {
+        let (code, text) = build(words, place);
+        assert!(code == 0 && text.contains(expected), "{words:?}: {text}");
+    }
+    write(&folder.path().join("shop.bin"), "of somebody");
+    let (code, text) = build(&["shop"], "");
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("shop.bin is here already and was made by no earlier build"),
+        "{text}"
+    );
+    let kept = fs::read_to_string(folder.path().join("shop.bin")).unwrap();
+    assert_eq!(kept, "of somebody");
+    // Neither is an error about a name that nobody knows.
+    let (code, text) = build(&["shop", "-o", "absent/shop"], "");
+    assert!(
+        code == 1 && text.contains("cannot write absent/shop: "),
+        "{text}"
+    );
+    assert!(
+        text.contains("(os error 2)\n") && !text.contains(".tmp"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -347,6 +412,39 @@ fn files_are_shown_by_their_paths_in_the_application() {
         let (code, text) = run(command.env("DATABASE_URL", "nothing:x"));
         assert!(code == 1 && text.contains("app.rb:2"), "{words:?}: {text}");
         assert!(!text.contains("tsumugi-app-"), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn errors_of_the_dashboard_and_of_a_log_in_json_have_no_folder_whose_name_is_escaped_there() {
+    let shop = Shop::of("get('/boom') { raise \"in #{__FILE__}\" }\n");
+    let quoted = shop.unpacked.path().join("a \"b\"");
+    fs::create_dir(&quoted).unwrap();
+    let admin = shop.folder.path().join("admin");
+    let [listen, admin_listen] =
+        [&shop.socket(), &admin].map(|path| format!("unix:{}", path.display()));
+    let log = shop.folder.path().join("log");
+    let mut command = shop.command(&["--listen", &listen, "--admin", &admin_listen]);
+    let mut server = command
+        .args(["--workers", "1"])
+        .env("TMPDIR", &quoted)
+        .env("TSUMUGI_LOG_FORMAT", "json")
+        .stdout(Stdio::null())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let answer = shop.get("/boom");
+    let errors = get(&admin, "/dashboard/api/errors");
+    kill(Pid::from_raw(server.id().cast_signed()), Signal::SIGTERM).unwrap();
+    server.wait().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+    let log = fs::read_to_string(log).unwrap();
+    for text in [errors, log] {
+        assert!(
+            text.contains("in app.rb") && text.contains("app.rb:1"),
+            "{text}"
+        );
+        assert!(!text.contains("tsumugi-app-"), "{text}");
     }
 }
 

@@ -164,6 +164,28 @@ fn forty_variables_fit_and_one_more_is_reported() {
 }
 
 #[test]
+fn the_word_help_says_what_can_be_called_and_how_to_leave() {
+    let text = converse("help\n1 + 1\n");
+    for present in ["db[:notes]", "get(", "exit or Ctrl-D ends"] {
+        assert!(text.contains(present), "no {present} in:\n{text}");
+    }
+    assert!(text.ends_with("\n=> 2\n"), "{text}");
+}
+
+#[test]
+fn method_of_another_library_and_a_command_are_answered_with_what_to_write() {
+    let text = converse("5.minutes\n1.5.hours\n''.blank?\n`ls`\n");
+    for present in [
+        "minutes is a method of ActiveSupport, which is not here; use a number of seconds, as in 5 * 60",
+        "hours is a method of ActiveSupport",
+        "blank? is a method of ActiveSupport, which is not here; use nil? and empty?",
+        "mruby has no commands in backquotes; use",
+    ] {
+        assert!(text.contains(present), "no {present} in:\n{text}");
+    }
+}
+
+#[test]
 fn the_words_exit_and_quit_end_it() {
     check("1\nexit\n2\n", "=> 1\n");
     check("quit\n2\n", "");

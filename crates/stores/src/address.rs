@@ -12,6 +12,8 @@ use crate::etcd::EtcdAddress;
 use crate::limits::ADDRESS_BYTES_MAX;
 #[cfg(feature = "redis")]
 use crate::redis::RedisAddress;
+#[cfg(any(feature = "grpc", feature = "redis"))]
+use crate::server_url::ServerUrl;
 use crate::settings::StoreSettings;
 #[cfg(feature = "grpc")]
 use crate::tkrzw::TkrzwAddress;
@@ -118,15 +120,27 @@ pub(crate) fn absent_address(place: &str, scheme: &str) -> Result<StoreAddress> 
     match known {
         // Nothing stands in for it, wherever it is opened.
         Some((TKRZW, engine, feature)) => Err(Error::NotBuiltIn { engine, feature }),
-        Some((_, engine, feature)) => Ok(StoreAddress::Absent(AbsentEngine {
-            engine,
-            feature,
-            place: without_secrets(place),
-        })),
+        Some((_, engine, feature)) => {
+            check_form(place)?;
+            Ok(StoreAddress::Absent(AbsentEngine {
+                engine,
+                feature,
+                place: without_secrets(place),
+            }))
+        }
         None => Err(Error::address(format!(
             "no store has the scheme `{scheme}`: the place of one is {FORMS}; a folder of such a name is written ./{scheme}:…"
         ))),
     }
+}
+
+/// Refuses what a program that has the engine would refuse, too: what is no URL of servers. Where no engine is built in, nothing reads these.
+fn check_form(place: &str) -> Result<()> {
+    let malformed = || Error::address(format!("the place of a store is {FORMS}"));
+    let (_, _rest) = place.split_once("://").ok_or_else(malformed)?;
+    #[cfg(any(feature = "grpc", feature = "redis"))]
+    ServerUrl::parse(_rest, 0, &StoreSettings::default())?;
+    Ok(())
 }
 
 /// A URL without its user and its settings.
@@ -264,6 +278,22 @@ mod tests {
         ] {
             let address = absent_address(place, Spec::scheme(place).unwrap()).unwrap();
             assert_eq!(address.place(), expected);
+        }
+    }
+
+    #[test]
+    #[cfg(any(feature = "grpc", feature = "redis"))]
+    fn malformed_address_of_an_engine_that_is_not_built_in_is_refused_as_malformed() {
+        for (place, expected) in [
+            ("redis://h:port/0", "a port is not a number"),
+            ("redis://h:65536", "a port is a number up to 65535"),
+            ("redis:///0", "a host is missing"),
+            ("etcd://a,,b/shop", "a host is missing"),
+            ("redis:h", "the place of a store is a folder"),
+        ] {
+            let scheme = place.split(':').next().unwrap();
+            let refused = absent_address(place, scheme).unwrap_err().to_string();
+            assert!(refused.contains(expected), "{place}: {refused}");
         }
     }
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use crate::activity::{Activity, ActivityKind, UNLISTED, lock};
 use crate::context::TraceId;
 use crate::limits::{
-    TRACES_AT_ONCE, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
-    TRACES_KEPT_TICKS_MAX, TRACES_PER_SECOND, TRACES_QUEUED_BYTES_MAX,
+    TRACES_AT_ONCE, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_FAILED_TICKS_MAX, TRACES_KEPT_MAX,
+    TRACES_KEPT_SPANS_MAX, TRACES_KEPT_TICKS_MAX, TRACES_PER_SECOND, TRACES_QUEUED_BYTES_MAX,
 };
 use crate::record::FinishedActivity;
 use crate::tracer::Sampling;
@@ -170,7 +170,7 @@ impl TraceRing {
         self.spans += finished.spans.len();
         self.bytes += finished.bytes();
         if finished.kind == ActivityKind::Timer {
-            self.remove_oldest_tick(&finished.path);
+            self.remove_oldest_tick_beside(&finished);
         }
         self.finished.push_back(finished);
         while self.finished.len() > TRACES_KEPT_MAX
@@ -184,17 +184,24 @@ impl TraceRing {
         }
     }
 
-    /// Removes the oldest tick of the timer with this name where it has as many as it may.
-    fn remove_oldest_tick(&mut self, name: &str) {
-        let is_its_tick = |finished: &Arc<FinishedActivity>| {
-            finished.kind == ActivityKind::Timer && *finished.path == *name
+    /// Removes the oldest tick of the same timer where it has as many as it may. Failed ones make room for failed ones and the others for the
+    /// others: one failure among many that went well is what somebody looks for.
+    fn remove_oldest_tick_beside(&mut self, tick: &FinishedActivity) {
+        let has_failed = tick.has_failed();
+        let is_alike = |finished: &Arc<FinishedActivity>| {
+            finished.kind == ActivityKind::Timer
+                && finished.path == tick.path
+                && finished.has_failed() == has_failed
+        };
+        let max = match has_failed {
+            true => TRACES_KEPT_FAILED_TICKS_MAX,
+            false => TRACES_KEPT_TICKS_MAX,
         };
         let kept = self.finished.iter();
-        let count = kept.filter(|finished| is_its_tick(finished)).count();
-        if count < TRACES_KEPT_TICKS_MAX {
+        if kept.filter(|finished| is_alike(finished)).count() < max {
             return;
         }
-        let oldest = self.finished.iter().position(is_its_tick);
+        let oldest = self.finished.iter().position(is_alike);
         if let Some(oldest) = oldest.and_then(|place| self.finished.remove(place)) {
             self.forget(&oldest);
         }

@@ -33,8 +33,12 @@ pub const TRACES_TAKEN_BYTES_MAX: usize = 2 << 20;
 /// Finished activities that one worker keeps in memory; the oldest give way.
 pub const TRACES_KEPT_MAX: usize = 256;
 
-/// Ticks of one timer that one worker keeps in memory, so that a timer of each second leaves room for requests; the oldest give way.
+/// Ticks of one timer that one worker keeps in memory, so that a timer of each second leaves room for requests; the oldest give way. Those that
+/// have failed are counted apart.
 pub const TRACES_KEPT_TICKS_MAX: usize = 4;
+
+/// Ticks of one timer that have failed and that one worker keeps in memory beside the others, which would push them out; the oldest give way.
+pub const TRACES_KEPT_FAILED_TICKS_MAX: usize = 4;
 
 /// Spans of the activities that one worker keeps; the oldest activities give way.
 pub const TRACES_KEPT_SPANS_MAX: usize = 8_192;

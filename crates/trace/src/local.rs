@@ -68,7 +68,12 @@ impl fmt::Display for LogIds {
             request_id,
             trace_id,
         } = self;
-        write!(f, "request_id={request_id} trace_id={trace_id}")
+        write!(f, "request_id={request_id}")?;
+        // A request that no client has named has the number of its trace.
+        match request_id {
+            RequestId::Number(number) if TraceId::of(*number) == *trace_id => Ok(()),
+            _ => write!(f, " trace_id={trace_id}"),
+        }
     }
 }
 

@@ -9,10 +9,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use tsumugi_trace::{
     Activity, ActivityKind, CancelReply, Ending, EndingKind, FinishedActivity, OwnedActivity,
     SPAN_ATTRIBUTES_MAX, SPAN_NAME_BYTES_MAX, Sampling, SpanKind, TRACE_SPANS_MAX,
-    TRACE_SPANS_OPEN_MAX, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_MAX, TRACES_KEPT_SPANS_MAX,
-    TRACES_KEPT_TICKS_MAX, TRACES_QUEUED_BYTES_MAX, TRACES_QUEUED_MAX, TRACES_TAKEN_BYTES_MAX,
-    TraceParent, TraceSettings, Tracer, brief_span, current, in_span, in_wait, is_observed,
-    log_ids, outgoing, source_location, span, within,
+    TRACE_SPANS_OPEN_MAX, TRACES_KEPT_BYTES_MAX, TRACES_KEPT_FAILED_TICKS_MAX, TRACES_KEPT_MAX,
+    TRACES_KEPT_SPANS_MAX, TRACES_KEPT_TICKS_MAX, TRACES_QUEUED_BYTES_MAX, TRACES_QUEUED_MAX,
+    TRACES_TAKEN_BYTES_MAX, TraceParent, TraceSettings, Tracer, brief_span, current, in_span,
+    in_wait, is_observed, log_ids, outgoing, source_location, span, within,
 };
 
 fn tracer(sampling: Sampling) -> Tracer {
@@ -313,6 +313,38 @@ fn ticks_of_a_timer_push_out_their_own_and_nothing_else() {
         activity.end(Ending::default());
     }
     assert_eq!(tracer.kept().last().unwrap().path.as_ref(), "rare");
+}
+
+#[test]
+fn failed_ticks_of_a_timer_are_kept_beside_those_that_went_well_and_push_out_their_own() {
+    let tracer = tracer(Sampling::Ratio(1.0));
+    let tick = |error: Option<&str>| {
+        let activity = Activity::begin_named(ActivityKind::Timer, "often".into(), None);
+        activity.end(Ending {
+            error: error.map(str::to_owned),
+            ..Ending::default()
+        });
+    };
+    let counts = || {
+        let kept = tracer.kept();
+        let failed = kept.iter().filter(|one| one.has_failed()).count();
+        (failed, kept.len() - failed)
+    };
+    tick(Some("0"));
+    (0..10 * TRACES_KEPT_MAX).for_each(|_| tick(None));
+    assert_eq!(counts(), (1, TRACES_KEPT_TICKS_MAX));
+    (1..=TRACES_KEPT_FAILED_TICKS_MAX).for_each(|n| tick(Some(&n.to_string())));
+    assert_eq!(
+        counts(),
+        (TRACES_KEPT_FAILED_TICKS_MAX, TRACES_KEPT_TICKS_MAX)
+    );
+    let kept = tracer.kept();
+    let is_first = |one: &Arc<FinishedActivity>| one.error.as_deref() == Some("0");
+    assert!(!kept.iter().any(is_first));
+    // Requests are pushed out by neither.
+    begin(None).end(Ending::default());
+    (0..10 * TRACES_KEPT_MAX).for_each(|_| tick(Some("again")));
+    assert!(tracer.kept().iter().any(|one| &*one.path == "thumbnail"));
 }
 
 #[test]

@@ -83,8 +83,8 @@ enum Round {
 /// Why the workers end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StopCause {
-    /// The first application was not loaded: nothing was served, and the error says all there is to say.
-    LoadFailure,
+    /// The first application was not loaded, or it was stopped before: nothing was served, and there is nothing to drain.
+    NeverServed,
     /// A signal, a hand-over, or a worker that was lost.
     Request,
 }
@@ -92,7 +92,7 @@ enum StopCause {
 impl Control {
     /// Starts the workers, serves until asked to end, ends them.
     pub async fn govern(mut self) -> Result<Exit> {
-        let failure = match self.load().await {
+        let (failure, cause) = match self.load().await {
             Round::Loaded => {
                 self.observer.tell(ServerPhase::Loaded);
                 self.files.iter_mut().for_each(SocketFile::take_over);
@@ -103,23 +103,24 @@ impl Control {
                 self.serve().await;
                 self.observer.tell(ServerPhase::Ending);
                 self.linger().await;
-                None
+                (None, StopCause::Request)
             }
-            Round::Failed(failure) => Some(Error::Load(failure)),
-            Round::Interrupted => None,
+            Round::Failed(failure) => (Some(Error::Load(failure)), StopCause::NeverServed),
+            Round::Interrupted => {
+                // What a lost worker means is said by its error.
+                if self.lost.is_none() {
+                    tracing::info!("stopped before the application was loaded");
+                }
+                (None, StopCause::NeverServed)
+            }
         };
         self.state.end();
         let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
-        let cause = match &failure {
-            Some(_) => StopCause::LoadFailure,
-            None => StopCause::Request,
-        };
         let exit = self.drain(deadline, cause).await;
-        // A server that never served has no answer to save, and its error should not wait for a job that hangs.
-        let rest = if failure.is_some() {
-            Instant::now() + STOP_GRACE
-        } else {
-            deadline
+        // A server that never served has no answer to save, and its end should not wait for a job that hangs.
+        let rest = match cause {
+            StopCause::NeverServed => Instant::now() + STOP_GRACE,
+            StopCause::Request => deadline,
         };
         let exit = self.finish(exit, rest, cause).await;
         match failure.or(self.lost) {
@@ -197,7 +198,7 @@ impl Control {
             }
             Round::Failed(failure) => {
                 self.state.reload_log.add(record(Some(failure.clone())));
-                tracing::error!(worker = failure.worker, cause = %failure.cause, "not reloaded; the old application goes on");
+                tracing::error!(worker = failure.worker, cause = %failure.cause, "not reloaded; requests are answered as before");
                 self.state.reloaded(number, Err(failure));
                 self.discard().await;
             }
@@ -256,7 +257,7 @@ impl Control {
                 let pool = self.shared.pool.clone();
                 tokio::select! {
                     outcome = timeout_at(rest, pool.close()) => match outcome {
-                        Ok(()) if cause == StopCause::LoadFailure => {}
+                        Ok(()) if cause == StopCause::NeverServed => {}
                         Ok(()) => tracing::info!("drained"),
                         Err(_) => tracing::warn!("offloaded jobs were still running at the end"),
                     },

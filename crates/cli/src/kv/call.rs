@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use tokio::task::LocalSet;
 
 use super::{commands, list, maintenance, transfer};
@@ -77,6 +77,23 @@ const CLEAR: &str = "\
 Example:
   tsumugi kv clear --index 1 --yes";
 
+/// The same error, with how to have a server at an address where none answers.
+fn with_advice(error: anyhow::Error) -> anyhow::Error {
+    let Some(tsumugi_rpc::Error::Connect { target, .. }) = error.downcast_ref() else {
+        return error;
+    };
+    let listen = match target.split_once("tkrzw+unix:") {
+        Some((_, path)) => format!("unix:{path}"),
+        None => match target.rsplit_once("//") {
+            Some((_, address)) => address.to_owned(),
+            None => target.clone(),
+        },
+    };
+    anyhow!(
+        "{error}; is a server running there? `tsumugi kv --listen {listen}` starts one, and --address names another"
+    )
+}
+
 /// One of the commands.
 #[derive(clap::Subcommand)]
 pub enum KvCall {
@@ -123,7 +140,8 @@ impl KvCall {
             .enable_all()
             .build()
             .context("cannot start an event loop")?;
-        LocalSet::new().block_on(&runtime, self.called())
+        let called = LocalSet::new().block_on(&runtime, self.called());
+        called.map_err(with_advice)
     }
 
     async fn called(self) -> Result<ExitCode> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use tsumugi_rpc::client::{ClientIdentity, Options, Tls};
 use tsumugi_rpc::{Client, ClientLimits, RpcTarget, TOKEN_FILE_BYTES_MAX};
+use tsumugi_server::with_options;
 
 use crate::limits::VALUE_BYTES_MAX;
 
@@ -36,6 +37,25 @@ pub struct RemoteAccess {
     /// Show the first token of this file
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+}
+
+impl RemoteAccess {
+    /// An error of a certificate or key, with the option that names its file.
+    fn with_tls_options(&self, error: tsumugi_rpc::Error) -> anyhow::Error {
+        let tsumugi_rpc::Error::Certificate { path, .. } = &error else {
+            return error.into();
+        };
+        let path = path.clone();
+        let files = [
+            ("--tls-ca", &self.tls_ca),
+            ("--tls-cert", &self.tls_cert),
+            ("--tls-key", &self.tls_key),
+        ];
+        let given = files.iter();
+        let given = given.filter_map(|(option, file)| Some((*option, file.as_deref()?)));
+        let given: Vec<_> = given.collect();
+        with_options(error.into(), &path, &given)
+    }
 }
 
 #[cfg(feature = "bench")]
@@ -82,7 +102,8 @@ impl Remote {
                 let identity = access.tls_cert.as_deref().zip(access.tls_key.as_deref());
                 let identity =
                     identity.map(|(certificate, key)| ClientIdentity { certificate, key });
-                Some(Tls::read(authority, identity)?)
+                let tls = Tls::read(authority, identity);
+                Some(tls.map_err(|error| access.with_tls_options(error))?)
             }
             (Some(_), _) => bail!(
                 "--tls-ca is for TLS, and {target} is spoken to without; write HOST:PORT or tkrzw+tls://HOST:PORT"

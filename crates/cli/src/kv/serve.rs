@@ -16,6 +16,7 @@ use tsumugi_rpc::server::{ServedDatabase, ServedStore, ServiceSettings, TokenFil
 use tsumugi_rpc::{MESSAGE_BYTES_DEFAULT, RpcLimits, RpcTarget, ServiceNotes};
 use tsumugi_server::{
     GivenSockets, Listen, SocketRole, report_to_supervisor, start_pages, streams_apart,
+    with_tls_options,
 };
 use tsumugi_stores::{StoreAddress, StoreSettings, StoreSource};
 use tsumugi_worker::{BoundServer, Config, ListenAddress, Scheduling, Signals};
@@ -240,11 +241,22 @@ fn tls(arguments: &Options) -> Result<Option<ServerTls>> {
     let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
         return Ok(None);
     };
-    let tls = ServerTls::new(certificate.clone(), key.clone())?;
-    Ok(Some(match &arguments.tls_client_ca {
-        Some(authority) => tls.with_client_authority(authority.clone()),
+    let authority = arguments.tls_client_ca.as_deref();
+    let options = [
+        Some(("--tls-cert", certificate.as_path())),
+        Some(("--tls-key", key)),
+        authority.map(|path| ("--tls-client-ca", path)),
+    ];
+    let options: Vec<_> = options.into_iter().flatten().collect();
+    let tls = ServerTls::new(certificate.clone(), key.clone()).map(|tls| match authority {
+        Some(authority) => tls.with_client_authority(authority.to_owned()),
         None => tls,
-    }))
+    });
+    // Each worker reads the files for itself; this is for the message.
+    let tls = tls.and_then(|tls| tls.read().map(|_| tls));
+    Ok(Some(
+        tls.map_err(|error| with_tls_options(error, &options))?,
+    ))
 }
 
 /// What other machines reach is served in the clear only when that is said.
