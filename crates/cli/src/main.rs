@@ -122,8 +122,9 @@ Example:
   tsumugi> get(\"/\").status
   => 200
 
-Lines run in the application, with its helpers and plugins and the client of its tests. Waits
-work; Ctrl-C interrupts a line, Ctrl-D ends. Lines can be piped: echo 'worker.id' | tsumugi console
+Lines run in the application, with its helpers and plugins (db above is one), log, jobs, http and worker, and the client
+of its tests: get post put patch delete head with json: form: body: query: headers:. _ is the last value; help as a line
+says this again. Waits work; Ctrl-C interrupts a line, exit or Ctrl-D ends. Lines can be piped: echo 'worker.id' | tsumugi console
 Beside a running server its stores on disk are used through its --kv-listen; without that their calls raise KV::Locked.
 What the application migrates while it loads is left as it is; db.migrate as a line is done.";
 
@@ -216,14 +217,14 @@ fn main() -> ExitCode {
     // What was unpacked is removed at the end.
     let (words, _unpacked) = match executable::command_line(Arguments::command) {
         Ok(CommandLine::Words(words, unpacked)) => (words, unpacked),
-        Ok(CommandLine::Help(help)) => return tsumugi_server::print_usage(&help),
+        Ok(CommandLine::Help(help)) => return tsumugi_server::print_usage(help),
         Err(error) => return report(error, false),
     };
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(usage) => {
             let refusal = features::refusal(&usage);
-            return tsumugi_server::print_usage(refusal.as_ref().unwrap_or(&usage));
+            return tsumugi_server::print_usage(refusal.unwrap_or(usage));
         }
     };
     let level = log_level(&arguments.command);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use tsumugi_ruby::{Mode, Settings};
+use tsumugi_ruby::{LoadedFiles, Mode, Settings};
 use tsumugi_server::Options;
 
 use crate::kv::embedded;
@@ -14,7 +14,7 @@ use crate::{application, executable, watch};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_there())]
+    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_built_in())]
     app: PathBuf,
     #[command(flatten)]
     options: Options<tsumugi_ruby::Limits>,
@@ -43,12 +43,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         mode: prepared.mode,
         limits: prepared.limits.app.clone(),
         http: prepared.limits.http.clone(),
+        loaded: LoadedFiles::kept(),
         ..Settings::default()
     };
     if settings.mode == Mode::Development {
         let folder = folder_of(&settings.app);
         tracing::info!("development: watching {}", folder.display());
-        watch::start(folder, settings.data_dir.clone(), prepared.handle())?;
+        let loaded = settings.loaded.clone();
+        watch::start(folder, settings.data_dir.clone(), loaded, prepared.handle())?;
     }
     let handle = prepared.handle();
     let kv = kv.map(|kv| kv.start(handle)).transpose()?;

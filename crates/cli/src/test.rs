@@ -28,7 +28,7 @@ const INTERRUPTED: u8 = 130;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The application file
-    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_there())]
+    #[arg(default_value_os_t = crate::bundle::default_application(), hide_default_value = crate::bundle::is_built_in())]
     app: PathBuf,
     /// Files of tests; test/*_test.rb beside the application by default
     files: Vec<PathBuf>,

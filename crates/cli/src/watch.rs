@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use tsumugi_ruby::LoadedFiles;
 use tsumugi_worker::{Handle, ReloadTrigger};
 
 use crate::limits::{WATCH_INTERVAL_MS, WATCHED_DEPTH_MAX, WATCHED_FILES_MAX};
@@ -15,9 +16,17 @@ type Stamp = (Option<SystemTime>, u64);
 /// Files of these kinds are part of an application.
 const KINDS: &[&str] = &["rb", "erb"];
 
-/// Watches `folder` from a thread of its own, until the process ends. `data` is left out: the application writes there.
-/// Called before the application is loaded, so that a change made meanwhile is not taken for what was loaded.
-pub fn start(folder: PathBuf, data: PathBuf, handle: Handle) -> std::io::Result<()> {
+/// The folder of tests: what an application does not load from it is no part of it.
+const TESTS: &str = "test";
+
+/// Watches `folder` from a thread of its own, until the process ends. `data` is left out: the application writes there. Of the tests only those files
+/// count that were `loaded`. Called before the application is loaded, so that a change made meanwhile is not taken for what was loaded.
+pub fn start(
+    folder: PathBuf,
+    data: PathBuf,
+    loaded: LoadedFiles,
+    handle: Handle,
+) -> std::io::Result<()> {
     let (folder, data) = (folder.canonicalize()?, data.canonicalize()?);
     let mut known = look(&folder, &data);
     let watch = move || {
@@ -28,15 +37,16 @@ pub fn start(folder: PathBuf, data: PathBuf, handle: Handle) -> std::io::Result<
         }
         loop {
             std::thread::park_timeout(Duration::from_millis(WATCH_INTERVAL_MS));
-            let now = look(&folder, &data);
-            let Some(changed) = difference(&known, &now) else {
+            let before = std::mem::replace(&mut known, look(&folder, &data));
+            let tests = folder.join(TESTS);
+            let counts = |path: &Path| !path.starts_with(&tests) || loaded.contains(path);
+            let Some(changed) = difference(&before, &known, counts) else {
                 continue;
             };
             tracing::info!("{} has changed", changed.display());
             let trigger =
                 ReloadTrigger::File(changed.strip_prefix(&folder).unwrap_or(changed).to_owned());
             drop(handle.reload_for(trigger)); // the server itself logs how it went
-            known = now;
         }
     };
     std::thread::Builder::new()
@@ -76,16 +86,18 @@ fn is_of_the_application(path: &Path) -> bool {
     kind.is_some_and(|kind| KINDS.contains(&kind))
 }
 
-/// The first file that is not as it was.
+/// The first file that counts and is not as it was.
 fn difference<'a>(
     before: &'a BTreeMap<PathBuf, Stamp>,
     now: &'a BTreeMap<PathBuf, Stamp>,
+    counts: impl Fn(&Path) -> bool,
 ) -> Option<&'a Path> {
-    let changed = now
-        .iter()
-        .find(|(path, stamp)| before.get(*path) != Some(stamp));
-    let gone = || before.iter().find(|(path, _)| !now.contains_key(*path));
-    changed.or_else(gone).map(|(path, _)| path.as_path())
+    let is_other = |(path, stamp): &(&'a PathBuf, &Stamp)| before.get(*path) != Some(*stamp);
+    let is_gone = |(path, _): &(&'a PathBuf, &Stamp)| !now.contains_key(*path);
+    let changed = now.iter().filter(is_other);
+    let gone = before.iter().filter(is_gone);
+    let mut paths = changed.chain(gone).map(|(path, _)| path.as_path());
+    paths.find(|path| counts(path))
 }
 
 #[cfg(test)]
@@ -102,7 +114,8 @@ mod tests {
         let before = look(folder.path(), &at("data"));
         act(folder.path());
         let now = look(folder.path(), &at("data"));
-        difference(&before, &now).map(|path| path.strip_prefix(folder.path()).unwrap().to_owned())
+        difference(&before, &now, |_| true)
+            .map(|path| path.strip_prefix(folder.path()).unwrap().to_owned())
     }
 
     fn check(write: &str, expected: Option<&str>) {

@@ -603,7 +603,7 @@ job(:other) { 1 }
         &["1 dropped; not there, or running: 9"],
     );
     said(&["jobs", "retry", "--all"], 0, &["0 retried\n"]);
-    said(&["jobs", "drop"], 2, &["<IDS>"]);
+    said(&["jobs", "drop"], 2, &["<IDS|--all>"]);
     // Tables of an older version are left as they are.
     type_in("jobs.db.execute 'alter table tsumugi_jobs drop column losses'\n");
     for _ in 0..2 {
@@ -707,4 +707,74 @@ fn health_is_that_of_the_pages_and_unhealthy_where_nothing_answers() {
     other.join().unwrap();
     assert_eq!(code, 1, "{text}");
     assert!(!text.contains("ready\n"), "{text}");
+}
+
+#[test]
+fn mistyped_option_is_refused_without_advice_to_take_it_for_a_file() {
+    for words in [
+        &["serve", "--prot", "3000"][..],
+        &["jobs", "retry", "--limt", "3"],
+        &["kv", "list", "--limt", "3"],
+    ] {
+        let (code, text) = run(Path::new("/"), words);
+        assert_eq!(code, 2, "{words:?}: {text}");
+        let says = text.contains("unexpected argument") && !text.contains("as a value");
+        assert!(says, "{words:?}: {text}");
+    }
+    let (code, text) = run(Path::new("/"), &["jobs", "retry"]);
+    assert!(code == 2 && text.contains("<IDS|--all>"), "{text}");
+}
+
+#[test]
+fn file_of_a_certificate_that_cannot_be_used_is_reported_with_its_option() {
+    for words in [
+        &[
+            "serve",
+            "--tls-cert",
+            "/absent.pem",
+            "--tls-key",
+            "/absent.key",
+        ][..],
+        &[
+            "kv",
+            "--tls-cert",
+            "/absent.pem",
+            "--tls-key",
+            "/absent.key",
+        ],
+    ] {
+        let app = "get('/') { 'x' }";
+        let listen = ["--listen", "127.0.0.1:0"];
+        let words = [words, &listen].concat();
+        check(app, &words, 1, &["--tls-cert: cannot use /absent.pem"]);
+    }
+    let app = "get('/') { 'x' }";
+    let words = ["kv", "get", "x", "--tls-ca", "/absent.pem"];
+    check(app, &words, 1, &["--tls-ca: cannot use /absent.pem"]);
+}
+
+#[test]
+fn call_without_a_server_says_where_it_was_looked_for_and_how_to_start_one() {
+    for (address, listen) in [
+        ("unix:/absent/kv.sock", "unix:/absent/kv.sock"),
+        ("127.0.0.1:1", "127.0.0.1:1"),
+    ] {
+        let (code, text) = run(Path::new("/"), &["kv", "get", "x", "--address", address]);
+        assert_eq!(code, 1, "{text}");
+        let start = format!("`tsumugi kv --listen {listen}` starts one");
+        assert!(
+            text.contains("cannot connect to") && text.contains(&start),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn folder_of_views_that_is_not_there_fails_the_check_with_its_path() {
+    check(
+        "views 'nothere'\nget('/') { 'x' }",
+        &["check"],
+        1,
+        &["app.rb:1", "views \"nothere\"", "cannot read nothere"],
+    );
 }

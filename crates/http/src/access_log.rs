@@ -1,4 +1,4 @@
-//! The access log: one JSON line a request, written by a thread of its own. Knows no handler and no route.
+//! The access log: one line a request, JSON or a short text for developers, written by a thread of its own. Knows no handler and no route.
 //! A worker never waits for it: its lines go into a queue that only the writer shares with it, and past `access_log_lines_max` they are
 //! counted instead of written. Query strings are left out, because they carry secrets.
 
@@ -35,6 +35,7 @@ pub struct AccessLog(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     target: LogTarget,
+    form: LineForm,
     lanes: Mutex<Vec<Receiver<Line>>>,
     dropped: AtomicU64,
     reopen: AtomicBool,
@@ -60,6 +61,15 @@ impl From<PathBuf> for LogTarget {
             LogTarget::File(path)
         }
     }
+}
+
+/// What a line of the log is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineForm {
+    /// An object of JSON with all that is known of the request.
+    Json,
+    /// Method, path, status and time, for who looks on while developing.
+    Text,
 }
 
 type Line = Box<[u8]>;
@@ -90,14 +100,22 @@ impl LogEntry {
             ip: request.peer.map(|peer| peer.ip()),
         }
     }
+
+    /// The path, as much of it as a line may have.
+    fn path(&self) -> &str {
+        let path = self.uri.path();
+        let end = path.floor_char_boundary(ACCESS_LOG_PATH_BYTES_MAX);
+        path.get(..end).unwrap_or(path)
+    }
 }
 
 impl AccessLog {
     /// Opens the target and starts the writer.
-    pub fn start(target: LogTarget) -> io::Result<AccessLog> {
+    pub fn start(target: LogTarget, form: LineForm) -> io::Result<AccessLog> {
         let sink = Sink::open(&target)?;
         let shared = Arc::new(Shared {
             target,
+            form,
             lanes: Mutex::default(),
             dropped: AtomicU64::new(0),
             reopen: AtomicBool::new(false),
@@ -167,7 +185,10 @@ impl LogLane {
     /// Queues the line of a request that is over. Never waits.
     pub fn record(&self, finished: &FinishedRequest, entry: &LogEntry) {
         let total = finished.received_at.elapsed();
-        let line = line(finished, entry, total, SystemTime::now());
+        let line = match self.shared.form {
+            LineForm::Json => line(finished, entry, total, SystemTime::now()),
+            LineForm::Text => text_line(finished, entry, total).into_bytes(),
+        };
         if self.lines.try_send(line.into()).is_err() {
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -267,12 +288,7 @@ fn line(finished: &FinishedRequest, entry: &LogEntry, total: Duration, now: Syst
     line.extend_from_slice(b"\",\"method\":");
     write_text(&mut line, finished.method.as_str());
     line.extend_from_slice(b",\"path\":");
-    let path = entry.uri.path();
-    write_text(
-        &mut line,
-        path.get(..path.floor_char_boundary(ACCESS_LOG_PATH_BYTES_MAX))
-            .unwrap_or(path),
-    );
+    write_text(&mut line, entry.path());
     line.extend_from_slice(b",\"pattern\":");
     match &finished.summary.pattern {
         Some(pattern) => write_text(&mut line, pattern),
@@ -306,6 +322,25 @@ fn line(finished: &FinishedRequest, entry: &LogEntry, total: Duration, now: Syst
         None => line.extend_from_slice(b"null"),
     }
     line.extend_from_slice(b"}\n");
+    line
+}
+
+/// The line of a request that was over `total` after it came, for people.
+fn text_line(finished: &FinishedRequest, entry: &LogEntry, total: Duration) -> String {
+    let mut line = format!("{} ", finished.method);
+    // A terminal obeys what is no text.
+    for char in entry.path().chars() {
+        match char.is_control() {
+            true => line.extend(char.escape_default()),
+            false => line.push(char),
+        }
+    }
+    line.push_str(&match finished.outcome {
+        RequestOutcome::Complete => format!(" {}", finished.status.as_u16()),
+        RequestOutcome::BrokenOff => format!(" {} broken off", finished.status.as_u16()),
+        RequestOutcome::Unanswered => " unanswered".to_owned(),
+    });
+    line.push_str(&format!(" {:.1} ms\n", total.as_secs_f64() * 1000.0));
     line
 }
 
@@ -404,6 +439,23 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_line_for_people_has_method_path_status_and_time_alone() {
+        let said = |outcome, path| {
+            let finished = FinishedRequest {
+                outcome,
+                ..finished()
+            };
+            text_line(&finished, &entry(path), Duration::from_micros(4_250))
+        };
+        let complete = said(RequestOutcome::Complete, "/a/b?token=secret");
+        assert_eq!(complete, "GET /a/b 201 4.2 ms\n");
+        let broken_off = said(RequestOutcome::BrokenOff, "/a");
+        assert_eq!(broken_off, "GET /a 201 broken off 4.2 ms\n");
+        let unanswered = said(RequestOutcome::Unanswered, "/a");
+        assert_eq!(unanswered, "GET /a unanswered 4.2 ms\n");
+    }
+
     /// `seconds` since 1970, as date and time.
     fn check(seconds: u64, expected: &str) {
         let mut line = Vec::new();
@@ -425,7 +477,8 @@ mod tests {
     fn one_line_more_than_the_limit_is_counted_not_written() {
         let (lines, receiver) = sync_channel(ACCESS_LOG_LINES_MAX);
         let folder = tempfile::tempdir().unwrap();
-        let log = AccessLog::start(LogTarget::File(folder.path().join("log"))).unwrap();
+        let log =
+            AccessLog::start(LogTarget::File(folder.path().join("log")), LineForm::Json).unwrap();
         // This lane is not read.
         let lane = LogLane {
             lines,
@@ -443,7 +496,7 @@ mod tests {
     fn lines_go_to_the_new_file_after_reopen_and_none_is_lost_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let log = AccessLog::start(LogTarget::from(path.clone())).unwrap();
+        let log = AccessLog::start(LogTarget::from(path.clone()), LineForm::Json).unwrap();
         let lane = log.lane();
         let lines = |path: &Path| std::fs::read_to_string(path).unwrap().lines().count();
         for _ in 0..1_000 {

@@ -160,7 +160,7 @@ static void undefine_allocators(mrb_state *mrb) {
 
 static mrb_value setup(mrb_state *mrb, void *p) {
   ts_vm *vm = p;
-  (void)mrb;
+  mrb->code_fetch_hook = hook; /* not armed yet */
   /* It is one for all: what a rescue clause does to it would stand in all that follow. */
   MRB_SET_FROZEN_FLAG(mrb_class_ptr(mrb_singleton_class(mrb, mrb_obj_value(mrb->nomem_err))));
   MRB_SET_FROZEN_FLAG((struct RBasic *)((struct RException *)mrb->nomem_err)->mesg);
@@ -191,7 +191,6 @@ ts_vm *ts_open(void *host, void *memory, int faulty) {
   vm->mrb = mrb_open_allocf(faulty ? allocate_or_fail : allocate, memory);
   if (!vm->mrb) { free(vm); return NULL; }
   vm->mrb->ud = vm;
-  vm->mrb->code_fetch_hook = hook;
   vm->mrb->gc.bytes = memory; /* it begins with the two that the collector counts */
   mrb_value made;
   if (protect(vm, setup, vm, &made) == TS_RAISED) { mrb_close(vm->mrb); free(vm); return NULL; }

@@ -77,6 +77,24 @@ module Tsumugi
       @request_methods.include?(name.to_sym)
     end
 
+    # Refuses what cannot be called by its name in a handler, and what would hide a word of the language or of application files.
+    def check_plugin(name, block)
+      raise ArgumentError, "plugin takes its name as a Symbol, as in `plugin(:db) { DB.connect }`, not #{name.inspect}" unless name.is_a?(Symbol) || name.is_a?(String)
+      raise ArgumentError, "plugin(#{name.inspect}): #{name} is a method of each request already; take another name" if request_method?(name)
+
+      raise ArgumentError, "plugin(#{name.inspect}): that is no name of a method; take small letters, digits and _, as in `plugin(:db)`" unless callable?(name.to_s)
+
+      @file_words ||= main.singleton_methods
+      raise ArgumentError, "plugin(#{name.inspect}): #{name} is a word of application files; take another name" if @file_words.include?(name.to_sym)
+      raise ArgumentError, "plugin(#{name.inspect}) needs a block, whose value is what #{name} means in handlers: `plugin(#{name.inspect}) { … }`" unless block
+    end
+
+    # Whether a handler can call a method of this name without a receiver: letters (small ones first, or those of other scripts), digits and _.
+    def callable?(name)
+      begins = name =~ /\A[a-z_]/ || name.getbyte(0).to_i > 127
+      begins && name.bytes.all? { |byte| byte > 127 || byte.chr =~ /[A-Za-z0-9_]/ } && !Views::WORDS.include?(name.to_sym)
+    end
+
     # `file:line` of the application's innermost frame.
     def location(frames)
       frame = frames.find { |place| !place.start_with?(OWN_FILES) && !place.start_with?("(unknown)") }.to_s
@@ -175,8 +193,7 @@ class << self
   # Runs the block once per worker, now; its value is what +name+ means in handlers. `stop:` is called with it when the
   # application is replaced or the server ends; without it `stop` or `close` of the value.
   def plugin(name, stop: nil, &block)
-    raise ArgumentError, "plugin(#{name.inspect}): #{name} is a method of each request already; take another name" if Tsumugi.request_method?(name)
-
+    Tsumugi.check_plugin(name, block)
     value = block.call
     [Tsumugi::Context, Tsumugi::TimerContext, singleton_class].each { |k| k.define_method(name) { value } }
     Tsumugi::PLUGINS << [name, value, stop]

@@ -15,6 +15,9 @@ class DB
   end
   %i[UniqueViolation ForeignKeyViolation NotNullViolation CheckViolation SerializationFailure SyntaxError PoolTimeout
      QueryCanceled LimitExceeded DataError TransactionRolledBack ConnectionLost UsageError Unsupported].each { |name| const_set(name, Class.new(Error)) }
+  # The SQL names a table that is not there. The message names what applies migrations.
+  class UndefinedTable < SyntaxError; end
+
   class DataError
     # Whether a value that was bound to the statement caused it; without an `error` block for it that is answered 422.
     def about_value? = @about_value || false

@@ -218,6 +218,55 @@ const PLUGINS: &[(&str, &str)] = &[
     ("store", "KV.open \"#{Tsumugi.data_dir}/store\""),
 ];
 
+/// A span of time as this Ruby writes it.
+const SPAN: &str = "a number of seconds, as in 5 * 60";
+/// A moment, some time from now.
+const MOMENT: &str = "Time.now + 5 * 60, or - for one that has been";
+/// Names of keys.
+const KEYS: &str = "transform_keys";
+
+/// Methods that ActiveSupport adds to those of Ruby, as [`METHODS`]; `Numeric` stands for all numbers.
+const ACTIVE_SUPPORT: &[(&str, &str)] = &[
+    ("Numeric#second", SPAN),
+    ("Numeric#seconds", SPAN),
+    ("Numeric#minute", SPAN),
+    ("Numeric#minutes", SPAN),
+    ("Numeric#hour", SPAN),
+    ("Numeric#hours", SPAN),
+    ("Numeric#day", SPAN),
+    ("Numeric#days", SPAN),
+    ("Numeric#week", SPAN),
+    ("Numeric#weeks", SPAN),
+    ("Numeric#fortnight", SPAN),
+    ("Numeric#fortnights", SPAN),
+    ("Numeric#month", SPAN),
+    ("Numeric#months", SPAN),
+    ("Numeric#year", SPAN),
+    ("Numeric#years", SPAN),
+    ("Numeric#ago", MOMENT),
+    ("Numeric#from_now", MOMENT),
+    ("Numeric#megabytes", "1024 * 1024"),
+    ("Numeric#kilobytes", "1024"),
+    ("Class#current", "Time.now"),
+    ("Class#zone", "Time.now, and zone: of every"),
+    ("#blank?", "nil? and empty?"),
+    ("#presence", "&. and ||"),
+    ("#present?", "a value itself as a condition, and empty?"),
+    ("#try", "&."),
+    ("Array#second", "[1]"),
+    ("Array#third", "[2]"),
+    (
+        "Hash#deep_symbolize_keys",
+        "JSON.parse with symbolize_names: true, or transform_keys",
+    ),
+    ("Hash#stringify_keys", KEYS),
+    ("Hash#symbolize_keys", KEYS),
+    ("Hash#with_indifferent_access", KEYS),
+    ("String#constantize", "Object.const_get"),
+    ("String#html_safe", "raw"),
+    ("String#squish", "split.join(\" \")"),
+];
+
 /// Globals that CRuby sets and nothing sets here.
 const GLOBALS: &[(&str, &str)] = &[
     ("$!", "rescue => e"),
@@ -246,7 +295,24 @@ fn find(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
 }
 
 fn sentence(name: &str, other: &str) -> String {
+    let name = match name {
+        "`" => "commands in backquotes",
+        name => name,
+    };
     format!("mruby has no {name}; use {other}")
+}
+
+/// What to write in place of a method of ActiveSupport.
+fn active_support_sentence(class: &str, name: &str) -> Option<String> {
+    let class = match class {
+        "Integer" | "Float" => "Numeric",
+        class => class,
+    };
+    let other = find(ACTIVE_SUPPORT, &format!("{class}#{name}"))
+        .or_else(|| find(ACTIVE_SUPPORT, &format!("#{name}")))?;
+    Some(format!(
+        "{name} is a method of ActiveSupport, which is not here; use {other}"
+    ))
 }
 
 fn plugin_sentence(name: &str) -> Option<String> {
@@ -280,8 +346,11 @@ pub(crate) fn method(class: &str, name: &str) -> Option<String> {
     }
     let own = find(METHODS, &format!("{class}#{name}"))
         .or_else(|| find(METHODS, &format!("#{name}")))
-        .or_else(|| find(OWN_METHODS, name))?;
-    Some(sentence(name, own))
+        .or_else(|| find(OWN_METHODS, name));
+    match own {
+        Some(own) => Some(sentence(name, own)),
+        None => active_support_sentence(class, name),
+    }
 }
 
 /// What to use in place of a method of CRuby that is called without a receiver.
@@ -361,7 +430,15 @@ mod tests {
 
     #[test]
     fn rows_are_in_order_and_no_name_stands_twice() {
-        for table in [CONSTANTS, OWN_METHODS, METHODS, SINATRA, PLUGINS, GLOBALS] {
+        for table in [
+            CONSTANTS,
+            OWN_METHODS,
+            METHODS,
+            ACTIVE_SUPPORT,
+            SINATRA,
+            PLUGINS,
+            GLOBALS,
+        ] {
             let mut seen = HashSet::new();
             for (name, other) in table {
                 assert!(seen.insert(name), "{name} stands twice");

@@ -5,10 +5,15 @@ use std::rc::Rc;
 use std::task::Context;
 
 use http::{Method, StatusCode};
-use tsumugi_http::{CaptureValues, HttpLimits, HttpResponse, Request, RouteMatch, Value};
+use tsumugi_http::{
+    Allow, CaptureValues, HttpLimits, HttpResponse, Request, RouteMatch, RouteTable, Value,
+};
 use tsumugi_mruby::{Root, Scope, Vm};
+use tsumugi_server::Mode;
 use tsumugi_server::commands::RouteLine;
-use tsumugi_server::dispatch::{self, Dispatch, FirstTurn, JobGuard, Lifecycle, RequestDeadline};
+use tsumugi_server::dispatch::{
+    self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline,
+};
 use tsumugi_server::openapi::RouteOperation;
 use tsumugi_trace::{Activity, ActivityKind, Ending};
 use tsumugi_worker::WorkerHandle;
@@ -19,6 +24,7 @@ use crate::error::Error;
 use crate::exchange::{Capture, Exchange, OwnedCaptures};
 use crate::finish::{self, FinishedResponse};
 use crate::host::{Host, JobResult};
+use crate::load_failure::FirstLoadFailure;
 use crate::public::Public;
 use crate::routes::{self, Route, Routes};
 use crate::settings::{Settings, SharedResources};
@@ -31,6 +37,8 @@ pub struct App {
     lines: Vec<RouteLine>,
     not_found: Option<Rc<Root>>,
     public: Public,
+    /// Why there is no application, where this stands in for it.
+    load_failure: Option<FirstLoadFailure>,
 }
 
 impl App {
@@ -45,27 +53,59 @@ impl App {
         settings: Rc<Settings>,
         shared: SharedResources,
     ) -> Result<Rc<App>, Error> {
-        let path = settings.app.clone();
+        App::load_in(&App::open(worker, settings, shared)?).await
+    }
+
+    /// A VM for an application.
+    pub(crate) fn open(
+        worker: &WorkerHandle,
+        settings: Rc<Settings>,
+        shared: SharedResources,
+    ) -> Result<Rc<Host>, Error> {
         let host = load::host(worker, settings, shared)?;
+        load::report_stalls(&host);
+        Ok(host)
+    }
+
+    /// Loads the application of the settings in a VM for it.
+    pub(crate) async fn load_in(host: &Rc<Host>) -> Result<Rc<App>, Error> {
         // What is wrong with the environment is an error now, and not with the first mail.
         host.web.mailer(&host.worker, &host.settings)?;
-        load::program(&host, &path).await?;
+        let path = host.settings.app.clone();
+        load::program(host, &path).await?;
         let Routes {
             router,
             lines,
             not_found,
         } = host.vm.enter(routes::read)?;
-        let (public, folders) = Public::read(&host).await?;
+        let (public, folders) = Public::read(host).await?;
         let limits = &host.settings.limits;
         host.admission.begin(&host.vm, limits.vm_bytes_max);
         let (requests_max, request_ms_max) = (limits.requests_max, limits.request_ms_max);
         Ok(Rc::new(App {
-            host,
+            host: Rc::clone(host),
             lifecycle: Lifecycle::new(router, folders, requests_max, request_ms_max),
             lines,
             not_found,
             public,
+            load_failure: None,
         }))
+    }
+
+    /// Stands in for the application, which has failed to load in this VM: answers every request with the reason.
+    pub(crate) fn standing_in(host: Rc<Host>, load_failure: FirstLoadFailure) -> Rc<App> {
+        let limits = &host.settings.limits;
+        let (requests_max, request_ms_max) = (limits.requests_max, limits.request_ms_max);
+        let folders = PublicFolders::default();
+        let lifecycle = Lifecycle::new(RouteTable::new(), folders, requests_max, request_ms_max);
+        Rc::new(App {
+            public: Public::none(&host),
+            host,
+            lifecycle,
+            lines: Vec::new(),
+            not_found: None,
+            load_failure: Some(load_failure),
+        })
     }
 
     /// Starts the timers of `every`. Called once the application is the one that answers.
@@ -289,6 +329,16 @@ impl Dispatch for App {
             location: None,
             status: Some(StatusCode::NOT_FOUND),
         })
+    }
+
+    fn explain_unrouted(&self, request: &Request, allow: Option<&Allow>) -> Option<HttpResponse> {
+        if let Some(failure) = &self.load_failure {
+            return Some(failure.response(&request.headers));
+        }
+        let Settings { mode, in_test, .. } = &*self.host.settings;
+        // Tests see what clients will see.
+        let is_developed = *mode == Mode::Development && !in_test;
+        is_developed.then(|| self.lifecycle.explain_unrouted(request, allow))
     }
 
     fn begin(

@@ -6,7 +6,7 @@ use http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use tsumugi_http::{HttpBody, HttpResponse};
 use tsumugi_mruby::{ExceptionReport, Kind, Raise, Result, Scope, Value};
 use tsumugi_server::dispatch::RequestRefusal;
-use tsumugi_server::{ErrorReport, report_error};
+use tsumugi_server::{ErrorReport, Mode, report_error};
 
 use crate::answer::Failure as _;
 use crate::driver;
@@ -78,6 +78,9 @@ fn body<'s>(
         Kind::Symbol if natives::is_responded(scope, value) => draft.body.take(),
         Kind::String => Some(content(TEXT, scope.bytes(value).unwrap_or_default())),
         _ => {
+            if host.settings.mode == Mode::Development && draft.status.is_none() {
+                remark_on_status(host, exchange, scope, value);
+            }
             drop(draft);
             let mut out = Vec::with_capacity(256);
             match rows::packed(scope, value) {
@@ -90,6 +93,33 @@ fn body<'s>(
         }
     };
     Ok(result)
+}
+
+/// Warns, once a handler, where the result looks like a status or like what a handler of Rack returns: it is JSON as anything else.
+fn remark_on_status(host: &Host, exchange: &Exchange, scope: &Scope<'_>, value: Value<'_>) {
+    let status = |value: Value<'_>| value.as_integer().filter(|n| (100..=599).contains(n));
+    let is_triple = value.kind() == Kind::Array
+        && scope.array_len(value) == 3
+        && scope.array_at(value, 1).kind() == Kind::Hash;
+    let (shape, status) = match (status(value), is_triple) {
+        (Some(status), _) => ("a status alone", status),
+        (None, true) => match status(scope.array_at(value, 0)) {
+            Some(status) => ("status, headers and body as Rack has them", status),
+            None => return,
+        },
+        (None, false) => return,
+    };
+    let line = exchange.line();
+    // The block of `not_found` has a status.
+    let Some(place) = &exchange.location else {
+        return;
+    };
+    if host.resources.may_remark(place) {
+        tracing::warn!(
+            "{line}: the handler at {place} returned what looks like {shape}, which is sent as JSON with status 200: \
+             write `status {status}` before the result, or `halt {status}`; headers are set by `header name, value`"
+        );
+    }
 }
 
 fn content(media_type: HeaderValue, bytes: Vec<u8>) -> Content {
@@ -155,7 +185,9 @@ fn failed(
         return FinishedResponse::plain(refusal.response());
     }
     let report = log_exception(host, exchange, report);
-    FinishedResponse::plain(natives::error_page(host, scope, raised, &report))
+    let request = &exchange.request.headers;
+    let response = natives::error_response(host, scope, request, raised, &report);
+    FinishedResponse::plain(response)
 }
 
 /// Logs what a handler raised, with the request and its route.

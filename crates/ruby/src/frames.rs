@@ -9,10 +9,24 @@ use crate::limits::FRAMES_SHOWN_MAX;
 const OWN_FILES: &str = "tsumugi/";
 /// Where code without a file says it comes from.
 const NO_FILE: &str = "(unknown)";
-/// Methods that the author did not name.
-const OWN_METHODS: [&str; 3] = [":in __run", ":in __handle", ":in run_program"];
+/// Methods that the author's blocks, templates and files run as, and what those begin with that the author did not name.
+const OWN_METHODS: [&str; 2] = ["run_program", "instance_exec"];
+const OWN_METHODS_BEGIN: &str = "__";
 
-fn is_authors(frame: &str) -> bool {
+/// The frame without the name of a method that is none of the author's.
+fn without_own_method(frame: &str) -> &str {
+    match frame.rsplit_once(":in ") {
+        Some((place, name))
+            if name.starts_with(OWN_METHODS_BEGIN) || OWN_METHODS.contains(&name) =>
+        {
+            place
+        }
+        _ => frame,
+    }
+}
+
+/// Whether a frame, or a file, is the author's.
+pub(crate) fn is_authors(frame: &str) -> bool {
     !frame.starts_with(OWN_FILES) && !frame.starts_with(NO_FILE)
 }
 
@@ -29,10 +43,7 @@ pub(crate) fn shown(report: &ExceptionReport) -> Vec<String> {
         frames.clone_from(&report.backtrace);
     }
     for frame in &mut frames {
-        let named = OWN_METHODS.iter().find_map(|name| frame.strip_suffix(name));
-        if let Some(place) = named.map(str::len) {
-            frame.truncate(place);
-        }
+        frame.truncate(without_own_method(frame).len());
     }
     if let Some(left_out) = frames.len().checked_sub(FRAMES_SHOWN_MAX + 1) {
         let half = FRAMES_SHOWN_MAX / 2;
@@ -65,6 +76,26 @@ mod tests {
                 "tsumugi/core.rb:57",
             ],
             &["app.rb:3:in slow", "app.rb:5"],
+        );
+    }
+
+    #[test]
+    fn methods_that_the_author_did_not_name_are_left_out() {
+        check(
+            &[
+                "views/notes/index.erb:3:in __view_0",
+                "app.rb:3:in __perform",
+                "app.rb:4:in __before_1",
+                "app.rb:5:in instance_exec",
+                "app.rb:6:in total",
+            ],
+            &[
+                "views/notes/index.erb:3",
+                "app.rb:3",
+                "app.rb:4",
+                "app.rb:5",
+                "app.rb:6:in total",
+            ],
         );
     }
 

@@ -110,6 +110,7 @@ impl Host {
             seen: AtomicU64::new(0),
             stopped: AtomicU64::new(0),
         });
+        let loaded = settings.loaded.clone();
         let SharedResources {
             databases,
             cluster,
@@ -126,7 +127,7 @@ impl Host {
             known: RefCell::default(),
             jobs: JobTable::default(),
             job: CurrentJob::default(),
-            resources: Resources::new(databases, cluster),
+            resources: Resources::new(databases, cluster, loaded),
             stores,
             last_match: LastMatch::default(),
             web: Web::new(stubs, mails),

@@ -11,6 +11,7 @@ use tsumugi_worker::WorkerHandle;
 
 use crate::driver::{self, Bounds};
 use crate::error::Error;
+use crate::frames;
 use crate::host::{Host, JobResult, WellKnownObjects};
 use crate::natives;
 use crate::settings::{Settings, SharedResources};
@@ -74,12 +75,21 @@ pub(crate) fn host(
 ) -> Result<Rc<Host>, Error> {
     let host = Host::open(worker, settings, shared)?;
     prelude(&host)?;
-    // From here on it runs what the author wrote.
-    let stall = Arc::clone(&host.stall);
-    host.vm.on_slow(move |file, line| {
-        tracing::warn!("a handler at {file}:{line} holds its worker: {stall}");
-    });
     Ok(host)
+}
+
+/// Logs from here on where what the author wrote holds the worker.
+pub(crate) fn report_stalls(host: &Host) {
+    let stall = Arc::clone(&host.stall);
+    host.vm
+        .on_slow(move |file, line| match frames::is_authors(file) {
+            true => tracing::warn!("a handler at {file}:{line} holds its worker: {stall}"),
+            // No frame of the author's is on the stack, and the place says nothing to the author.
+            false => {
+                tracing::warn!("a worker is held: {stall}");
+                tracing::debug!("it is held at {file}:{line}");
+            }
+        });
 }
 
 /// Defines the natives, runs the prelude.

@@ -1,21 +1,28 @@
 //! The application file as its server loads it: on each worker, at start and at each reload. Serves nothing itself.
-//! Rule: timers run once the application has loaded, not before.
+//! Rule: timers run once the application has loaded, not before; only `serve --dev` serves without one.
 
+use std::cell::Cell;
 use std::process::ExitCode;
 use std::rc::Rc;
 
 use tsumugi_http::{HttpResponse, Request};
-use tsumugi_server::{AdminView, Application, PreparedServer, VmFigures};
+use tsumugi_server::{AdminView, Application, Mode, PreparedServer, VmFigures};
 use tsumugi_worker::{BoxError, WorkerHandle};
 
 use crate::app::App;
+use crate::error::Error;
+use crate::host::Host;
 use crate::limits::Limits;
+use crate::load_failure::{FirstLoadFailure, Novelty};
 use crate::settings::{Settings, SharedResources};
 
 /// An application file, to be loaded on one worker.
 pub struct Program {
     settings: Rc<Settings>,
     shared: SharedResources,
+    /// What is answered where the first load fails; `None` where that ends the process.
+    load_failure: Option<FirstLoadFailure>,
+    has_begun: Cell<bool>,
 }
 
 impl Program {
@@ -24,6 +31,8 @@ impl Program {
         Program {
             settings: Rc::new(settings),
             shared: SharedResources::default(),
+            load_failure: None,
+            has_begun: Cell::new(false),
         }
     }
 
@@ -32,6 +41,41 @@ impl Program {
     pub fn sharing(self, shared: SharedResources) -> Program {
         Program { shared, ..self }
     }
+
+    /// One that serves the reason where the first load fails, until another load succeeds.
+    fn served_without(self, load_failure: FirstLoadFailure) -> Program {
+        Program {
+            load_failure: Some(load_failure),
+            ..self
+        }
+    }
+
+    /// What becomes of a load that has failed in this VM.
+    fn failed(&self, host: Rc<Host>, error: Error, attempt: Attempt) -> Result<Rc<App>, BoxError> {
+        let Some(failure) = &self.load_failure else {
+            return Err(error.into());
+        };
+        let novelty = failure.note(&host.resources, &error);
+        match attempt {
+            Attempt::First => {
+                if novelty == Novelty::New {
+                    tracing::error!(
+                        "the application does not load, and every request is answered so until one of its files is saved: {error}"
+                    );
+                }
+                Ok(App::standing_in(host, failure.clone()))
+            }
+            // What was loaded before goes on, or what stands in for it.
+            Attempt::Later => Err(error.into()),
+        }
+    }
+}
+
+/// Which load of a worker it is.
+#[derive(Clone, Copy)]
+enum Attempt {
+    First,
+    Later,
 }
 
 /// Serves an application file on all workers until a signal; as [`PreparedServer::run`] for it. A boxed edge: what requests go
@@ -40,16 +84,28 @@ impl Program {
 /// # Errors
 /// When serving cannot begin.
 pub fn serve(prepared: PreparedServer<Limits>, settings: Settings) -> anyhow::Result<ExitCode> {
-    prepared.run(move |_| Program::new(settings.clone()))
+    let load_failure = (settings.mode == Mode::Development).then(FirstLoadFailure::default);
+    prepared.run(move |_| {
+        let program = Program::new(settings.clone());
+        match &load_failure {
+            Some(failure) => program.served_without(failure.clone()),
+            None => program,
+        }
+    })
 }
 
 impl tsumugi_server::Program for Program {
     type App = App;
 
     async fn load(&self, worker: &WorkerHandle) -> Result<Rc<App>, BoxError> {
-        let app = App::load_sharing(worker, Rc::clone(&self.settings), self.shared.clone()).await?;
-        app.start_timers()?;
-        Ok(app)
+        let attempt = match self.has_begun.replace(true) {
+            false => Attempt::First,
+            true => Attempt::Later,
+        };
+        let host = App::open(worker, Rc::clone(&self.settings), self.shared.clone())?;
+        let loaded = App::load_in(&host).await;
+        let started = loaded.and_then(|app| app.start_timers().map(|()| app));
+        started.or_else(|error| self.failed(host, error, attempt))
     }
 }
 

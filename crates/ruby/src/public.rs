@@ -55,6 +55,15 @@ impl Public {
         Ok((public, PublicFolders::new(folders)))
     }
 
+    /// Of an application that has declared nothing.
+    pub fn none(host: &Host) -> Public {
+        Public {
+            files: Files::new(OnWorker(host.worker.clone()), host.settings.http.clone()),
+            folder: PathBuf::new(),
+            compresses: true,
+        }
+    }
+
     /// Turns the answer of a handler into one with a file: what the handler set itself stays.
     pub async fn send(
         &self,

@@ -11,6 +11,7 @@ use tsumugi_jobs::{CronSchedule, JobKind};
 
 use crate::compiled_names::CompiledNames;
 use crate::job_setup::JobSetup;
+use crate::loaded_files::LoadedFiles;
 use crate::natives::kv::KvStore;
 use crate::settings::SharedDatabases;
 
@@ -33,6 +34,9 @@ pub(crate) struct Resources {
     pub job_schedules: RefCell<Vec<(JobKind, CronSchedule)>>,
     /// Texts of the files that were loaded, for error pages.
     sources: RefCell<HashMap<String, Rc<str>>>,
+    loaded: LoadedFiles,
+    /// Places whose results were remarked on.
+    remarked: RefCell<HashSet<Box<str>>>,
     /// What the files that were loaded name.
     pub compiled_names: CompiledNames,
     /// Names that JSON made Symbols of.
@@ -41,10 +45,11 @@ pub(crate) struct Resources {
 
 impl Resources {
     /// What a new VM has: what it shares with the application that it is mounted in.
-    pub fn new(shared: SharedDatabases, cluster: Cluster) -> Resources {
+    pub fn new(shared: SharedDatabases, cluster: Cluster, loaded: LoadedFiles) -> Resources {
         Resources {
             shared,
             cluster: RefCell::new(cluster),
+            loaded,
             ..Resources::default()
         }
     }
@@ -79,9 +84,15 @@ impl Resources {
 
     /// Keeps the text of a loaded file.
     pub fn remember(&self, file: &str, text: &str) {
+        self.loaded.add(file);
         self.sources
             .borrow_mut()
             .insert(file.to_owned(), Rc::from(text));
+    }
+
+    /// Whether the results of the handler at this place are to be remarked on, which is done once.
+    pub fn may_remark(&self, place: &str) -> bool {
+        self.remarked.borrow_mut().insert(place.into())
     }
 
     /// The text of a loaded file.

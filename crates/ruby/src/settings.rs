@@ -13,6 +13,7 @@ use tsumugi_mail::TestMails;
 use tsumugi_server::{DataAccess, Mode};
 
 use crate::limits::Limits;
+use crate::loaded_files::LoadedFiles;
 
 /// How an application is run.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +41,8 @@ pub struct Settings {
     pub environment: HashMap<String, String>,
     /// Whether a test runs it: `Tsumugi.test?`.
     pub in_test: bool,
+    /// Where it is kept which files the application has loaded.
+    pub loaded: LoadedFiles,
 }
 
 /// Databases that something else on this worker has opened, by name.

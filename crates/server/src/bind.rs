@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::acme::{AcmeOptions, AcmePlan};
 use crate::dashboard::DashboardSettings;
-use crate::failure::wrong_usage;
+use crate::failure::{with_tls_options, wrong_usage};
 use crate::front::{Front, MetricsRegistry, Mode};
 use crate::handover::{GivenSockets, SocketRole};
 use crate::listen::Listen;
@@ -19,11 +19,11 @@ use crate::traces::{CollectorSettings, TraceDestination, TraceExporter, ratio, s
 use anyhow::{Context as _, Result};
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use tsumugi_http::access_log::{AccessLog, LogTarget};
+use tsumugi_http::access_log::{AccessLog, LineForm, LogTarget};
 use tsumugi_http::admin::AdminServer;
 use tsumugi_http::{AdminToken, ServerTls, TrustedProxies, TrustedProxy, admin};
 use tsumugi_trace::{TraceSettings, Tracer};
-use tsumugi_worker::{FileOwner, ListenAddress, ListeningSocket, remove_stale_socket};
+use tsumugi_worker::{FileOwner, ListenAddress, ListeningSocket, LogFormat, remove_stale_socket};
 
 /// Options about what stands before the application.
 #[derive(clap::Args)]
@@ -42,8 +42,8 @@ pub struct FrontOptions {
     /// whatever its client has sent: for, proto, host, port (of X-Forwarded-; for and proto unless others are named), or forwarded (RFC 7239)
     #[arg(long, value_name = "PEER[,FIELD]")]
     trust_proxy: Vec<TrustedProxy>,
-    /// Write a JSON line for every request to this file, or to standard output with `-` (the default with --dev).
-    /// Opened again on SIGHUP
+    /// Write a JSON line for every request to this file, or to standard output with `-`. Opened again on SIGHUP. With --dev alone a short
+    /// line for people is written to standard output, or this one with TSUMUGI_LOG_FORMAT=json
     #[arg(long, value_name = "PATH|-")]
     access_log: Option<PathBuf>,
     /// Where to answer /healthz, /ready, /metrics (Prometheus) and /dashboard/, in plain HTTP and apart from the workers. Keep it private: the
@@ -57,6 +57,14 @@ pub struct FrontOptions {
     /// OTEL_TRACES_SAMPLER_ARG, else 1 where OTEL_EXPORTER_OTLP_ENDPOINT names a collector, else a few each second for the dashboard
     #[arg(long, value_name = "RATIO", value_parser = ratio)]
     trace_sample: Option<f64>,
+}
+
+/// What a developer sees of requests beside the log: lines of the same form.
+fn development_lines() -> LineForm {
+    match LogFormat::of_process() {
+        LogFormat::Text => LineForm::Text,
+        LogFormat::Json => LineForm::Json,
+    }
 }
 
 impl FrontOptions {
@@ -91,21 +99,22 @@ impl FrontOptions {
         let tls = match (&self.tls_cert, &self.tls_key, &acme) {
             (_, _, Some(supply)) => Some(supply.tls()?),
             (Some(certificate), Some(key), None) => {
-                let tls = ServerTls::new(certificate.clone(), key.clone())?;
+                let options = [("--tls-cert", &**certificate), ("--tls-key", key)];
+                let tls = ServerTls::new(certificate.clone(), key.clone());
                 // Each worker reads the files for itself; this is for the message.
-                tls.read()?;
-                Some(tls)
+                let tls = tls.and_then(|tls| tls.read().map(|_| tls));
+                Some(tls.map_err(|error| with_tls_options(error, &options))?)
             }
             _ => None,
         };
         let log = match (&self.access_log, mode) {
-            (Some(path), _) => Some(path.clone()),
-            (None, Mode::Development) => Some(PathBuf::from("-")),
+            (Some(path), _) => Some((path.clone(), LineForm::Json)),
+            (None, Mode::Development) => Some((PathBuf::from("-"), development_lines())),
             (None, Mode::Production) => None,
         };
         let access_log = match log {
-            Some(path) => {
-                let log = AccessLog::start(LogTarget::from(path.clone()));
+            Some((path, form)) => {
+                let log = AccessLog::start(LogTarget::from(path.clone()), form);
                 Some(log.with_context(|| format!("cannot open the access log {}", path.display()))?)
             }
             None => None,

@@ -1,6 +1,7 @@
 //! How a command of either kind of application ends when it has failed: what it prints, and its exit code. Prints nothing itself.
 //! Rule: wrong usage is an error of clap wherever it is found, so that it has clap's words and exit code.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -8,6 +9,34 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Wrong usage that clap itself cannot find: variables stand for options, and addresses are settled later.
 pub(crate) fn wrong_usage(kind: ErrorKind, message: &str) -> anyhow::Error {
     clap::Error::raw(kind, message).into()
+}
+
+/// An error about a file, with the options in front of it that name this file.
+pub fn with_options(
+    error: anyhow::Error,
+    file: &Path,
+    options: &[(&'static str, &Path)],
+) -> anyhow::Error {
+    let naming = options.iter().filter(|(_, path)| *path == file);
+    let naming: Vec<&str> = naming.map(|(option, _)| *option).collect();
+    match naming.is_empty() {
+        true => error,
+        false => error.context(naming.join(", ")),
+    }
+}
+
+/// The same of a certificate or key of a server.
+pub fn with_tls_options(
+    error: tsumugi_http::Error,
+    options: &[(&'static str, &Path)],
+) -> anyhow::Error {
+    match &error {
+        tsumugi_http::Error::Certificate { path, .. } => {
+            let path = path.clone();
+            with_options(error.into(), &path, options)
+        }
+        _ => error.into(),
+    }
 }
 
 /// What a failed command prints, with its line break, and its exit code: 2 for wrong usage, else 1. `program` begins the line of a failure and may be
@@ -19,7 +48,7 @@ pub fn failure(
 ) -> (String, ExitCode) {
     match error.downcast::<clap::Error>() {
         Ok(usage) => {
-            let usage = usage.format(&mut command);
+            let usage = without_value_tip(usage).format(&mut command);
             (usage.render().to_string(), usage_exit_code(&usage))
         }
         Err(error) => {
@@ -55,15 +84,36 @@ fn advice(usage: &clap::Error) -> Option<clap::Error> {
     })
 }
 
+/// The same error without the tip to take a mistyped option for a file or an id, by `--` in front of it. It stays for a number below zero, which may be a
+/// value.
+fn without_value_tip(mut usage: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(argument)) = usage.get(ContextKind::InvalidArg) else {
+        return usage;
+    };
+    let is_number = argument
+        .strip_prefix('-')
+        .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+    if is_number {
+        return usage;
+    }
+    if let Some(ContextValue::StyledStrs(mut tips)) = usage.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !tip.to_string().contains(" as a value, use "));
+        if !tips.is_empty() {
+            usage.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    usage
+}
+
 /// Prints wrong usage, or the help that was asked for; its exit code. The process goes on, so that what it has unpacked is removed.
-pub fn print_usage(usage: &clap::Error) -> ExitCode {
-    let absent = crate::acme::absent_option(usage);
+pub fn print_usage(usage: clap::Error) -> ExitCode {
+    let absent = crate::acme::absent_option(&usage);
     let absent = absent.map(|why| clap::Error::raw(usage.kind(), format!("{why}\n")));
-    let clearer = absent.or_else(|| advice(usage));
-    let usage = clearer.as_ref().unwrap_or(usage);
+    let clearer = absent.or_else(|| advice(&usage));
+    let usage = clearer.unwrap_or_else(|| without_value_tip(usage));
     // There is no reader when it cannot be written.
     let _ = usage.print();
-    usage_exit_code(usage)
+    usage_exit_code(&usage)
 }
 
 fn usage_exit_code(usage: &clap::Error) -> ExitCode {
@@ -96,6 +146,46 @@ mod tests {
         }
         assert!(said("serve --reload").contains("tip: serve --dev"));
         assert!(said("serve --ports").contains("unexpected argument"));
+    }
+
+    #[test]
+    fn mistyped_option_is_never_advised_as_a_value_and_the_nearest_option_is() {
+        let said = |words: &str| {
+            let command = clap::Command::new("serve")
+                .arg(clap::arg!([app] "a file"))
+                .arg(clap::arg!(--listen <ADDR> "where"));
+            let usage = command.try_get_matches_from(words.split(' ')).unwrap_err();
+            without_value_tip(usage).to_string()
+        };
+        for words in ["serve --prot 3", "serve -x", "serve a --nothing=1"] {
+            let text = said(words);
+            assert!(text.contains("unexpected argument"), "{text}");
+            assert!(!text.contains("tip:"), "{text}");
+        }
+        let near = said("serve --lisen 3");
+        assert!(near.contains("exists: '--listen'"), "{near}");
+        // A value may be a number.
+        assert!(said("serve -5").contains("use '-- -5'"));
+    }
+
+    #[test]
+    fn file_that_cannot_be_used_is_named_by_the_options_that_named_it() {
+        let (one, other) = (Path::new("a.pem"), Path::new("b.pem"));
+        let said = |options: &[(&'static str, &Path)]| {
+            let error = anyhow::anyhow!("cannot use a.pem");
+            crate::story(with_options(error, one, options).as_ref())
+        };
+        let check =
+            |options: &[(&'static str, &Path)], expected: &str| assert_eq!(said(options), expected);
+        check(
+            &[("--tls-cert", one), ("--tls-key", other)],
+            "--tls-cert: cannot use a.pem",
+        );
+        check(
+            &[("--tls-cert", one), ("--tls-key", one)],
+            "--tls-cert, --tls-key: cannot use a.pem",
+        );
+        check(&[("--tls-cert", other)], "cannot use a.pem");
     }
 
     #[test]

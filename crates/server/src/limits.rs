@@ -186,3 +186,18 @@ pub const OPENAPI_PARAMETERS_MAX: usize = 200;
 
 /// Fields of one body that `routes --openapi` describes, unless they are those of a shape; more are left out.
 pub const OPENAPI_FIELDS_MAX: usize = 1_000;
+
+/// Lines of source that an error page shows before and after the one that raised.
+pub const PAGE_SOURCE_LINES_AROUND: usize = 4;
+
+/// The same for an answer in text.
+pub const TEXT_SOURCE_LINES_AROUND: usize = 2;
+
+/// Lines below one heading of an answer in text.
+pub const TEXT_PART_LINES_MAX: usize = 8;
+
+/// Routes that a developer is told of where a path has none.
+pub const ROUTES_NEAR_MAX: usize = 5;
+
+/// How much of a segment of such a path is compared, in bytes.
+pub const SEGMENT_COMPARED_BYTES_MAX: usize = 100;

@@ -74,28 +74,50 @@ fn log_format(given: Option<&OsStr>) -> Result<LogFormat> {
     }
 }
 
-/// A folder whose files are shown by their paths in it.
-static HIDDEN_FOLDER: OnceLock<String> = OnceLock::new();
+/// A folder whose files are shown by their paths in it, in each of the forms in which texts may have it.
+static HIDDEN_FOLDER: OnceLock<Vec<String>> = OnceLock::new();
 
 /// Has the log, and whatever goes through [`without_hidden_folder`], show files of this folder by their paths in it from now on: those of an
 /// application that was unpacked for this process. The first one counts.
 pub fn hide_folder(folder: &Path) {
-    let _ = HIDDEN_FOLDER.set(folder.join("").display().to_string());
+    let _ = HIDDEN_FOLDER.set(forms(folder));
 }
 
-/// The text without the folder of [`hide_folder`].
+/// The folder as it is, and as it is written between quotation marks: by Rust, in JSON, and in JSON by Rust. They differ where its name has what is
+/// escaped there.
+fn forms(folder: &Path) -> Vec<String> {
+    let inside = |quoted: &str| {
+        let inside = quoted
+            .strip_prefix('"')
+            .and_then(|text| text.strip_suffix('"'));
+        inside.unwrap_or(quoted).to_owned()
+    };
+    let plain = folder.join("").display().to_string();
+    let debug = inside(&format!("{plain:?}"));
+    let json = |text: &str| inside(&serde_json::Value::from(text).to_string());
+    let mut forms = vec![json(&debug), debug, json(&plain), plain];
+    // Equal ones are beside each other then, and the longest are replaced first.
+    forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    forms.dedup();
+    forms
+}
+
+/// The text without the folder of [`hide_folder`], also where it is JSON.
 pub fn without_hidden_folder(text: &str) -> Cow<'_, str> {
     match HIDDEN_FOLDER.get() {
-        Some(folder) => without_folder(text, folder),
+        Some(forms) => without_folder(text, forms),
         None => Cow::Borrowed(text),
     }
 }
 
-fn without_folder<'t>(text: &'t str, folder: &str) -> Cow<'t, str> {
-    match text.contains(folder) {
-        true => Cow::Owned(text.replace(folder, "")),
-        false => Cow::Borrowed(text),
+fn without_folder<'t>(text: &'t str, forms: &[String]) -> Cow<'t, str> {
+    let mut shown = Cow::Borrowed(text);
+    for form in forms {
+        if shown.contains(form) {
+            shown = Cow::Owned(shown.replace(form, ""));
+        }
     }
+    shown
 }
 
 /// An event of the log, which is text, without the folder that is hidden.
@@ -190,16 +212,46 @@ mod tests {
         assert_eq!(*named(b"line\n"), *b"line\n");
         let activity = Activity::begin_named(ActivityKind::Job, "thumbnail".into(), None);
         let ids = activity.enter(|| named(b"line\n").into_owned());
-        let (request, trace) = (activity.id(), activity.trace_id());
-        let expected = format!("line request_id={request} trace_id={trace}\n");
+        // The same number once.
+        let expected = format!("line request_id={}\n", activity.id());
+        assert_eq!(String::from_utf8(ids).unwrap(), expected);
+        let parent = Some(activity.as_parent());
+        let part = Activity::begin_named(ActivityKind::Job, "part".into(), parent);
+        let ids = part.enter(|| named(b"line\n").into_owned());
+        let expected = format!(
+            "line request_id={} trace_id={}\n",
+            part.id(),
+            part.trace_id()
+        );
         assert_eq!(String::from_utf8(ids).unwrap(), expected);
     }
 
     #[test]
     fn event_about_a_file_of_the_hidden_folder_shows_its_path_there() {
-        let shown = |event| without_folder(event, "/tmp/tsumugi-app-x/");
+        let forms = forms(Path::new("/tmp/tsumugi-app-x"));
+        let shown = |event| without_folder(event, &forms);
         assert_eq!(shown("a: /tmp/tsumugi-app-x/app.rb:8\n"), "a: app.rb:8\n");
         assert_eq!(shown("a: /tmp/other.rb:8\n"), "a: /tmp/other.rb:8\n");
+    }
+
+    #[test]
+    fn hidden_folder_whose_name_is_escaped_is_hidden_in_quotation_marks_and_in_json_too() {
+        let folder = Path::new("/tmp/a \"b\" \\c\u{7}/tsumugi-app-x");
+        let forms = forms(folder);
+        let file = folder.join("app.rb").display().to_string();
+        let texts = [
+            format!("{file}:8"),
+            format!("{file:?}"),
+            serde_json::json!({ "place": file }).to_string(),
+            serde_json::json!({ "message": format!("no {file:?}") }).to_string(),
+        ];
+        for text in texts {
+            let shown = without_folder(&text, &forms);
+            assert!(
+                shown.contains("app.rb") && !shown.contains("tmp"),
+                "{shown}"
+            );
+        }
     }
 
     #[test]

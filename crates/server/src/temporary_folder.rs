@@ -39,7 +39,8 @@ impl TemporaryFolder {
         let folder = tempfile::Builder::new()
             .prefix(prefix)
             .permissions(Permissions::from_mode(0o700))
-            .tempdir_in(parent);
+            .tempdir_in(parent)
+            .map_err(without_temporary_name);
         let folder = folder.with_context(|| {
             format!(
                 "cannot make a folder for {what} in {}; TMPDIR=FOLDER names another folder",
@@ -67,6 +68,16 @@ impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         // A later process removes what stays.
         let _ = remove(self.folder.path());
+    }
+}
+
+/// The system's own error of a temporary file or folder, without the name that was made up for it and is nowhere to be found.
+pub fn without_temporary_name(error: io::Error) -> io::Error {
+    // `tempfile` adds the name as text and gives the error behind it to nobody.
+    let text = error.to_string();
+    match text.rsplit_once(" at path ") {
+        Some((own, _)) => io::Error::new(error.kind(), own.to_owned()),
+        None => error,
     }
 }
 
@@ -174,6 +185,16 @@ mod tests {
         std::os::unix::fs::symlink(parent.path().join("mark"), shop.join(MARK)).unwrap();
         drop(make(parent.path()));
         assert!(shop.join("app.rb").exists());
+    }
+
+    #[test]
+    fn folder_that_cannot_be_made_is_reported_without_the_name_that_it_would_have_had() {
+        let parent = tempfile::tempdir().unwrap();
+        let absent = parent.path().join("absent");
+        let error = TemporaryFolder::make_in(&absent, PREFIX, "tests").err();
+        let story = crate::story(error.unwrap().as_ref());
+        let is_named = story.contains("tsumugi-x-") || story.contains(" at path ");
+        assert!(!is_named && story.contains("(os error 2)"), "{story}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use http::header::SET_COOKIE;
 use http::{HeaderMap, Method, Uri};
 use tsumugi_db::Recency;
 use tsumugi_http::compress::CompressionPolicy;
-use tsumugi_http::{Files, HttpBody, OnWorker, Request, RouteMatch};
+use tsumugi_http::{Allow, Files, HttpBody, OnWorker, Request, RouteMatch};
 use tsumugi_server::commands::RouteLine;
 use tsumugi_server::dispatch::{
     self, Dispatch, FirstTurn, JobGuard, Lifecycle, PublicFolders, RequestDeadline, RequestLine,
@@ -366,6 +366,17 @@ impl<S: 'static> Dispatch for AppInstance<S> {
 
     fn not_found(&self) -> Option<EndpointCall<S>> {
         self.not_found.as_ref().map(EndpointCall::without_captures)
+    }
+
+    fn explain_unrouted(
+        &self,
+        request: &Request,
+        allow: Option<&Allow>,
+    ) -> Option<tsumugi_http::HttpResponse> {
+        let Settings { mode, in_test, .. } = self.worker.settings();
+        // Tests see what clients will see.
+        let is_developed = *mode == Mode::Development && !in_test;
+        is_developed.then(|| self.lifecycle.explain_unrouted(request, allow))
     }
 
     fn refuse(

@@ -141,7 +141,7 @@ impl<F> Commands<F> {
     {
         match Arguments::try_parse_from(arguments) {
             Ok(arguments) => run(self.routes, self.database, arguments),
-            Err(usage) => tsumugi_server::print_usage(&usage),
+            Err(usage) => tsumugi_server::print_usage(usage),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     AdminView, Error, HttpResponse, Limits, LocalTask, Mount, MountedApp, Request, Result,
     Settings, Worker,
 };
-use tsumugi_ruby::{App, Program, SharedResources};
+use tsumugi_ruby::{App, LoadedFiles, Program, SharedResources};
 use tsumugi_server::{Application as _, Program as _};
 
 pub use tsumugi_ruby::Limits as RubyLimits;
@@ -67,6 +67,8 @@ impl Ruby {
             calls: *calls,
             environment: environment.clone(),
             in_test: *in_test,
+            // Nothing watches files here.
+            loaded: LoadedFiles::default(),
         }
     }
 }

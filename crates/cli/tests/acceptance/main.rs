@@ -5,6 +5,7 @@
 mod bank;
 mod cluster;
 mod concurrency;
+mod development;
 mod events;
 mod handover;
 mod isolation;

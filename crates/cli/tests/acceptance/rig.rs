@@ -93,6 +93,11 @@ impl Site {
         Site::run(Arc::new(folder), "127.0.0.1:0", arguments, variables).listening()
     }
 
+    /// Serves what is in the folder; it may not come to listen.
+    pub fn run_in(folder: Arc<TempDir>, arguments: &[&str]) -> Site {
+        Site::run(folder, "127.0.0.1:0", arguments, &[])
+    }
+
     fn run(
         folder: Arc<TempDir>,
         listen: &str,

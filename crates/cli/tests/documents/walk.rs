@@ -145,7 +145,8 @@ pub fn command(program: &Path, folder: &Path) -> Command {
         .env("PATH", std::env::join_paths(paths).unwrap())
         .env("NO_COLOR", "1")
         .env("TSUMUGI_LOG", "warn")
-        .env_remove("DATABASE_URL");
+        .env_remove("DATABASE_URL")
+        .env_remove("TSUMUGI_SECRET");
     command
 }
 

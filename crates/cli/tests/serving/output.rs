@@ -34,12 +34,18 @@ impl Drop for Piped {
 
 impl Piped {
     fn start(options: &[&str]) -> Piped {
+        Piped::start_within(options, &[])
+    }
+
+    /// With variables of its environment.
+    fn start_within(options: &[&str], variables: &[(&str, &str)]) -> Piped {
         let folder = folder(&[("app.rb", APP.as_bytes())]);
         let child = Command::new(env!("CARGO_BIN_EXE_tsumugi"))
             .args(["serve", "--workers", "1", "--listen", "unix:app.sock"])
             .args(options)
             .current_dir(folder.path())
             .env("TSUMUGI_LOG", "info")
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -150,4 +156,23 @@ fn lines_come_in_order_and_none_is_lost_at_the_end() {
         ["one", "two"].into_iter().find(known)
     });
     assert_eq!(words.collect::<Vec<_>>(), ["one", "two"].repeat(50));
+}
+
+#[test]
+fn request_is_a_short_line_in_development_and_json_where_the_log_is() {
+    for (format, expected) in [("text", "GET /few 200 "), ("json", "{\"time\":")] {
+        let mut piped = Piped::start_within(&["--dev"], &[("TSUMUGI_LOG_FORMAT", format)]);
+        let output = piped.child.stdout.take().unwrap();
+        let errors = piped.child.stderr.take().unwrap();
+        let output = std::thread::spawn(move || text(output));
+        let errors = std::thread::spawn(move || text(errors));
+        piped.check("/few", "few");
+        assert_eq!(piped.end(), Some(0));
+        let output = output.join().unwrap();
+        let line = output.lines().find(|line| line.contains("/few"));
+        let line = line.unwrap_or_else(|| panic!("{output}"));
+        assert!(line.starts_with(expected), "{line}");
+        assert_eq!(line.ends_with(" ms"), format == "text", "{line}");
+        errors.join().unwrap();
+    }
 }

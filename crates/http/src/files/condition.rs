@@ -112,10 +112,14 @@ fn text(value: &Option<HeaderValue>) -> Option<&str> {
     value.as_ref()?.to_str().ok()
 }
 
-/// Dates of HTTP have no fractions.
+/// The last second of the year 9999, in seconds since 1970.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// Dates of HTTP have no fractions, and years of four digits: files of some file systems may be of a later one.
 pub(crate) fn whole_seconds(time: SystemTime) -> SystemTime {
     let since = time.duration_since(SystemTime::UNIX_EPOCH);
-    SystemTime::UNIX_EPOCH + Duration::from_secs(since.unwrap_or_default().as_secs())
+    let seconds = since.unwrap_or_default().as_secs().min(LAST_SECOND);
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
 fn part(range: &str, length: u64) -> FileDecision {
@@ -178,6 +182,19 @@ mod tests {
             expected,
             "{headers:?}"
         );
+    }
+
+    #[test]
+    fn date_behind_the_year_9999_is_its_last_second() {
+        for seconds in [
+            LAST_SECOND,
+            LAST_SECOND + 1,
+            u64::try_from(i64::MAX).unwrap(),
+        ] {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            let date = httpdate::fmt_http_date(whole_seconds(time));
+            assert_eq!(date, "Fri, 31 Dec 9999 23:59:59 GMT");
+        }
     }
 
     #[test]

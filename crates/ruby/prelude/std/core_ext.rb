@@ -474,6 +474,11 @@ module Kernel
     nil
   end
 
+  # Handlers are refused where they are read; this is for lines of a console and what is evaluated.
+  def `(_command)
+    raise NotImplementedError, Tsumugi::Native.absent_method("", "`")
+  end
+
   def public_send(name, *arguments, **named, &block) = __send__(name, *arguments, **named, &block)
 
   def display

@@ -32,6 +32,9 @@ module Tsumugi
 
       def meant(class_name, name, singleton)
         holder = named(class_name)
+        own = holder.__instead_of(name) if !singleton && holder.respond_to?(:__instead_of)
+        return own if own
+
         absent = Native.absent_method(singleton && holder ? holder.class.to_s : class_name.to_s, name)
         return absent if absent || holder.nil?
 

@@ -43,7 +43,11 @@ module Tsumugi
       attr_accessor :layout
 
       def folder=(folder)
-        @folder = Files.beside(Native.source_main, folder)
+        path = Files.beside(Native.source_main, folder.to_s)
+        wrong = Native.folder_missing(path)
+        raise ArgumentError, "views #{folder.to_s.inspect}: cannot read #{path}: #{wrong}" if wrong
+
+        @folder = path
       end
 
       def folder = @folder ||= Files.beside(Native.source_main, "views")
@@ -187,7 +191,7 @@ module Tsumugi
 end
 
 class << self
-  # Where templates are, from the application's folder, and the layout that pages are put in: `views "pages", layout: "frame"`.
+  # Where templates are, from the application's folder, where it must be, and the layout that pages are put in: `views "pages", layout: "frame"`.
   def views(folder, layout: nil)
     Tsumugi::Views.folder = folder
     Tsumugi::Views.layout = layout

@@ -24,7 +24,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             let value = scope.hash_fetch(given, key)?;
             if is_missing(scope, value, kind) {
                 if required {
-                    errors.push((name, "is missing".to_owned()));
+                    errors.push((name, absence(scope, value, kind)?.to_owned()));
                 }
                 continue;
             }
@@ -56,6 +56,16 @@ pub(super) fn float<'c>(scope: &'c Scope<'c>, text: &str) -> Result<'c, Option<f
 fn is_missing(scope: &Scope<'_>, value: Value<'_>, kind: Value<'_>) -> bool {
     let is_empty = || scope.with_bytes(value, <[u8]>::is_empty) == Some(true);
     value.is_nil() || (is_empty() && !is_bool(scope, kind))
+}
+
+/// What is wrong with what is missing: a form sends an empty text for what was not filled in, and for a file that was not chosen.
+fn absence<'c>(
+    scope: &'c Scope<'c>,
+    value: Value<'c>,
+    kind: Value<'c>,
+) -> Result<'c, &'static str> {
+    let is_field = !value.is_nil() && name_of(scope, kind)? != FILE;
+    Ok(if is_field { "is empty" } else { "is missing" })
 }
 
 fn is_bool(scope: &Scope<'_>, kind: Value<'_>) -> bool {
@@ -101,6 +111,9 @@ fn field<'c>(
         .flatten())
 }
 
+/// What a message calls an upload.
+const FILE: &str = "a file";
+
 /// A type in the words of a message.
 fn name_of<'c>(scope: &'c Scope<'c>, kind: Value<'c>) -> Result<'c, String> {
     let shown = scope.text_by(kind, "to_s")?;
@@ -111,7 +124,7 @@ fn name_of<'c>(scope: &'c Scope<'c>, kind: Value<'c>) -> Result<'c, String> {
         "Float" => "a number".to_owned(),
         "Array" => "a list".to_owned(),
         "Hash" => "an object".to_owned(),
-        "Upload" => "a file".to_owned(),
+        "Upload" => FILE.to_owned(),
         other => format!("of type {other}"),
     })
 }

@@ -34,7 +34,7 @@ use definitions::Natives;
 use maintenance_event::MaintenanceEvent;
 
 pub(crate) use arguments::is_responded;
-pub(crate) use failure::error_page;
+pub(crate) use failure::{error_page, error_response, source};
 pub(crate) use wait::timer_period;
 pub(crate) use web::input_shape;
 

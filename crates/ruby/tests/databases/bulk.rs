@@ -60,7 +60,7 @@ fn copy_that_is_left_or_refused_copies_nothing() {
             ),
             (
                 "failed { db.copy_in('copy missing from stdin') { |io| } }",
-                "DB::SyntaxError",
+                "DB::UndefinedTable",
             ),
             (
                 "said { db.copy_in('select 1') { |io| } }",

@@ -36,7 +36,7 @@ fn error_kind_decides_its_class() {
             ("failure { db.query('selec 1') }[:class]", "DB::SyntaxError"),
             (
                 "failure { db.query('select * from missing') }[:class]",
-                "DB::SyntaxError",
+                "DB::UndefinedTable",
             ),
             ("failure { db.query('select ?') }[:class]", "DB::UsageError"),
             ("failure { db.execute('begin') }[:class]", "DB::UsageError"),
@@ -51,6 +51,26 @@ fn error_kind_decides_its_class() {
             ("db.query('select count(*) as n from t').first[:n]", "1"),
         ],
     );
+}
+
+#[test]
+fn missing_table_is_a_syntax_error_of_its_own_class_that_names_migrate() {
+    for engine in crate::ALL {
+        check_on(
+            engine,
+            "",
+            &[
+                (
+                    "begin; db[:nowhere].insert(id: 1); rescue DB::Error => e; e.class.to_s; end",
+                    "DB::UndefinedTable",
+                ),
+                (
+                    "begin; db.query('select * from nowhere'); rescue DB::SyntaxError => e; json(e.message.include?('`tsumugi migrate up`')); end",
+                    "true",
+                ),
+            ],
+        );
+    }
 }
 
 #[test]

@@ -207,8 +207,8 @@ fn transaction_of_firebird_sees_its_own_tables_after_its_end() {
         USERS,
         &[
             (
-                "failing { db.transaction { users; db[:users].insert(name: 'a') } }[0, 15]",
-                "DB::SyntaxError",
+                "failing { db.transaction { users; db[:users].insert(name: 'a') } }[0, 18]",
+                "DB::UndefinedTable",
             ),
             ("json(db.table?(:users))", "false"),
             (
@@ -292,6 +292,33 @@ fn references_to_a_rebuilt_table_stay() {
                 "DB::ForeignKeyViolation",
             ),
             ("failing { db.drop :owners }", "DB::UsageError"),
+        ],
+    );
+}
+
+#[test]
+fn word_for_a_column_that_stands_alone_in_alter_names_add_and_change() {
+    let said =
+        |step: &str| format!("begin; db.alter(:t) {{ {step} }}; rescue => e; e.message; end");
+    let string = said("string :title");
+    let index = said("index :title");
+    let other = said("rename_colum :a, :b");
+    check_on(
+        Engine::Sqlite,
+        "",
+        &[
+            (
+                &string,
+                "undefined method 'string' for an instance of DB::Schema::Alteration; a column is added by add.string and changed by change.string",
+            ),
+            (
+                &index,
+                "undefined method 'index' for an instance of DB::Schema::Alteration; an index is added by add_index",
+            ),
+            (
+                &other,
+                "undefined method 'rename_colum' for an instance of DB::Schema::Alteration; did you mean rename_column?",
+            ),
         ],
     );
 }

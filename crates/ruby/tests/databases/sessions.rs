@@ -22,7 +22,10 @@ fn session_state_lasts_for_its_block() {
                 "db.connection { |c| c.execute('create temporary table w(n int)'); c.execute('insert into w values (1), (2)'); c.query('select sum(n) as n from w').first[:n] }",
                 "3",
             ),
-            ("failed { db.query('select 1 from w') }", "DB::SyntaxError"),
+            (
+                "failed { db.query('select 1 from w') }",
+                "DB::UndefinedTable",
+            ),
             (
                 "db.connection { db.query('select pg_advisory_lock(7)'); db.query(\"select count(*) as n from pg_locks where locktype = 'advisory'\").first[:n] }",
                 "1",

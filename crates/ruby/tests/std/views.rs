@@ -120,6 +120,19 @@ fn part_has_no_layout_unless_it_asks_for_one() {
 }
 
 #[test]
+fn folder_of_views_that_cannot_be_read_is_an_error_of_the_line_with_the_path() {
+    let check = |folder: &str, reason: &str| {
+        let app = format!("views '{folder}'\nget('/') {{ 'x' }}");
+        let expected = format!(
+            "/app.rb:1: ArgumentError: views \"{folder}\": cannot read /{folder}: {reason}"
+        );
+        check(&[("app.rb", &app)], &expected);
+    };
+    check("nothere", "No such file or directory (os error 2)");
+    check("app.rb", "Not a directory (os error 20)");
+}
+
+#[test]
 fn layouts_hold_pages_and_pages_hold_partials() {
     check(
         &[

@@ -40,6 +40,11 @@ fn fields_of_a_form_are_required_or_permitted() {
         "n=x&f=y&t=z&u=w",
         r#"{"errors":{"a":"is missing","n":"must be an integer","f":"must be a number","t":"must be true or false","u":"must be a file"}}"#,
     );
+    check(
+        "body.require(a: String, n: Integer, u: Upload, z: Integer)",
+        "a=&n=&u=",
+        r#"{"errors":{"a":"is empty","n":"is empty","u":"is missing","z":"is missing"}}"#,
+    );
     check("body.permit(a: String, n: Integer)", "n=3&a=", r#"{"n":3}"#);
     check(
         "body.permit(a: String, n: Integer)",

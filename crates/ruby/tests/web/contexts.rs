@@ -122,6 +122,46 @@ fn word_of_sinatra_by_its_symbol_has_a_hint() {
 }
 
 #[test]
+fn plugin_without_a_block_or_with_a_name_that_cannot_be_called_is_refused_with_what_to_write() {
+    for (plugin, expected) in [
+        (
+            "plugin :shop",
+            "plugin(:shop) needs a block, whose value is what shop means in handlers",
+        ),
+        (
+            "plugin(1) { 2 }",
+            "plugin takes its name as a Symbol, as in `plugin(:db) { DB.connect }`, not 1",
+        ),
+        (
+            "plugin('a b') { 1 }",
+            "plugin(\"a b\"): that is no name of a method",
+        ),
+        (
+            "plugin(:Shop) { 1 }",
+            "plugin(:Shop): that is no name of a method",
+        ),
+        (
+            "plugin('') { 1 }",
+            "plugin(\"\"): that is no name of a method",
+        ),
+        (
+            "plugin(:end) { 1 }",
+            "plugin(:end): that is no name of a method",
+        ),
+        (
+            "plugin(:get) { 1 }",
+            "plugin(:get): get is a word of application files",
+        ),
+    ] {
+        let error = Rig::refused(plugin, |_| {});
+        assert!(error.contains(expected), "{plugin}: {error}");
+        assert!(error.contains("app.rb:1"), "{plugin}: {error}");
+    }
+    let rig = Rig::serve("plugin(:a_1) { 1 }\nplugin('店') { 2 }\nget('/') { (a_1 + 店).to_s }");
+    assert_eq!(rig.get("/").text(), "3");
+}
+
+#[test]
 fn plugin_named_like_a_method_of_requests_is_refused() {
     for name in ["body", "query", "session", "json"] {
         let error = Rig::refused(&format!("plugin(:{name}) {{ 1 }}"), |_| {});

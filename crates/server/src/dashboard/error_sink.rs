@@ -1,6 +1,7 @@
 //! Errors that nobody handled, grouped by where they were raised, as each worker keeps them. Logs none: that is done where one ends.
 //! Rule: a worker keeps its own, so an error takes a lock that only the admin thread shares; groups, texts and frames have limits.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::text::{cut, cut_to};
 use crate::limits::{DASHBOARD_ERRORS_MAX, DASHBOARD_FRAMES_MAX, DASHBOARD_MESSAGE_CHARACTERS_MAX};
+use crate::log::without_hidden_folder;
 use crate::unix_time::unix_ms;
 
 /// An error that ended a request, or something else that the application ran.
@@ -119,6 +121,13 @@ impl ErrorGroup {
 impl ErrorReport {
     /// Finds its place and brings its texts within their limits.
     fn tidy(&mut self) {
+        // Before anything is cut or looked for: what is left of a path would not be known as one.
+        let texts = [&mut self.message].into_iter().chain(&mut self.backtrace);
+        for text in texts.chain(&mut self.place) {
+            if let Cow::Owned(shown) = without_hidden_folder(text) {
+                *text = shown;
+            }
+        }
         let in_backtrace = || self.backtrace.iter().find_map(|frame| place_in(frame));
         let place = self.place.take();
         self.place = place

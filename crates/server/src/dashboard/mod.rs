@@ -46,6 +46,7 @@ use tsumugi_worker::Handle;
 
 use crate::front::{Front, MetricsRegistry};
 use crate::limits::{DASHBOARD_BODY_BYTES_MAX, DASHBOARD_SESSION_SECONDS};
+use crate::log::without_hidden_folder;
 use api::{ApiEndpoint, ApiError, ApiQuery, cut, required};
 use guard::{Access, AccessGuard, COOKIE_NAME};
 
@@ -262,7 +263,8 @@ fn refusal(error: ApiError) -> HttpResponse {
 }
 
 fn json_response(status: StatusCode, value: &Value) -> HttpResponse {
-    HttpResponse::new(status, value.to_string())
+    let text = value.to_string();
+    HttpResponse::new(status, without_hidden_folder(&text).into_owned())
         .with(CONTENT_TYPE, HeaderValue::from_static("application/json"))
 }
 

@@ -7,7 +7,7 @@ use super::Dashboard;
 use super::api::{ApiQuery, ApiResult, cut, cut_to};
 use super::error_sink::place_in;
 use crate::limits::DASHBOARD_MESSAGE_CHARACTERS_MAX;
-use crate::log::story;
+use crate::log::{story, without_hidden_folder};
 use crate::unix_time::unix_ms;
 
 /// `GET reloads`: the last ones, the latest first.
@@ -18,7 +18,10 @@ pub(super) fn view(dashboard: &Dashboard, _: &ApiQuery) -> ApiResult {
 }
 
 fn reload(record: &ReloadRecord) -> Value {
-    let error = record.failure.as_ref().map(|failure| story(&failure.cause));
+    let error = record.failure.as_ref().map(|failure| {
+        let story = story(&failure.cause);
+        without_hidden_folder(&story).into_owned()
+    });
     json!({
         "at": unix_ms(record.at),
         "trigger": cut(&record.trigger.to_string()),

@@ -7,6 +7,7 @@
 
 mod drain;
 mod files;
+mod no_route;
 mod permit;
 mod refusal;
 mod tail;
@@ -69,6 +70,11 @@ impl<R> Lifecycle<R> {
         &self.jobs
     }
 
+    /// What a developer is told of a request whose path has no route, or with `allow` only routes of other methods.
+    pub fn explain_unrouted(&self, request: &Request, allow: Option<&Allow>) -> HttpResponse {
+        no_route::explained(&self.router, request, allow)
+    }
+
     /// Requests whose handlers wait now.
     pub fn waiting(&self) -> usize {
         self.permits.waiting()
@@ -98,6 +104,13 @@ pub trait Dispatch: Sized + 'static {
 
     /// The application's own answer to a path that has nothing.
     fn not_found(&self) -> Option<Self::Handler>;
+
+    /// The answer to a request without a route, or with `allow` one whose path has routes of other methods, where that is more than a bare
+    /// refusal.
+    fn explain_unrouted(&self, request: &Request, allow: Option<&Allow>) -> Option<HttpResponse> {
+        let _ = (request, allow);
+        None
+    }
 
     /// The answer to a request that is not let in. Nothing of its handler has run.
     fn refuse(
@@ -271,10 +284,17 @@ fn begin_unrouted<A: Dispatch>(
     }
     match unrouted {
         NoRoute::Options(allow) => FirstTurn::Done(HttpResponse::options(&allow)),
-        NoRoute::Method(allow) => FirstTurn::Done(HttpResponse::method_not_allowed(&allow)),
+        NoRoute::Method(allow) => {
+            let explained = app.explain_unrouted(&request, Some(&allow));
+            let refusal = || HttpResponse::method_not_allowed(&allow);
+            FirstTurn::Done(explained.unwrap_or_else(refusal))
+        }
         NoRoute::Path => match app.not_found() {
             Some(handler) => begin(app, cx, request, handler, None, job),
-            None => FirstTurn::Done(HttpResponse::not_found()),
+            None => {
+                let explained = app.explain_unrouted(&request, None);
+                FirstTurn::Done(explained.unwrap_or_else(HttpResponse::not_found))
+            }
         },
         NoRoute::Malformed => {
             let refusal = HttpResponse::refusal(StatusCode::BAD_REQUEST, "malformed path");

@@ -207,7 +207,7 @@ fn needs_escaping(bytes: &[u8]) -> bool {
 }
 
 /// A text with entities for what HTML would take for markup.
-pub(crate) fn html_escape(bytes: &[u8]) -> Vec<u8> {
+fn html_escape(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8 + 8);
     escape_into(&mut out, bytes);
     out

@@ -29,6 +29,7 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         }))
     })?;
     folders(natives)?;
+    folder_checks(natives)?;
     app_files(natives)?;
     programs(natives)?;
     environment(natives)
@@ -47,6 +48,17 @@ fn folders<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
             ),
             None => Ok(Value::nil()),
         }))
+    })
+}
+
+/// What is wrong with a folder; nothing where it can be read.
+fn folder_checks<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
+    natives.waiting("folder_missing", |host, scope, call| {
+        let path = PathBuf::from(text(scope, call.argument(0), "a path")?);
+        let wrong = load(host, move || {
+            Ok(std::fs::read_dir(path).err().map(|error| error.to_string()))
+        });
+        Ok(attempt(wrong, |scope, wrong| scope.string_or_nil(wrong)))
     })
 }
 

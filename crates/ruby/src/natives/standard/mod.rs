@@ -23,7 +23,6 @@ mod translation;
 
 use tsumugi_mruby::Result;
 
-pub(crate) use encodings::html_escape;
 pub(crate) use json::{read as read_json, read_with_symbols as read_json_with_symbols};
 pub(crate) use pattern::Pattern;
 
