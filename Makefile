@@ -37,7 +37,7 @@ run: ## set up, build, serve the demo on http://LISTEN and its dashboard on ADMI
 	cargo build --profile quick --package tsumugi-cli --no-default-features --features mimalloc
 	@mkdir -p "$(DATA)"
 	@test -s "$(DATA)/secret" || (umask 077; od -An -N32 -tx1 /dev/urandom | tr -d ' \n' > "$(DATA)/secret")
-	@echo 'run: the tables of the demo are in $(if $(DEMO_DATABASE),the database of DEMO_DATABASE,$(DATA)/app.db; DATABASE_URL is not looked at (another database: make run DEMO_DATABASE=URL))'
+	@echo 'run: the tables of the demo are in $(if $(value DEMO_DATABASE),the database of DEMO_DATABASE,$(DATA)/app.db; DATABASE_URL is not looked at (another database: make run DEMO_DATABASE=URL))'
 	@$(TARGET)/quick/tsumugi migrate up examples/demo/app.rb --data "$(DATA)"
 	@$(TARGET)/quick/tsumugi seed examples/demo/app.rb --data "$(DATA)"
 	@echo 'run: the demo on $(if $(filter unix:%,$(LISTEN)),$(LISTEN),http://$(LISTEN)) (another address: make run LISTEN=ADDRESS)'

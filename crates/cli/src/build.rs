@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use tempfile::NamedTempFile;
 use tsumugi_server::{TemporaryFolder, commands, without_temporary_name};
 
 use crate::bundle::{self, Program};
@@ -73,10 +74,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     application::find(&app)?;
     let output = match (&arguments.output, arguments.list) {
         (_, true) => None,
-        (Some(output), _) => Some(output.clone()),
+        (Some(path), _) => Some(BuildOutput {
+            path: path.clone(),
+            replacement: Replacement::Allowed,
+        }),
         (None, _) => Some(default_output(&check::name_of(&app))?),
     };
-    let mut files = FileList::new(&serve::folder_of(&app), arguments, output.as_deref())?;
+    let output_path = output.as_ref().map(|output| output.path.as_path());
+    let mut files = FileList::new(&serve::folder_of(&app), arguments, output_path)?;
     files.collect(Path::new(""), 0)?;
     files.entries.sort();
     let name = app.file_name().context("the application has no name")?;
@@ -95,9 +100,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     ensure!(
-        !output.is_dir(),
+        !output.path.is_dir(),
         "{} is a folder; name another file with -o",
-        output.display()
+        output.path.display()
     );
     let program = match &arguments.program {
         Some(program) => program.clone(),
@@ -113,28 +118,52 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     commands::print(format!(
         "{}built {}: {} of {} in all\n",
         files.left_out(),
-        output.display(),
+        output.path.display(),
         files.sum().trim_end(),
         megabytes(length)
     ))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where the executable is written.
+#[derive(Debug)]
+struct BuildOutput {
+    path: PathBuf,
+    replacement: Replacement,
+}
+
+/// Whether a file that is there is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replacement {
+    /// Its name was written, or an earlier build has made it.
+    Allowed,
+    /// Nothing was there when the name was chosen.
+    Refused,
+}
+
 /// Where an application of this name is built when it was not said: a file in this folder.
-fn default_output(name: &str) -> Result<PathBuf> {
+fn default_output(name: &str) -> Result<BuildOutput> {
     let named = PathBuf::from(name);
-    let output = match named.is_dir() {
+    let path = match named.is_dir() {
         true => PathBuf::from(format!("{name}.bin")),
         false => named,
     };
-    // A name that was not written replaces nothing that somebody may want.
-    let is_free = std::fs::symlink_metadata(&output).is_err();
+    let Ok(metadata) = std::fs::symlink_metadata(&path) else {
+        return Ok(BuildOutput {
+            path,
+            replacement: Replacement::Refused,
+        });
+    };
+    // A name that was not written replaces nothing that somebody may want. The type is looked at first: who opens a pipe waits for its writer.
     ensure!(
-        is_free || bundle::is_executable_with_application(&output),
+        metadata.is_file() && bundle::is_executable_with_application(&path),
         "{0} is here already and was made by no earlier build: name the executable, as in -o {0}.bin",
-        output.display()
+        path.display()
     );
-    Ok(output)
+    Ok(BuildOutput {
+        path,
+        replacement: Replacement::Allowed,
+    })
 }
 
 /// What stands at a path that is put in.
@@ -318,10 +347,10 @@ fn check_loads(folder: &Path, archive: &mut File, files: &FileList) -> Result<()
 }
 
 /// Writes the executable: complete or not at all. How long it is.
-fn write(output: &Path, mut program: Program, mut archive: File) -> Result<u64> {
-    let unwritable = || format!("cannot write {}", output.display());
-    let folder = serve::folder_of(output);
-    let made = tempfile::NamedTempFile::new_in(&folder).map_err(without_temporary_name);
+fn write(output: &BuildOutput, mut program: Program, mut archive: File) -> Result<u64> {
+    let unwritable = || format!("cannot write {}", output.path.display());
+    let folder = serve::folder_of(&output.path);
+    let made = NamedTempFile::new_in(&folder).map_err(without_temporary_name);
     let mut made = made.with_context(unwritable)?;
     program
         .copy_to(made.as_file_mut())
@@ -334,10 +363,29 @@ fn write(output: &Path, mut program: Program, mut archive: File) -> Result<u64> 
         .set_permissions(std::fs::Permissions::from_mode(0o755))
         .with_context(unwritable)?;
     made.as_file().sync_all().with_context(unwritable)?;
-    made.persist(output)
-        .map_err(|error| error.error)
-        .with_context(unwritable)?;
+    persist(made, output)?;
     Ok(length)
+}
+
+/// Gives a file that is complete its name.
+fn persist(made: NamedTempFile, output: &BuildOutput) -> Result<()> {
+    let path = &output.path;
+    let persisted = match output.replacement {
+        Replacement::Allowed => made.persist(path),
+        // Between the look at the name and now another program may have taken it.
+        Replacement::Refused => made.persist_noclobber(path),
+    };
+    let Err(failed) = persisted else {
+        return Ok(());
+    };
+    let is_taken = output.replacement == Replacement::Refused
+        && failed.error.kind() == io::ErrorKind::AlreadyExists;
+    ensure!(
+        !is_taken,
+        "{0} was not here when the build began and is now, so it is not replaced: name the executable, as in -o {0}.bin",
+        path.display()
+    );
+    Err(failed.error).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The archive of the files, written to the end of `to`.
@@ -390,4 +438,37 @@ fn append(
 
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a file its name where another has it already; the error, and what has the name then.
+    fn persist_over_another(replacement: Replacement) -> (Option<String>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shop");
+        std::fs::write(&path, "of somebody").unwrap();
+        let mut made = NamedTempFile::new_in(&folder).unwrap();
+        made.write_all(b"built").unwrap();
+        let output = BuildOutput { path, replacement };
+        let error = persist(made, &output).err();
+        let content = std::fs::read_to_string(&output.path).unwrap();
+        let names = std::fs::read_dir(&folder).unwrap().count();
+        assert_eq!(names, 1, "a temporary file is left");
+        (error.map(|error| error.to_string()), content)
+    }
+
+    #[test]
+    fn file_that_appears_while_it_is_built_is_replaced_only_where_its_name_was_given() {
+        let (error, content) = persist_over_another(Replacement::Refused);
+        let error = error.unwrap();
+        assert!(
+            error.contains("was not here when the build began and is now"),
+            "{error}"
+        );
+        assert_eq!(content, "of somebody");
+        let (error, content) = persist_over_another(Replacement::Allowed);
+        assert_eq!((error, content.as_str()), (None, "built"));
+    }
 }

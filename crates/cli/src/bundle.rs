@@ -197,7 +197,8 @@ pub fn write_trailer(mut to: impl Write, archive_bytes: u64) -> io::Result<()> {
     to.write_all(MAGIC)
 }
 
-/// Whether a file is an executable with an application behind it; one that cannot be read is none.
+/// Whether a file is an executable with an application behind it; one that cannot be read is none. Callers have looked at its type: to open a pipe
+/// waits for its writer.
 pub fn is_executable_with_application(file: &Path) -> bool {
     let read = || {
         let mut file = File::open(file)?;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use tsumugi_server::openapi::RouteOptions;
 use tsumugi_server::{commands, without_hidden_folder};
 
-use crate::{application, bundle};
+use crate::{application, bundle, serve};
 
 /// Options of `check`, and of `routes` too.
 #[derive(clap::Args)]
@@ -56,11 +56,16 @@ pub fn routes(arguments: &RoutesArguments) -> Result<ExitCode> {
 /// The name of an application: that of its file, or of the folder where an `app.rb` lies; of an executable with an application, its own.
 pub fn name_of(app: &Path) -> String {
     let executable = || std::env::current_exe().ok();
-    let absolute = match bundle::is_there() {
-        true => executable(),
-        false => std::path::absolute(app).ok(),
+    // `.` and `..` are no names: that of the folder for which they stand is taken.
+    let in_its_folder = || {
+        let folder = serve::folder_of(app).canonicalize().ok()?;
+        Some(folder.join(app.file_name()?))
     };
-    let path = absolute.unwrap_or_else(|| app.to_owned());
+    let path = match bundle::is_there() {
+        true => executable(),
+        false => in_its_folder(),
+    };
+    let path = path.unwrap_or_else(|| app.to_owned());
     let stem = path.file_stem().unwrap_or_default();
     let folder = path.parent().and_then(Path::file_name);
     let name = match folder {
@@ -83,5 +88,14 @@ mod tests {
         ] {
             assert_eq!(name_of(Path::new(app)), expected, "{app}");
         }
+    }
+
+    #[test]
+    fn application_in_a_folder_above_is_named_after_that_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let views = folder.path().join("shop/views");
+        std::fs::create_dir_all(&views).unwrap();
+        assert_eq!(name_of(&views.join("../app.rb")), "shop");
+        assert_eq!(name_of(&views.join("./../blog.rb")), "blog");
     }
 }

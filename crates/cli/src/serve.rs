@@ -43,7 +43,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         mode: prepared.mode,
         limits: prepared.limits.app.clone(),
         http: prepared.limits.http.clone(),
-        loaded: LoadedFiles::kept(),
+        loaded: match prepared.mode {
+            Mode::Development => LoadedFiles::recording(),
+            Mode::Production => LoadedFiles::default(),
+        },
         ..Settings::default()
     };
     if settings.mode == Mode::Development {

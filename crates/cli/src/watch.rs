@@ -20,7 +20,7 @@ const KINDS: &[&str] = &["rb", "erb"];
 const TESTS: &str = "test";
 
 /// Watches `folder` from a thread of its own, until the process ends. `data` is left out: the application writes there. Of the tests only those files
-/// count that were `loaded`. Called before the application is loaded, so that a change made meanwhile is not taken for what was loaded.
+/// count that another load may need. Called before the application is loaded, so that a change made meanwhile is not taken for what was loaded.
 pub fn start(
     folder: PathBuf,
     data: PathBuf,
@@ -39,7 +39,7 @@ pub fn start(
             std::thread::park_timeout(Duration::from_millis(WATCH_INTERVAL_MS));
             let before = std::mem::replace(&mut known, look(&folder, &data));
             let tests = folder.join(TESTS);
-            let counts = |path: &Path| !path.starts_with(&tests) || loaded.contains(path);
+            let counts = |path: &Path| !path.starts_with(&tests) || loaded.may_matter(path);
             let Some(changed) = difference(&before, &known, counts) else {
                 continue;
             };

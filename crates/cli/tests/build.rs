@@ -382,6 +382,49 @@ fn executable_without_a_name_is_named_after_the_application_and_replaces_nothing
 }
 
 #[test]
+fn executable_of_an_application_in_a_folder_above_is_named_after_that_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("shop/app.rb"), "get('/') { 'x' }\n");
+    fs::create_dir(folder.path().join("shop/views")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+    let (code, text) = run(command
+        .args(["build", "../app.rb"])
+        .current_dir(folder.path().join("shop/views")));
+    assert!(code == 0 && text.contains("built shop: 1 file"), "{text}");
+    assert!(folder.path().join("shop/views/shop").is_file());
+}
+
+#[test]
+fn executable_without_a_name_replaces_no_link_pipe_or_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write(&at("shop/app.rb"), "get('/') { 'x' }\n");
+    let build = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsumugi"));
+        run(command.arg("build").args(words).current_dir(&folder))
+    };
+    let (code, text) = build(&["shop", "-o", "earlier"]);
+    assert_eq!(code, 0, "{text}");
+    let is_refused = |what: &str| {
+        let (code, text) = build(&["shop"]);
+        let says = "shop.bin is here already and was made by no earlier build";
+        assert!(code == 1 && text.contains(says), "{what}: {text}");
+    };
+    // What the link leads to is one of an earlier build, the link is not.
+    std::os::unix::fs::symlink("earlier", at("shop.bin")).unwrap();
+    is_refused("link");
+    assert!(fs::symlink_metadata(at("shop.bin")).unwrap().is_symlink());
+    fs::remove_file(at("shop.bin")).unwrap();
+    // Nobody writes into it: a build that opened it would wait for ever.
+    let made = Command::new("mkfifo").arg(at("shop.bin")).status().unwrap();
+    assert!(made.success());
+    is_refused("pipe");
+    fs::remove_file(at("shop.bin")).unwrap();
+    fs::create_dir(at("shop.bin")).unwrap();
+    is_refused("folder");
+}
+
+#[test]
 fn command_for_the_sources_of_an_application_is_refused() {
     let shop = Shop::new();
     for words in [&["test"][..], &["--dev"], &["serve", "--dev"]] {

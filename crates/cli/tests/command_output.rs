@@ -214,7 +214,7 @@ fn migrate_without_a_server_ends_like_check() {
                 "{words:?}: {text}"
             );
             // Not in silence, and not once for each try.
-            let notice = |line: &&str| line.contains("waiting for the database");
+            let notice = |line: &&str| line.contains("; trying again (");
             let notices: Vec<&str> = text.lines().filter(notice).collect();
             assert_eq!(notices.len(), 1, "{words:?}: {text}");
             for part in ["nobody@127.0.0.1:1/", "refused", "DATABASE_URL"] {

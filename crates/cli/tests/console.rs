@@ -174,15 +174,26 @@ fn the_word_help_says_what_can_be_called_and_how_to_leave() {
 
 #[test]
 fn method_of_another_library_and_a_command_are_answered_with_what_to_write() {
-    let text = converse("5.minutes\n1.5.hours\n''.blank?\n`ls`\n");
+    let text = converse("5.minutes\n1.5.hours\n''.blank?\nTime.current\n`ls`\n");
     for present in [
         "minutes is a method of ActiveSupport, which is not here; use a number of seconds, as in 5 * 60",
         "hours is a method of ActiveSupport",
         "blank? is a method of ActiveSupport, which is not here; use nil? and empty?",
+        "current is a method of ActiveSupport, which is not here; use Time.now",
         "mruby has no commands in backquotes; use",
     ] {
         assert!(text.contains(present), "no {present} in:\n{text}");
     }
+}
+
+#[test]
+fn method_that_a_class_of_the_application_lacks_is_not_taken_for_one_of_another_library() {
+    let text = converse("class User; end\nUser.current\nUser.zone\n");
+    for name in ["current", "zone"] {
+        let undefined = format!("undefined method '{name}' for class User");
+        assert!(text.contains(&undefined), "{text}");
+    }
+    assert!(!text.contains("ActiveSupport"), "{text}");
 }
 
 #[test]

@@ -143,6 +143,16 @@ fn migrations_are_applied_in_order_shown_and_undone() {
             "down  20260102120000_add_nick.rb\nup    20260102120000_add_nick.rb\n1 migration undone and applied",
         );
         assert_eq!(site.ask(NAMES), "=> [\"first?\", \"first?\"]");
+        // As after a `redo` whose second half has failed.
+        site.run(&["migrate", "down"]);
+        let (code, text) = site.run(&["migrate", "redo"]);
+        assert_eq!(code, 1, "{text}");
+        assert!(
+            text.contains("is not applied") && text.contains("`migrate up`"),
+            "{text}"
+        );
+        assert_eq!(site.ask("db.table?(:users)"), "=> true");
+        site.run(&["migrate", "up"]);
         site.check(
             &["migrate", "down", "--steps", "9"],
             0,

@@ -65,7 +65,7 @@ pub enum Error {
         /// What failed.
         statement: FailedStatement,
     },
-    /// The database does not understand the SQL. Fix it.
+    /// The database does not understand the SQL, or the SQL names something else than a table that is not there, such as a column. Fix it.
     #[error("{message}")]
     Syntax {
         /// Byte offset into the SQL, when known.

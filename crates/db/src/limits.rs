@@ -53,10 +53,12 @@ pub const LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 60);
 pub const IDLE_CONNECTION_DEFAULT: Duration = Duration::from_secs(5 * 60);
 /// How long a caller waits for a connection.
 pub const ACQUIRE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
-/// How long a database may take to open before the log says that it is waited for, and how long attempts may fail.
+/// How long a first connection may take, or attempts may keep failing, before a line in the log.
 pub(crate) const WAIT_NOTICE_AFTER: Duration = Duration::from_secs(1);
 /// Between two lines in the log about a database that cannot be connected to.
 pub(crate) const OUTAGE_NOTICE_EVERY: Duration = Duration::from_secs(10);
+/// How long the last line about a database is remembered at least, so that another says when it is back.
+pub(crate) const OUTAGE_NOTICE_MEMORY: Duration = Duration::from_secs(100);
 /// How long each of several hosts may take to open a connection at least, however short the time of those who wait for one.
 pub(crate) const HOST_TIME_MIN: Duration = Duration::from_secs(1);
 /// How long a commit whose caller has left may take before the log says so.

@@ -276,10 +276,18 @@ fn migrations_are_applied_in_the_order_of_their_numbers_and_undone_backwards() {
             r#"[{"name":"an","nick":"x"}]"#
         );
         assert_eq!(migrator.redo(None).await.unwrap(), 2);
+        // One that a first attempt has undone and not applied again is not taken for the one before it.
+        assert_eq!(migrator.down(None).await.unwrap(), 1);
+        let refused = migrator.redo(None).await.unwrap_err().to_string();
+        assert!(refused.contains("02_add_nick is not applied"), "{refused}");
+        assert!(db.has_table("users").await.unwrap());
+        assert_eq!(migrator.up(None).await.unwrap(), 1);
         assert_eq!(migrator.down(Some(9)).await.unwrap(), 2);
         assert!(!db.has_table("users").await.unwrap());
         let expected = [
             "up 1_create_users",
+            "up 02_add_nick",
+            "down 02_add_nick",
             "up 02_add_nick",
             "down 02_add_nick",
             "up 02_add_nick",

@@ -54,6 +54,7 @@ static void hook(mrb_state *mrb, const mrb_irep *irep, const mrb_code *pc, mrb_v
   if (asked & TS_INTERRUPT_REPORT) {
     const char *file;
     int32_t line = 0;
+    mrb->c->ci->pc = pc + 1; /* the last instructions may have written no place down (build/dispatch.rs) */
     ts_where_in(mrb, &file, &line);
     ts_host_slow(vm->host, file, line);
   }

@@ -84,6 +84,7 @@ module Tsumugi
 
       raise ArgumentError, "plugin(#{name.inspect}): that is no name of a method; take small letters, digits and _, as in `plugin(:db)`" unless callable?(name.to_s)
 
+      # Read before the first plugin, which becomes such a method itself.
       @file_words ||= main.singleton_methods
       raise ArgumentError, "plugin(#{name.inspect}): #{name} is a word of application files; take another name" if @file_words.include?(name.to_sym)
       raise ArgumentError, "plugin(#{name.inspect}) needs a block, whose value is what #{name} means in handlers: `plugin(#{name.inspect}) { … }`" unless block

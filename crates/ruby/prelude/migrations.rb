@@ -117,7 +117,7 @@ module Tsumugi
 
     # Undoes the last +steps+ and applies them again.
     def redo(steps = nil)
-      files = plan(:down, steps)
+      files = plan(:redo, steps)
       run(files, :down) + run(files.reverse, :up)
     end
 
@@ -142,7 +142,7 @@ module Tsumugi
 
     private
 
-    def plan(direction, steps) = Native.history_plan(@history, @db.__native, direction, steps).map { |name| @files[name] }
+    def plan(task, steps) = Native.history_plan(@history, @db.__native, task, steps).map { |name| @files[name] }
 
     # Answers how many it ran: without those that another process applied first.
     def run(files, direction)

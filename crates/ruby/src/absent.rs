@@ -222,10 +222,11 @@ const PLUGINS: &[(&str, &str)] = &[
 const SPAN: &str = "a number of seconds, as in 5 * 60";
 /// A moment, some time from now.
 const MOMENT: &str = "Time.now + 5 * 60, or - for one that has been";
-/// Names of keys.
+/// What replaces ActiveSupport's conversions of a Hash's keys.
 const KEYS: &str = "transform_keys";
 
-/// Methods that ActiveSupport adds to those of Ruby, as [`METHODS`]; `Numeric` stands for all numbers.
+/// Methods that ActiveSupport adds to those of Ruby, as [`METHODS`]; `Numeric` stands for all numbers. `Class.method` is one of that class itself and of
+/// no other: applications have a `User.current` of their own.
 const ACTIVE_SUPPORT: &[(&str, &str)] = &[
     ("Numeric#second", SPAN),
     ("Numeric#seconds", SPAN),
@@ -247,8 +248,8 @@ const ACTIVE_SUPPORT: &[(&str, &str)] = &[
     ("Numeric#from_now", MOMENT),
     ("Numeric#megabytes", "1024 * 1024"),
     ("Numeric#kilobytes", "1024"),
-    ("Class#current", "Time.now"),
-    ("Class#zone", "Time.now, and zone: of every"),
+    ("Time.current", "Time.now"),
+    ("Time.zone", "Time.now, and zone: of every"),
     ("#blank?", "nil? and empty?"),
     ("#presence", "&. and ||"),
     ("#present?", "a value itself as a condition, and empty?"),
@@ -302,17 +303,19 @@ fn sentence(name: &str, other: &str) -> String {
     format!("mruby has no {name}; use {other}")
 }
 
+fn active_support_sentence(name: &str, other: &str) -> String {
+    format!("{name} is a method of ActiveSupport, which is not here; use {other}")
+}
+
 /// What to write in place of a method of ActiveSupport.
-fn active_support_sentence(class: &str, name: &str) -> Option<String> {
+fn active_support_method(class: &str, name: &str) -> Option<String> {
     let class = match class {
         "Integer" | "Float" => "Numeric",
         class => class,
     };
     let other = find(ACTIVE_SUPPORT, &format!("{class}#{name}"))
         .or_else(|| find(ACTIVE_SUPPORT, &format!("#{name}")))?;
-    Some(format!(
-        "{name} is a method of ActiveSupport, which is not here; use {other}"
-    ))
+    Some(active_support_sentence(name, other))
 }
 
 fn plugin_sentence(name: &str) -> Option<String> {
@@ -349,8 +352,14 @@ pub(crate) fn method(class: &str, name: &str) -> Option<String> {
         .or_else(|| find(OWN_METHODS, name));
     match own {
         Some(own) => Some(sentence(name, own)),
-        None => active_support_sentence(class, name),
+        None => active_support_method(class, name),
     }
+}
+
+/// What to use in place of a method that another library adds to the class of this name itself.
+pub(crate) fn class_method(class: &str, name: &str) -> Option<String> {
+    let other = find(ACTIVE_SUPPORT, &format!("{class}.{name}"))?;
+    Some(active_support_sentence(name, other))
 }
 
 /// What to use in place of a method of CRuby that is called without a receiver.
@@ -427,6 +436,17 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn method_of_active_support_on_time_is_that_of_no_other_class() {
+        let hint = class_method("Time", "current").unwrap();
+        assert!(hint.contains("ActiveSupport") && hint.ends_with("use Time.now"));
+        assert!(class_method("Time", "zone").is_some());
+        for name in ["current", "zone"] {
+            assert_eq!(class_method("User", name), None);
+            assert_eq!(method("Class", name), None);
+        }
+    }
 
     #[test]
     fn rows_are_in_order_and_no_name_stands_twice() {

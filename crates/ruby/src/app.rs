@@ -117,10 +117,11 @@ impl App {
             timers::read(&self.host, scope).map_err(|raised| Error::raised(scope, raised))
         })?;
         let jobs = self.lifecycle.jobs();
-        let start = |timer| timers::start(&self.host, timer, jobs.stop_signal());
-        jobs.add_timers(timers.into_iter().map(start));
+        // What can fail comes first: a timer that runs would outlive the failure.
         let worker = job_worker::start(&self.host, jobs.stop_signal())?;
         jobs.add_timers(worker);
+        let start = |timer| timers::start(&self.host, timer, jobs.stop_signal());
+        jobs.add_timers(timers.into_iter().map(start));
         jobs.add_timers(job_worker::start_schedules(&self.host, jobs.stop_signal()));
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::natives;
 use crate::resources::Resources;
 
-/// Why the last load has failed. Cheap to clone; usable on any thread.
+/// Why the application has not loaded even once, by the last load that failed. Cheap to clone; usable on any thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstLoadFailure(Arc<Mutex<Option<FailedLoad>>>);
 
@@ -70,7 +70,7 @@ fn page(resources: &Resources, error: &Error, text: &String) -> ErrorPage {
     };
     page.parts.push(PagePart {
         heading: "The application has not loaded",
-        lines: vec!["it is loaded again when one of its files is saved".to_owned()],
+        lines: vec!["it is loaded again when one of its files is saved, and at SIGHUP".to_owned()],
     });
     page
 }

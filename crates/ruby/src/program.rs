@@ -60,7 +60,7 @@ impl Program {
             Attempt::First => {
                 if novelty == Novelty::New {
                     tracing::error!(
-                        "the application does not load, and every request is answered so until one of its files is saved: {error}"
+                        "the application does not load, and every request is answered so until one of its files is saved, or SIGHUP loads it again: {error}"
                     );
                 }
                 Ok(App::standing_in(host, failure.clone()))
@@ -84,7 +84,9 @@ enum Attempt {
 /// # Errors
 /// When serving cannot begin.
 pub fn serve(prepared: PreparedServer<Limits>, settings: Settings) -> anyhow::Result<ExitCode> {
-    let load_failure = (settings.mode == Mode::Development).then(FirstLoadFailure::default);
+    // A process that serves already goes on, rather than to be replaced by an error.
+    let serves_errors = settings.mode == Mode::Development && !prepared.has_predecessor();
+    let load_failure = serves_errors.then(FirstLoadFailure::default);
     prepared.run(move |_| {
         let program = Program::new(settings.clone());
         match &load_failure {
@@ -105,7 +107,16 @@ impl tsumugi_server::Program for Program {
         let host = App::open(worker, Rc::clone(&self.settings), self.shared.clone())?;
         let loaded = App::load_in(&host).await;
         let started = loaded.and_then(|app| app.start_timers().map(|()| app));
-        started.or_else(|error| self.failed(host, error, attempt))
+        match started {
+            Ok(app) => {
+                self.settings.loaded.note_success();
+                Ok(app)
+            }
+            Err(error) => {
+                self.settings.loaded.note_failure();
+                self.failed(host, error, attempt)
+            }
+        }
     }
 }
 

@@ -62,11 +62,25 @@ impl SourceExcerpt {
 impl ErrorPage {
     /// The answer in the form that a client with these header fields reads.
     pub fn response(&self, request: &HeaderMap) -> HttpResponse {
+        let shown = self.without_passwords();
         if !accepts_html(request) {
-            return HttpResponse::text(self.status, self.text());
+            return HttpResponse::text(self.status, shown.text());
         }
         let html = HeaderValue::from_static("text/html; charset=utf-8");
-        HttpResponse::new(self.status, self.html()).with(CONTENT_TYPE, html)
+        HttpResponse::new(self.status, shown.html()).with(CONTENT_TYPE, html)
+    }
+
+    /// Whoever asks sees it, and the line that fails is often the one with the database's URL.
+    fn without_passwords(&self) -> ErrorPage {
+        let mut page = self.clone();
+        page.message = without_passwords(&page.message);
+        let source = page.source.iter_mut();
+        let lines = source.flat_map(|source| source.lines.iter_mut().map(|(_, line)| line));
+        let parts = page.parts.iter_mut().flat_map(|part| &mut part.lines);
+        for line in lines.chain(parts) {
+            *line = without_passwords(line);
+        }
+        page
     }
 
     fn text(&self) -> String {
@@ -89,7 +103,10 @@ impl ErrorPage {
                 let _ = writeln!(text, "  {line}");
             }
             if let Some(more @ 1..) = part.lines.len().checked_sub(TEXT_PART_LINES_MAX) {
-                let _ = writeln!(text, "  … {more} more, which are in the log or on the page");
+                let _ = writeln!(
+                    text,
+                    "  … {more} more: ask with `Accept: text/html` for all"
+                );
             }
         }
         text
@@ -122,6 +139,28 @@ impl ErrorPage {
 const HEAD: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Error</title>\
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}\
 pre{padding:1rem;overflow:auto;border:1px solid #8886;border-radius:6px}mark{background:#e5484d33;color:inherit}</style><body>";
+
+/// `text` with `…` in place of the password of each URL in it. What is quoted wrongly may hold an `@` or a slash: it ends at the last `@`.
+fn without_passwords(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        shown.push_str(before);
+        shown.push_str("://");
+        let is_end = |char: char| char.is_whitespace() || matches!(char, '"' | '\'' | '`');
+        let (url, behind) = after.split_at(after.find(is_end).unwrap_or(after.len()));
+        match url.rsplit_once('@') {
+            Some((login, host)) => {
+                let user = login.split(':').next().unwrap_or_default();
+                let mark = if login == user { "" } else { ":…" };
+                shown.extend([user, mark, "@", host]);
+            }
+            None => shown.push_str(url),
+        }
+        rest = behind;
+    }
+    shown + rest
+}
 
 /// Whether a client names HTML among what it accepts (RFC 9110 section 12.5.1): whoever takes anything has not asked for a page.
 fn accepts_html(request: &HeaderMap) -> bool {
@@ -181,6 +220,37 @@ mod tests {
         let begin = "500 ArgumentError: no <b>\napp.rb:5\n\n     3  line 3 <\n     4  line 4 <\n>    5  line 5 <\n     6  line 6 <\n     7  line 7 <\n\nBacktrace\n  app.rb:0\n";
         assert!(text.starts_with(begin), "{text}");
         assert!(text.contains("app.rb:7\n  … 12 more"), "{text}");
+    }
+
+    #[test]
+    fn password_of_a_url_is_shown_nowhere() {
+        for (text, expected) in [
+            ("no URL: a@b", "no URL: a@b"),
+            ("http://host:80/a", "http://host:80/a"),
+            (
+                "DB.connect \"postgres://u:pw@db/x\", a",
+                "DB.connect \"postgres://u:…@db/x\", a",
+            ),
+            (
+                "postgres://u:p@s/w@db/x and redis://u@r",
+                "postgres://u:…@db/x and redis://u@r",
+            ),
+            ("redis://:pw@r", "redis://:…@r"),
+        ] {
+            assert_eq!(without_passwords(text), expected);
+        }
+        let mut page = page();
+        let line = "x \"postgres://u:secret@db/x\"".to_owned();
+        page.message.clone_from(&line);
+        page.source = Some(SourceExcerpt::new("app.rb", 1, &line));
+        page.parts[0].lines = vec![line];
+        let shown = page.without_passwords();
+        for text in [shown.text(), shown.html()] {
+            assert!(
+                !text.contains("secret") && text.contains("postgres://u:…@db/x"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

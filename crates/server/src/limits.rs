@@ -190,7 +190,7 @@ pub const OPENAPI_FIELDS_MAX: usize = 1_000;
 /// Lines of source that an error page shows before and after the one that raised.
 pub const PAGE_SOURCE_LINES_AROUND: usize = 4;
 
-/// The same for an answer in text.
+/// Lines of source before and after the line that raised, in an error as text.
 pub const TEXT_SOURCE_LINES_AROUND: usize = 2;
 
 /// Lines below one heading of an answer in text.
@@ -199,5 +199,5 @@ pub const TEXT_PART_LINES_MAX: usize = 8;
 /// Routes that a developer is told of where a path has none.
 pub const ROUTES_NEAR_MAX: usize = 5;
 
-/// How much of a segment of such a path is compared, in bytes.
+/// Bytes of one segment of a path that are compared with routes for a 404 of `--dev`.
 pub const SEGMENT_COMPARED_BYTES_MAX: usize = 100;

@@ -234,6 +234,11 @@ impl<T> PreparedServer<T> {
         description.features.extend(features);
     }
 
+    /// Whether another process serves until this one has loaded its application.
+    pub fn has_predecessor(&self) -> bool {
+        has_predecessor(self.handover.as_ref())
+    }
+
     /// How many workers serve.
     pub fn workers(&self) -> NonZeroUsize {
         self.workers
@@ -328,6 +333,10 @@ impl<T> PreparedServer<T> {
     }
 }
 
+fn has_predecessor(handover: Option<&Handover>) -> bool {
+    handover.is_some_and(Handover::has_predecessor)
+}
+
 /// What is done once all workers serve for the first time.
 struct Start {
     admin: Option<(BoundPages, Arc<dyn AdminSource>)>,
@@ -374,9 +383,7 @@ impl Start {
     }
 
     fn has_predecessor(&self) -> bool {
-        self.handover
-            .as_ref()
-            .is_some_and(Handover::has_predecessor)
+        has_predecessor(self.handover.as_ref())
     }
 
     fn answer_pages(&mut self) -> std::io::Result<()> {

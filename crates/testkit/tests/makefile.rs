@@ -39,3 +39,20 @@ fn demo_uses_no_database_that_was_not_named_for_it() {
         "sqlite:demo.db"
     );
 }
+
+#[test]
+fn name_of_the_demo_database_is_not_expanded_where_it_is_mentioned() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new("make")
+        .current_dir(root)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("DEMO_DATABASE", "postgres://ann:$(error expanded)@h/own")
+        .args(["--dry-run", "run"])
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("in the database of DEMO_DATABASE"), "{said}");
+}

@@ -25,8 +25,8 @@ pub fn url_pairs(text: &str, database_key: &str) -> Result<Vec<(String, String)>
         self::hosts(&mut pairs, hosts)?;
     }
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    // A password with a bare slash would show up as a host and a database.
-    if !authority.contains('@') && path.contains('@') {
+    // A password with a bare slash would show up as a host and a database, also where it has an @ before the slash.
+    if path.contains('@') {
         return Err(format!("an @ comes after the first /; {ESCAPE}"));
     }
     push(
@@ -107,4 +107,44 @@ fn decode(text: &str) -> Result<String, String> {
         }
     }
     String::from_utf8(decoded).map_err(|_| "a value is not UTF-8".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_sign_after_the_first_slash_is_refused_and_nothing_of_the_text_is_shown() {
+        for text in [
+            "ann:Kq/Kq@h:1/own",
+            "ann:1/Kq@h:1/own",
+            "ann:p@Kq/Kq@h:1/own",
+            "ann:p@Kq/Kq@h?x=y",
+            "ann:p@Kq:1/Kq@Kq@h",
+            "ann@h/Kq@Kq",
+        ] {
+            let reason = url_pairs(text, "dbname").unwrap_err();
+            assert!(reason.contains("(%40 is @, %2F is /)"), "{text}: {reason}");
+            assert!(!reason.contains("Kq"), "{text}: {reason}");
+        }
+    }
+
+    #[test]
+    fn database_name_writes_its_at_sign_escaped_and_an_option_as_it_is() {
+        let pairs = url_pairs("ann:p@s@h/a%40b?x=y@z", "dbname").unwrap();
+        let pairs: Vec<_> = pairs
+            .iter()
+            .map(|(key, value)| (&**key, &**value))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("user", "ann"),
+                ("password", "p@s"),
+                ("host", "h"),
+                ("dbname", "a@b"),
+                ("x", "y@z"),
+            ]
+        );
+    }
 }

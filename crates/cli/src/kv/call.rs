@@ -3,8 +3,9 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use tokio::task::LocalSet;
+use tsumugi_rpc::RpcTarget;
 
 use super::{commands, list, maintenance, transfer};
 
@@ -78,20 +79,20 @@ Example:
   tsumugi kv clear --index 1 --yes";
 
 /// The same error, with how to have a server at an address where none answers.
-fn with_advice(error: anyhow::Error) -> anyhow::Error {
+fn with_start_hint(error: anyhow::Error) -> anyhow::Error {
     let Some(tsumugi_rpc::Error::Connect { target, .. }) = error.downcast_ref() else {
         return error;
     };
-    let listen = match target.split_once("tkrzw+unix:") {
-        Some((_, path)) => format!("unix:{path}"),
-        None => match target.rsplit_once("//") {
-            Some((_, address)) => address.to_owned(),
-            None => target.clone(),
-        },
+    let target = target.parse::<RpcTarget>().ok();
+    let start = match target.and_then(|target| target.listen_address()) {
+        Some(listen) => format!("`tsumugi kv --listen {listen}` starts one, and "),
+        None => String::new(),
     };
-    anyhow!(
-        "{error}; is a server running there? `tsumugi kv --listen {listen}` starts one, and --address names another"
-    )
+    // What is said of the causes stands before the hint, and is not said again behind it.
+    let story = tsumugi_server::story(error.as_ref());
+    error.context(format!(
+        "{story}; is a server running there? {start}--address names another"
+    ))
 }
 
 /// One of the commands.
@@ -141,7 +142,7 @@ impl KvCall {
             .build()
             .context("cannot start an event loop")?;
         let called = LocalSet::new().block_on(&runtime, self.called());
-        called.map_err(with_advice)
+        called.map_err(with_start_hint)
     }
 
     async fn called(self) -> Result<ExitCode> {
@@ -160,5 +161,39 @@ impl KvCall {
             KvCall::Clear(clear) => return clear.run().await,
         };
         done.map(|()| ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(target: &str, expected: &str) {
+        let refused = tsumugi_rpc::Error::Connect {
+            target: target.to_owned(),
+            source: std::io::ErrorKind::ConnectionRefused.into(),
+        };
+        let error = with_start_hint(refused.into());
+        let text = tsumugi_server::story(error.as_ref());
+        let said = text.strip_prefix(&format!("cannot connect to {target}: "));
+        let hint = said.and_then(|said| said.split_once("; "));
+        assert_eq!(hint.map(|(_, hint)| hint), Some(expected), "{text}");
+        let cause = error.downcast_ref::<tsumugi_rpc::Error>();
+        assert!(cause.is_some(), "the cause is lost");
+    }
+
+    #[test]
+    fn hint_starts_a_server_only_at_an_address_of_this_machine_without_tls() {
+        let local = |listen| {
+            format!(
+                "is a server running there? `tsumugi kv --listen {listen}` starts one, and --address names another"
+            )
+        };
+        check("tkrzw+unix:/run/kv.sock", &local("unix:/run/kv.sock"));
+        check("tkrzw://127.0.0.1:1978", &local("127.0.0.1:1978"));
+        let elsewhere = "is a server running there? --address names another";
+        check("tkrzw://kv.example.org:1978", elsewhere);
+        check("tkrzw+tls://localhost:1978", elsewhere);
     }
 }

@@ -155,6 +155,44 @@ fn files_of_tests_reload_only_what_loads_them() {
     assert!(!site.log().contains("app_test.rb"), "{}", site.log());
 }
 
+#[test]
+fn file_of_tests_that_the_first_load_lacked_is_loaded_when_it_is_there() {
+    let folder = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    std::fs::create_dir(folder.path().join("test")).unwrap();
+    let app = "require_relative 'test/support'\nget('/') { SAID }";
+    std::fs::write(folder.path().join("app.rb"), app).unwrap();
+    let site = Site::run_in(folder, &["--dev"]).listening();
+    site.expect_log("the application does not load");
+    site.write("test/support.rb", "SAID = 'support'");
+    site.until("/", "support");
+}
+
+#[test]
+fn timers_of_an_application_that_does_not_load_never_tick() {
+    let folder = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    // One job more than there may be is noticed last.
+    let app = "jobs DB.connect('sqlite:a.db')\nevery(0.1) { log.info 'tick' }\n501.times { |i| job(\"j#{i}\") { 1 } }";
+    std::fs::write(folder.path().join("app.rb"), app).unwrap();
+    let site = Site::run_in(folder, &["--dev"]).listening();
+    site.expect_log("the application does not load");
+    pause(1_000);
+    assert!(!site.log().contains("tick"), "{}", site.log());
+}
+
+#[test]
+fn process_that_serves_is_not_replaced_by_one_that_does_not_load() {
+    let folder = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    std::fs::write(folder.path().join("app.rb"), "get('/') { 'one' }").unwrap();
+    let socket = folder.path().join("handover").display().to_string();
+    let arguments = ["--dev", "--handover", &socket];
+    let first = Site::run_in(std::sync::Arc::clone(&folder), &arguments).listening();
+    first.expect_log("serving");
+    first.write("app.rb", "raise 'wrong'");
+    let mut second = Site::run_in(folder, &arguments);
+    assert_eq!(second.exit_code(), 1);
+    first.check("/", "one");
+}
+
 const RESULTS: &str = r#"
 get("/integer") { 404 }
 get("/triple") { [404, { "x" => "y" }, ["gone"]] }
@@ -202,7 +240,7 @@ get("/") { "" }
 }
 
 #[test]
-fn migration_that_computes_for_long_holds_nothing_up() {
+fn long_migration_is_not_logged_as_a_stall() {
     let folder = tempfile::tempdir().unwrap();
     let migrations = folder.path().join("migrations");
     std::fs::create_dir(&migrations).unwrap();

@@ -82,6 +82,10 @@ fn is_idle_too_long(server: Option<&ServerError>) -> bool {
     server.is_some_and(|error| error.code.as_str() == "25P03")
 }
 
+/// What in the server says that a name stands for no table in the FROM clause. It does so with the code of a table that is not there, and no
+/// migration helps.
+const NO_FROM_ENTRY: &str = "errorMissingRTE";
+
 fn server(context: StatementContext<'_>, error: ServerError) -> Error {
     let limit = context.options.statement_timeout;
     let position = error
@@ -123,7 +127,7 @@ fn server(context: StatementContext<'_>, error: ServerError) -> Error {
             outcome: StatementOutcome::RolledBack,
             statement,
         },
-        "42P01" => Error::UndefinedTable {
+        "42P01" if error.routine.as_deref() != Some(NO_FROM_ENTRY) => Error::UndefinedTable {
             position,
             message,
             statement,
@@ -197,6 +201,26 @@ mod tests {
                 "{error}"
             );
             assert_eq!(error.to_string().contains(message), !is_timeout, "{error}");
+        }
+    }
+
+    #[test]
+    fn name_without_an_entry_in_from_is_a_mistake_in_the_sql_and_no_table_to_make() {
+        let options = Options::default();
+        for (routine, expected) in [
+            (Some("parserOpenTable"), "UndefinedTable"),
+            (Some("errorMissingRTE"), "SyntaxError"),
+            (None, "UndefinedTable"),
+        ] {
+            let mut reported = ServerError::default();
+            reported.code = SqlState::UNDEFINED_TABLE;
+            reported.routine = routine.map(str::to_owned);
+            let statement = StatementContext {
+                sql: "select nope.a from things".into(),
+                values: Vec::new(),
+                options: &options,
+            };
+            assert_eq!(server(statement, reported).kind(), expected, "{routine:?}");
         }
     }
 

@@ -184,9 +184,12 @@ impl Migrator {
     }
 
     /// Undoes the last one, or the last so many, and applies them again. Gives how many of both.
+    ///
+    /// # Errors
+    /// As [`Migrator::down`] and [`Migrator::up`]; [`Error::MigrationFailed`] too, and nothing is undone, if one that follows is not applied.
     pub fn redo(&self, steps: Option<usize>) -> LocalBoxFuture<'_, Result<usize>> {
         async move {
-            let mut newest = self.history.newest(&self.executor(), steps).await?;
+            let mut newest = self.history.redoable(&self.executor(), steps).await?;
             let undone = self.run(&newest, Direction::Down).await?;
             newest.reverse();
             Ok(undone + self.run(&newest, Direction::Up).await?)

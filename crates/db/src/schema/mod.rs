@@ -4,6 +4,7 @@
 mod history;
 mod migrations;
 mod own_table;
+mod redo;
 mod turn;
 
 use std::rc::Rc;

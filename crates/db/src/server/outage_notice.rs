@@ -1,5 +1,5 @@
 //! The lines in the log about a database that cannot be connected to. Opens nothing itself.
-//! Rule: all workers try the same database, and one line in [`OUTAGE_NOTICE_EVERY`] is enough for all of them; none shows a password.
+//! Rule: all workers try the same database, and one line in [`OUTAGE_NOTICE_EVERY`] is enough for all of them, with one more when it is back; none shows a password.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -9,13 +9,26 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::limits::{OUTAGE_NOTICE_EVERY, WAIT_NOTICE_AFTER};
+use crate::limits::{OUTAGE_NOTICE_EVERY, OUTAGE_NOTICE_MEMORY, WAIT_NOTICE_AFTER};
 
-/// What helps, in each line.
-const ADVICE: &str = "which is tried again; check the server and its address, that of DATABASE_URL unless the application names another";
+/// What helps, at the end of each line.
+const ADVICE: &str =
+    "check the server and its address: that of DATABASE_URL unless the application names another";
 
-/// When the last line was written about each address that cannot be connected to.
-static NOTICES: Mutex<BTreeMap<Arc<str>, Instant>> = Mutex::new(BTreeMap::new());
+/// The last line about each address that could not be connected to.
+static NOTICES: Mutex<BTreeMap<Arc<str>, Notice>> = Mutex::new(BTreeMap::new());
+
+struct Notice {
+    written: Instant,
+    return_notice: ReturnNotice,
+}
+
+/// The line that says that the database is back.
+#[derive(PartialEq, Eq)]
+enum ReturnNotice {
+    Pending,
+    Written,
+}
 
 /// Waits until the first connection to a database is open, which is given up after `limit`.
 pub(super) async fn wait<T>(
@@ -28,12 +41,14 @@ pub(super) async fn wait<T>(
     if let Ok(opened) = tokio::time::timeout(WAIT_NOTICE_AFTER, &mut opening).await {
         return opened;
     }
-    if let Some(address) = address.filter(|address| is_due(address)) {
+    if let Some(address) = address
+        && begin_notice(address)
+    {
         let reason = last_failure();
         let reason = reason.as_deref().unwrap_or("there is no answer yet");
         tracing::warn!(
             target: "tsumugi_db",
-            "waiting for the database {address} for up to {limit:?} (acquire_timeout), {ADVICE}: {reason}"
+            "cannot connect to the database {address}: {reason}; trying again (for up to {limit:?}, acquire_timeout; {ADVICE})"
         );
     }
     opening.await
@@ -41,33 +56,42 @@ pub(super) async fn wait<T>(
 
 /// An attempt has failed, as all have for a while.
 pub(super) fn note_failure(address: &Arc<str>, reason: &str) {
-    if is_due(address) {
-        tracing::warn!(target: "tsumugi_db", "no connection to the database {address}, {ADVICE}: {reason}");
+    if begin_notice(address) {
+        tracing::warn!(
+            target: "tsumugi_db",
+            "cannot connect to the database {address}: {reason}; trying again ({ADVICE})"
+        );
     }
 }
 
-/// A connection is open. Says so where a line has said that there was none.
+/// A connection is open. Says so once for each line that has said that there was none.
 pub(super) fn note_success(address: &Arc<str>) {
     let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
-    if notices.remove(address).is_some() {
+    // The notice stays: a server that takes one connection and refuses the next is not written about each time.
+    if let Some(notice) = notices.get_mut(address)
+        && notice.return_notice == ReturnNotice::Pending
+    {
+        notice.return_notice = ReturnNotice::Written;
         tracing::info!(target: "tsumugi_db", "connected to the database {address}");
     }
 }
 
-/// Whether a line about the address is to be written, which the caller does then.
-fn is_due(address: &Arc<str>) -> bool {
+/// Notes that a line about the address is being written, which the caller does. False within [`OUTAGE_NOTICE_EVERY`] of the last, and nothing is
+/// noted then.
+fn begin_notice(address: &Arc<str>) -> bool {
     let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
-    if is_recent(notices.get(address), OUTAGE_NOTICE_EVERY) {
+    let last = notices.get(address);
+    if last.is_some_and(|last| last.written.elapsed() < OUTAGE_NOTICE_EVERY) {
         return false;
     }
     // An address that nothing tries any more stays here no longer.
-    notices.retain(|_, written| is_recent(Some(written), OUTAGE_NOTICE_EVERY * 10));
-    notices.insert(Arc::clone(address), Instant::now());
+    notices.retain(|_, notice| notice.written.elapsed() < OUTAGE_NOTICE_MEMORY);
+    let notice = Notice {
+        written: Instant::now(),
+        return_notice: ReturnNotice::Pending,
+    };
+    notices.insert(Arc::clone(address), notice);
     true
-}
-
-fn is_recent(written: Option<&Instant>, within: Duration) -> bool {
-    written.is_some_and(|written| written.elapsed() < within)
 }
 
 #[cfg(test)]
@@ -107,9 +131,8 @@ mod tests {
         for part in [
             " WARN ",
             &address,
-            "20s (acquire_timeout)",
-            "connection refused",
-            "tried again",
+            "/once: connection refused; trying again",
+            "20s, acquire_timeout",
             "DATABASE_URL",
         ] {
             assert!(lines[0].contains(part), "{part}: {}", lines[0]);
@@ -131,5 +154,27 @@ mod tests {
         let lines = lines.await;
         let count = |part: &str| lines.iter().filter(|line| line.contains(part)).count();
         assert_eq!((count(" WARN "), count(" INFO ")), (3, 1), "{lines:#?}");
+        assert!(
+            lines[0].contains("/often: connection refused; trying again (check "),
+            "{lines:#?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn server_that_refuses_some_is_logged_every_ten_seconds_and_connected_to_once_for_each() {
+        let address: Arc<str> = "postgres://ann@db:5432/full".into();
+        let lines = logged(async {
+            for _ in 0..25 {
+                note_failure(&address, "too many clients already");
+                note_success(&address);
+                note_success(&address);
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+        let lines = lines.await;
+        let is_warning = |line: &String| line.contains(" WARN ");
+        let warnings: Vec<bool> = lines.iter().map(is_warning).collect();
+        let expected = [true, false, true, false, true, false];
+        assert_eq!(warnings, expected, "{lines:#?}");
     }
 }

@@ -160,7 +160,8 @@ fn run(cause: rusqlite::Error, statement: StatementContext<'_>) -> Error {
     if let Some((violated, name)) = violation {
         return violated.error(Some(name), statement.failed(detail));
     }
-    // A statement that was prepared while the table was there. What follows the words is its name, but where a function says so of a value.
+    // A statement that was prepared while the table was there. With bound values the text could come from a function that quotes one, so it is not
+    // trusted.
     if code == ffi::SQLITE_ERROR && statement.values.is_empty() && detail.starts_with(NO_TABLE) {
         return not_understood(None, detail, statement);
     }

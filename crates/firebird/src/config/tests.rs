@@ -21,6 +21,7 @@ fn first_slash_divides_the_server_from_its_database() {
         "firebird://u@h:3051//srv/x.fdb",
     );
     check("firebird://u@h/C:%5Cx.fdb", "firebird://u@h:3050/C:\\x.fdb");
+    check("firebird://u@h/a%40b", "firebird://u@h:3050/a@b");
     check("firebird://u@[::1]:3051/a", "firebird://u@[::1]:3051/a");
     check("firebird://u@/a", "firebird://u@localhost:3050/a");
     check("firebird://u@:3051/a", "firebird://u@localhost:3051/a");
@@ -67,6 +68,12 @@ fn missing_or_unescaped_part_is_reported_without_the_password() {
         "firebird://u:sec/ret@h/a",
         "url: a port is not a number; write special characters of names and passwords as % and two hexadecimal digits (%40 is @, %2F is /)",
     );
+    for url in ["firebird://u:p@secret/w@h/a", "firebird://u:p@w/secret@h/a"] {
+        check(
+            url,
+            "url: an @ comes after the first /; write special characters of names and passwords as % and two hexadecimal digits (%40 is @, %2F is /)",
+        );
+    }
     check(
         "firebird://u:secret@[::1]3050/a",
         "url: only :port may follow an IPv6 address in brackets",

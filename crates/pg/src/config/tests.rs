@@ -154,6 +154,7 @@ fn urls_are_read_into_their_parts() {
         "postgres://%75%40:%2f%3F%E7%B4%A1@h/%64%2F",
         "hosts: h:5432; user: u@; password: /?紡; database: d/",
     );
+    check("postgres://h/a%40b", "hosts: h:5432; database: a@b");
     check(
         "postgres://[::1]:7,[fe80::2]/d",
         "hosts: [::1]:7,[fe80::2]:5432; database: d",
@@ -205,6 +206,11 @@ fn malformed_urls_are_refused_with_the_reason() {
         "! url: a % is not followed by two hexadecimal digits…",
     );
     check("postgres://u:%00@h", "! url: %00 cannot be part of a value");
+    check(
+        "postgres://u:p@ss/w@h:1/d",
+        "! url: an @ comes after the first /; write special characters…",
+    );
+    check("postgres://u@h/a@b", "! url: an @ comes after the first /…");
     check("postgres://u:%ff@h", "! url: a value is not UTF-8");
     check("postgres://a%2Cb", "! url: a host name has a comma");
     check(
@@ -603,6 +609,8 @@ fn no_password_is_shown() {
         format!("postgres://u:{SECRET}@h:x"),
         format!("postgres://u:{SECRET}/w@h"),
         format!("postgres://u:1/{SECRET}@h"),
+        format!("postgres://u:p@{SECRET}/w@h:1/d"),
+        format!("postgres://u:p@w/{SECRET}@h:1/d"),
         format!("postgres://u:{SECRET}?w@h"),
         format!("postgres://u:1?{SECRET}@h"),
         format!("postgres://u:%{SECRET}@h"),

@@ -1,6 +1,7 @@
 //! Where a server is, as the user writes it: `tkrzw://host:port`, `tkrzw+tls://host:port` or `tkrzw+unix:/path`. Opens nothing.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -44,6 +45,16 @@ impl RpcTarget {
         }
     }
 
+    /// Where a server of this machine listens for clients of this target, as `tsumugi kv --listen` takes it. None where the target is on another
+    /// machine, or needs a certificate besides.
+    pub fn listen_address(&self) -> Option<String> {
+        match self {
+            RpcTarget::Unix(path) => path.to_str().map(|path| format!("unix:{path}")),
+            RpcTarget::Tcp { host, .. } => is_loopback(host).then(|| self.authority()),
+            RpcTarget::Tls { .. } => None,
+        }
+    }
+
     pub(crate) fn scheme(&self) -> &'static str {
         match self {
             RpcTarget::Tls { .. } => "https",
@@ -71,6 +82,12 @@ impl FromStr for RpcTarget {
             advice,
         })
     }
+}
+
+/// Whether a host is this machine by its name or address alone; nothing is resolved.
+fn is_loopback(host: &str) -> bool {
+    let address = host.parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 const FORMS: &str = "write tkrzw://host:port, tkrzw+tls://host:port or tkrzw+unix:/path";
@@ -141,6 +158,22 @@ mod tests {
         check("tkrzw://[::1]:5", "tkrzw://[::1]:5");
         check("tkrzw://[::1]", "tkrzw://[::1]:1978");
         check("tkrzw+unix:/run/kv.sock", "tkrzw+unix:/run/kv.sock");
+    }
+
+    #[test]
+    fn server_listens_at_targets_of_this_machine_without_tls() {
+        for (text, expected) in [
+            ("tkrzw+unix:/run/kv.sock", Some("unix:/run/kv.sock")),
+            ("tkrzw://127.0.0.1:5", Some("127.0.0.1:5")),
+            ("tkrzw://[::1]", Some("[::1]:1978")),
+            ("tkrzw://LocalHost:5", Some("LocalHost:5")),
+            ("tkrzw+tls://127.0.0.1:5", None),
+            ("tkrzw://kv.example.org:5", None),
+            ("tkrzw://10.0.0.1:5", None),
+        ] {
+            let target: RpcTarget = text.parse().unwrap();
+            assert_eq!(target.listen_address().as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

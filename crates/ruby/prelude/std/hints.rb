@@ -35,7 +35,8 @@ module Tsumugi
         own = holder.__instead_of(name) if !singleton && holder.respond_to?(:__instead_of)
         return own if own
 
-        absent = Native.absent_method(singleton && holder ? holder.class.to_s : class_name.to_s, name)
+        absent = Native.absent_class_method(class_name.to_s, name) if singleton
+        absent ||= Native.absent_method(singleton && holder ? holder.class.to_s : class_name.to_s, name)
         return absent if absent || holder.nil?
 
         known = singleton ? holder.methods : holder.instance_methods

@@ -84,23 +84,24 @@ fn listed<'r>(
     PagePart { heading, lines }
 }
 
-/// How many letters a path would have to have otherwise to be one of this pattern.
+/// The edits from `path` to the nearest path of `pattern`, segment by segment. A segment that one of them lacks costs its bytes and its slash, an empty
+/// capture one character and its slash.
 fn distance(path: &str, pattern: &str) -> usize {
     let mut path = path.split('/');
-    let mut letters = 0;
+    let mut edits = 0;
     for segment in pattern.split('/') {
         if segment.starts_with('*') {
-            return letters;
+            return edits;
         }
         let is_capture = segment.starts_with(':');
-        letters += match path.next() {
+        edits += match path.next() {
             Some("") | None if is_capture => 2,
             Some(_) if is_capture => 0,
             Some(text) => strsim::osa_distance(cut(text), segment),
             None => segment.len() + 1,
         };
     }
-    letters + path.map(|segment| segment.len() + 1).sum::<usize>()
+    edits + path.map(|segment| segment.len() + 1).sum::<usize>()
 }
 
 fn cut(segment: &str) -> &str {
@@ -128,8 +129,10 @@ mod tests {
         table
     }
 
-    fn lines(page: &ErrorPage) -> Vec<&str> {
-        page.parts[0].lines.iter().map(String::as_str).collect()
+    /// The lines of the first part, with one space between columns.
+    fn lines(page: &ErrorPage) -> Vec<String> {
+        let words = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        page.parts[0].lines.iter().map(words).collect()
     }
 
     #[test]
@@ -139,16 +142,16 @@ mod tests {
             assert_eq!(lines(&page)[..expected.len()], *expected, "{path}");
             assert_eq!(lines(&page)[ROUTES_NEAR_MAX..], ["`routes` lists all 7"]);
         };
-        check("/note", &["GET     /notes", "POST    /notes"]);
-        check("/notes/7/", &["GET     /notes/:id", "DELETE  /notes/:id"]);
-        check("/abuot", &["GET     /about"]);
-        check("/file/a/b", &["GET     /files/*path"]);
+        check("/note", &["GET /notes", "POST /notes"]);
+        check("/notes/7/", &["GET /notes/:id", "DELETE /notes/:id"]);
+        check("/abuot", &["GET /about"]);
+        check("/file/a/b", &["GET /files/*path"]);
     }
 
     #[test]
     fn path_with_other_methods_is_answered_with_their_routes_alone() {
         let page = method_not_allowed(&table(), &Method::PUT, "/notes/7");
-        assert_eq!(lines(&page), ["GET     /notes/:id", "DELETE  /notes/:id"]);
+        assert_eq!(lines(&page), ["GET /notes/:id", "DELETE /notes/:id"]);
         assert_eq!(page.message, "PUT /notes/7");
     }
 

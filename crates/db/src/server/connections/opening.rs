@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::limits::WAIT_NOTICE_AFTER;
+use crate::limits::{OUTAGE_NOTICE_EVERY, WAIT_NOTICE_AFTER};
 use crate::server::outage_notice;
 
 /// The wait after the first failure.
@@ -21,6 +21,7 @@ pub(super) struct Opening {
     address: Option<Arc<str>>,
     under_way: Cell<usize>,
     failures: Cell<u32>,
+    /// The first failure of those without a success, and without a long pause, between them.
     failing_since: Cell<Option<Instant>>,
     failed_at: Cell<Option<Instant>>,
     last_failure: RefCell<Option<Rc<str>>>,
@@ -46,7 +47,13 @@ impl Opening {
 
     /// An attempt shall run.
     pub(super) fn begin(&self) {
-        self.under_way.set(self.under_way.get() + 1);
+        let under_way = self.under_way.get();
+        let paused = |failed_at: Instant| failed_at.elapsed() >= OUTAGE_NOTICE_EVERY;
+        // Nobody asked for a connection for a while: what was before says nothing of now. Looked at here, because an attempt may itself take longer.
+        if under_way == 0 && self.failed_at.get().is_some_and(paused) {
+            self.failing_since.set(None);
+        }
+        self.under_way.set(under_way + 1);
     }
 
     /// The attempt runs from now on.
@@ -110,5 +117,52 @@ pub(super) struct UnderWay<'a>(&'a Opening);
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.under_way.set(self.0.under_way.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+    use tsumugi_testkit::LogBuffer;
+
+    use super::*;
+
+    /// An attempt that fails after so many seconds.
+    async fn fail(opening: &Opening, seconds: u64) {
+        opening.begin();
+        let under_way = opening.attempt();
+        sleep(Duration::from_secs(seconds)).await;
+        drop(under_way);
+        opening.fail(&Rc::from("connection refused"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failure_is_logged_when_attempts_fail_for_a_while_but_not_alone_after_a_pause() {
+        let log = LogBuffer::default();
+        let guard = tracing::subscriber::set_default(log.subscriber(tracing::Level::INFO));
+        let opening = Opening::new(Some("postgres://ann@db:5432/seldom".into()));
+        fail(&opening, 0).await;
+        sleep(OUTAGE_NOTICE_EVERY).await;
+        fail(&opening, 0).await;
+        assert_eq!(log.take(), "");
+        fail(&opening, 1).await;
+        let lines = log.take();
+        assert!(
+            lines.contains(" WARN ") && lines.contains("/seldom"),
+            "{lines}"
+        );
+        drop(guard);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn attempts_that_take_long_are_no_pause() {
+        let log = LogBuffer::default();
+        let guard = tracing::subscriber::set_default(log.subscriber(tracing::Level::INFO));
+        let opening = Opening::new(Some("postgres://ann@db:5432/slow".into()));
+        fail(&opening, 12).await;
+        fail(&opening, 12).await;
+        let lines = log.take();
+        assert_eq!(lines.matches(" WARN ").count(), 1, "{lines}");
+        drop(guard);
     }
 }

@@ -22,6 +22,11 @@ pub(super) fn install<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
         let name = text(scope, call.argument(1), "a name")?;
         scope.string_or_nil(absent::method(&class, &name))
     })?;
+    natives.plain("absent_class_method", |_, scope, call| {
+        let class = text(scope, call.argument(0), "a class")?;
+        let name = text(scope, call.argument(1), "a name")?;
+        scope.string_or_nil(absent::class_method(&class, &name))
+    })?;
     natives.plain("alike_names", |_, scope, call| {
         let name = text(scope, call.argument(0), "a name")?;
         scope.strings(alike(&name, &scope.texts(call.argument(1))))

@@ -39,12 +39,13 @@ fn plans<'s>(natives: &Natives<'s>) -> Result<'s, ()> {
     natives.waiting("history_plan", |host, scope, call| {
         let (history, executor) = history_and_executor(host, scope, call)?;
         refuse_beside_transaction(host, scope, vm_database(scope, call.argument(1))?)?;
-        let direction = direction(scope, call.argument(2))?;
+        let task = text(scope, call.argument(2), "what is to be done")?;
         let steps = whole(call.argument(3));
         let planned = async move {
-            let planned = match direction {
-                Direction::Up => history.pending(&executor, steps).await?,
-                Direction::Down => history.newest(&executor, steps).await?,
+            let planned = match task.as_str() {
+                "up" => history.pending(&executor, steps).await?,
+                "redo" => history.redoable(&executor, steps).await?,
+                _ => history.newest(&executor, steps).await?,
             };
             let names = planned.iter().map(|one| one.name().to_owned());
             Ok::<Vec<String>, tsumugi_db::Error>(names.collect())
