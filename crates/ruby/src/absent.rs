@@ -253,7 +253,7 @@ const ACTIVE_SUPPORT: &[(&str, &str)] = &[
     ("#blank?", "nil? and empty?"),
     ("#presence", "&. and ||"),
     ("#present?", "a value itself as a condition, and empty?"),
-    ("#try", "&."),
+    ("#try", "&. in front of the name"),
     ("Array#second", "[1]"),
     ("Array#third", "[2]"),
     (
